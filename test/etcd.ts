@@ -1,4 +1,4 @@
-/** A real etcd for tests: on loopback ports picked by the system, in a temporary directory, ended by its pid. */
+/** A real etcd for tests: on free loopback ports, in a temporary directory, ended by its pid. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -12,42 +12,42 @@ export interface TestEtcd {
   /** `http://127.0.0.1:PORT` */
   readonly endpoint: string;
   readonly dataDir: string;
-  /** Of the process that runs now; undefined after `kill`. */
+  /** Pid of the running process; undefined after `kill`. */
   readonly pid: number | undefined;
-  /** Ends it without warning (SIGKILL); the data stays. */
+  /** Kills it (SIGKILL); the data stays. */
   kill(): Promise<void>;
-  /** Starts it again on the same ports and data, ending it first if it runs; resolves when it answers. */
+  /** Restarts it on the same ports and data; resolves when it responds. */
   restart(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
 export interface TestEtcdOptions {
-  /** More command-line options: `['--quota-backend-bytes', '16777216']`. */
+  /** Further command line options: `['--quota-backend-bytes', '16777216']`. */
   readonly args?: readonly string[];
-  /** Data of another one that does not run at the moment; `stop` removes it too. */
+  /** Data of another etcd that is not running; `stop` removes it, too. */
   readonly dataDir?: string;
-  /** Serves over TLS and asks clients for a certificate of that authority. All PEM. */
+  /** Serves over TLS and requires client certificates of this authority. All PEM. */
   readonly tls?: { readonly ca: string; readonly certificate: string; readonly privateKey: string };
 }
 
 const binary = '/usr/bin/etcd';
 const startTimeoutMs = 30_000;
 
-/** Where one member listens. */
+/** Address of a member. */
 interface Ports {
   readonly client: number;
   readonly peer: number;
   readonly metrics: number;
 }
 
-/** Resolves when etcd answers. */
+/** Resolves when etcd responds. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
   const [ports] = await memberPorts(1);
   return startMember(options, 0, ports === undefined ? [] : [ports]);
 }
 
-/** Several members of one cluster, each with its own data; resolves when all of them answer. */
+/** Members of one cluster, each with its own data; resolves when all respond. */
 export async function startEtcdCluster(size: number, args: readonly string[] = []): Promise<TestEtcd[]> {
   const all = await memberPorts(size);
   return Promise.all(all.map((_, at) => startMember({ args }, at, all)));
@@ -77,7 +77,7 @@ async function startMember(options: TestEtcdOptions, at: number, members: readon
     ...(options.args ?? []),
   ];
   let child: ChildProcess | undefined;
-  /** For a test that ends without calling `stop`. */
+  /** For tests that end without calling `stop`. */
   const killNow = () => {
     child?.kill('SIGKILL');
     rmSync(dataDir, { recursive: true, force: true });
@@ -102,7 +102,7 @@ async function startMember(options: TestEtcdOptions, at: number, members: readon
     await healthy(health, starting, () => output);
   };
   const stop = async () => {
-    // Nothing of it is needed any more, so there is no point in a slow goodbye.
+    // Its data is not needed, so a slow shutdown is pointless.
     await end('SIGKILL');
     process.off('exit', killNow);
     await rm(dataDir, { recursive: true, force: true });

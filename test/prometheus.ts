@@ -1,4 +1,4 @@
-/** Prometheus and its tool, where the machine has them: on the PATH, or brought by hack/install-clients.sh. */
+/** Prometheus and promtool, from the PATH or hack/install-clients.sh. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const brought = fileURLToPath(new URL('../../.tools/bin', import.meta.url));
 
-/** Path of the program; undefined where there is none. */
+/** Path of the program; undefined if missing. */
 export function prometheusProgram(name: 'prometheus' | 'promtool'): string | undefined {
   const folders = [...(env['PATH'] ?? '').split(delimiter), brought];
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));

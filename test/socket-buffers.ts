@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Bytes that the system takes at most for both ends of one connection, whether somebody reads them or not (tcp(7)). Kernels
- * differ several times in it.
+ * Upper bound of bytes in the system's buffers of one connection, read or not (tcp(7)). Kernels differ several times.
  */
 export function mostBufferedBytes(): number {
   return most('tcp_rmem') + most('tcp_wmem');

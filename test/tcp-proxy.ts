@@ -1,22 +1,22 @@
-/** A TCP proxy between a client and a server of a test, that can hold what passes through it or cut it off. */
+/** A TCP proxy between a test's client and server that can pause or cut its traffic. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   /** `http://127.0.0.1:PORT` */
   readonly endpoint: string;
-  /** Connections accepted so far. */
+  /** Number of accepted connections. */
   readonly connections: number;
-  /** Nothing gets through any more, in either direction; connections stay open. */
+  /** Pauses both directions; connections stay open. */
   hold(): void;
-  /** All connections end at once, and new ones end as soon as they are made. */
+  /** Ends all connections, and new ones immediately. */
   cut(): void;
-  /** Everything gets through again, also what was held. */
+  /** Resumes, including paused data. */
   pass(): void;
   stop(): Promise<void>;
 }
 
-/** Starts one towards `http://HOST:PORT`. */
+/** Starts a proxy to `http://HOST:PORT`. */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   let state: 'pass' | 'hold' | 'cut' = 'pass';
@@ -24,7 +24,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => {
     sockets.add(socket);
-    // The other side hears of it by its end.
+    // The other side notices the end.
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     if (state === 'hold') socket.pause();

@@ -2,7 +2,7 @@ import t from 'tap';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { Lifetime } from '#daemon/lifetime.js';
 
-t.test('work runs until it is closed', async (t) => {
+t.test('work runs until close', async (t) => {
   const life = new Lifetime('the work');
   let ended = false;
   const running = life.run(new AbortController().signal, async (signal) => {
@@ -18,7 +18,7 @@ t.test('work runs until it is closed', async (t) => {
   await life.close();
 });
 
-t.test('it ends with the signal of its start, also one that has aborted, and is never ready then', async (t) => {
+t.test('work ends with the signal of start, even an aborted one, and is never ready then', async (t) => {
   for (const isEarly of [true, false]) {
     const life = new Lifetime('the work');
     const stop = new AbortController();
@@ -30,7 +30,7 @@ t.test('it ends with the signal of its start, also one that has aborted, and is 
   }
 });
 
-t.test('what the work fails with is told to who runs it and who closes it', async (t) => {
+t.test('an error of the work reaches the callers of run and close', async (t) => {
   const life = new Lifetime('the work');
   const failing = async () => {
     throw new Error('broken');

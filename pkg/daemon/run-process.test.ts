@@ -1,9 +1,9 @@
-/** A daemon in a process of its own: signals and exit codes as whoever started it sees them. */
+/** A daemon in its own process: signals and exit codes as its parent sees them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 
-/** A program whose daemon listens on a port, and does what `close` says when it is told to stop. */
+/** A program whose daemon listens on a port, and runs `close` when it is stopped. */
 function source(close: string): string {
   const run = new URL('./run.js', import.meta.url).href;
   const generic = new URL('./options/groups/generic.js', import.meta.url).href;
@@ -47,7 +47,7 @@ async function start(t: Test, close: string, ...args: string[]) {
   return { child, exited, stderr: () => stderr };
 }
 
-t.test('SIGTERM: work ends, exit code 0', async (t) => {
+t.test('SIGTERM ends the work, exit code 0', async (t) => {
   const { child, exited, stderr } = await start(t, 'server.close();');
   await once(child.stdout, 'data');
   child.kill('SIGTERM');

@@ -90,7 +90,7 @@ t.test('a daemon that cannot be built says why in one line', async (t) => {
   t.equal(process.err, 'Error: --size is too small for 3\n');
 });
 
-t.test('a thread says nothing that its program has said', async (t) => {
+t.test('a worker repeats no warnings of its parent', async (t) => {
   const process = new FakeProcess('--old');
   const running = run({ ...program({ start: untilAborted }), isWorker: true }, process);
   await new Promise(setImmediate);
@@ -130,7 +130,7 @@ t.test('a signal ends the work, then closes', async (t) => {
   t.equal(process.exited, undefined);
 });
 
-t.test('a second signal ends at once', async (t) => {
+t.test('a second signal exits immediately', async (t) => {
   const process = new FakeProcess();
   let finish: () => void = () => undefined;
   const running = run(
@@ -170,7 +170,7 @@ t.test('failures give exit code 1', async (t) => {
   t.equal(await run(program({ close: () => Promise.reject(new Error('stuck')) }), new FakeProcess()), 1);
 });
 
-t.test('the process itself fits', async (t) => {
+t.test('a real process is accepted', async (t) => {
   const real: ProgramProcess = process;
   t.equal(real.pid, process.pid);
 });

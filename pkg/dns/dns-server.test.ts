@@ -1,4 +1,4 @@
-/** The name server as its clients see it: over UDP and TCP, with an API behind it and resolvers beside it. */
+/** The DNS server as clients see it, over UDP and TCP, with an API and other resolvers. */
 
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ import { freePort } from '#test/free-port.js';
 const service = (name: string, spec: object): Service =>
   ({ metadata: { name, namespace: 'default' }, spec: { ports: [], ...spec } }) as unknown as Service;
 
-/** A resolver that knows these names, and NXDOMAIN for all others. */
+/** A resolver that knows these names, and answers NXDOMAIN for others. */
 const upstreamAnswers: Readonly<Record<string, readonly Answer[]>> = {
   'www.example.com': [{ name: 'www.example.com', type: 'A', ttl: 60, data: '192.0.2.1' }],
   'in.corp.test': [
@@ -110,7 +110,7 @@ function answerText({ answers = [], ...packet }: DecodedPacket): string {
   return [rcode, ...answers.map((answer) => `${answer.name} ${String((answer as { data: unknown }).data)}`)].join(', ');
 }
 
-t.test('questions over UDP and TCP', async (t) => {
+t.test('answers queries over UDP and TCP', async (t) => {
   const { ask, questions, metrics, udp, tcp } = await setUp(t);
   const local = 'default.svc.cluster.local';
   questions.length = 0;
@@ -174,7 +174,7 @@ t.test('questions over UDP and TCP', async (t) => {
   t.equal((await overUdp(udp, Buffer.concat([Buffer.alloc(12), Buffer.alloc(8, 0xff)]))).readUInt16BE(2) & 0xf, 1);
 });
 
-t.test('a resolver that asks this server is left out', async (t) => {
+t.test('a resolver that forwards to this server is not used', async (t) => {
   const port = deferred<number>();
   const reported = deferred();
   const { ask, udp } = await setUp(t, {
@@ -186,9 +186,9 @@ t.test('a resolver that asks this server is left out', async (t) => {
   t.match(await ask('www.example.com'), { rcode: 'REFUSED' }, 'no question goes in circles');
 });
 
-t.test('an address that is in use is waited for', async (t) => {
+t.test('the server waits for an address in use', async (t) => {
   const other = createSocket('udp4');
-  // Of TCP, too, nobody may have it: an outgoing connection might have a port that the system picks.
+  // Reserve the TCP port, too: an outgoing connection might use a port that the system picks.
   const port = await freePort();
   await new Promise<void>((resolve) => other.bind(port, '127.0.0.1', resolve));
   let refused = 0;
@@ -200,7 +200,7 @@ t.test('an address that is in use is waited for', async (t) => {
   t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
 });
 
-t.test('connections that send no questions are closed', async (t) => {
+t.test('connections without queries are closed', async (t) => {
   const { tcp } = await setUp(t);
   const sent = Buffer.from([0xff, 0xff, 0, 0]);
   const socket = connect(tcp, '127.0.0.1', () => socket.write(sent));
@@ -208,18 +208,18 @@ t.test('connections that send no questions are closed', async (t) => {
   t.pass('at once');
 });
 
-t.test('a resolver that hangs costs only its own questions', async (t) => {
+t.test('a stalled resolver delays only its own queries', async (t) => {
   const silence = deferred<Buffer>();
   const { ask } = await setUp(t, { exchange: () => silence.promise });
   const waiting = Array.from({ length: 100 }, (_, i) => ask(`n${i}.example.com`));
   t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
-  // In the namespace of who asks, the rest of the search list would be gone through, outside of the cluster, too.
+  // In the client's namespace the rest of the search list, also outside the cluster, would follow.
   t.equal(answerText(await ask('none.other.svc.cluster.local')), 'NXDOMAIN');
   silence.reject(new Error('it never answered'));
   for (const answer of await Promise.all(waiting)) t.equal(answerText(answer), 'SERVFAIL');
 });
 
-t.test('where nobody can be asked, the cluster is answered for all the same', async (t) => {
+t.test("without resolvers the cluster's names are still answered", async (t) => {
   const { ask } = await setUp(t, { hostResolvers: async () => ({ upstreams: [], searches: [] }) });
   t.equal(answerText(await ask('www.example.com')), 'REFUSED');
   t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');

@@ -1,8 +1,8 @@
-/** Addresses of name servers, on the loopback interface. */
+/** Addresses of DNS servers on the loopback interface. */
 import t from 'tap';
 import { LocalAddresses } from '#dns/local-addresses.js';
 
-/** As much of ip(8) as is needed: interfaces with their addresses. */
+/** A fake of ip(8): interfaces and their addresses. */
 function fakeIp(links: Map<string, string[]>) {
   return async (_: string, args: readonly string[]): Promise<string> => {
     const [object, verb, address = ''] = args;
@@ -19,7 +19,7 @@ function fakeIp(links: Map<string, string[]>) {
   };
 }
 
-t.test('addresses come and go', async (t) => {
+t.test('addresses are added and removed', async (t) => {
   const links = new Map([
     ['lo', ['127.0.0.1/8']],
     ['eth0', ['192.0.2.7/24', '169.254.20.10/32']],
@@ -36,7 +36,7 @@ t.test('addresses come and go', async (t) => {
   t.notOk(await addresses.has('169.254.20.11'));
 });
 
-t.test('of two that claim the same address at once, one gets it', async (t) => {
+t.test('only one of two concurrent claims gets an address', async (t) => {
   const ip = fakeIp(new Map([['lo', []]]));
   const first = new LocalAddresses(ip);
   const second = new LocalAddresses(async (program, args) => (args[0] === '-oneline' ? '' : ip(program, args)));

@@ -1,4 +1,4 @@
-/** The name server as resolvers of others see it: the one of Node.js, and dig where the machine has it. */
+/** The DNS server as other clients see it: Node.js's resolver, and dig if installed. */
 import { execFile } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { promisify } from 'node:util';
@@ -35,12 +35,12 @@ await api.client.resource(endpointslices).create({
   endpoints: Array.from({ length: 200 }, (_, i) => ({ addresses: [`10.244.0.${i + 1}`], hostname: `pet-${i + 1}` })),
 } as unknown as EndpointSlice);
 
-// What does not fit is asked for again over TCP, at the same port.
+// Truncated responses are requested again over TCP, on the same port.
 const port = await freePort();
 const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
 const server = new DnsServer({
   ...{ informers, clock, log, metrics: new Registry(), random: Math.random, randomId: () => 1 },
-  exchange: () => Promise.reject(new Error('nobody is asked')),
+  exchange: () => Promise.reject(new Error('no upstream')),
   ...{ domain: 'cluster.local', addresses: ['127.0.0.1'], port },
   hostResolvers: async () => ({ upstreams: [], searches: [] }),
 });
@@ -52,7 +52,7 @@ t.teardown(() => {
 });
 await server.ready();
 
-t.test('the resolver of Node.js', async (t) => {
+t.test('resolver of Node.js', async (t) => {
   const resolver = new Resolver();
   resolver.setServers([`127.0.0.1:${port}`]);
   t.same(await resolver.resolve4(`web.${local}`), ['10.96.0.7']);

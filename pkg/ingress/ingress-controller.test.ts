@@ -1,4 +1,4 @@
-/** The controller as clients see it: over HTTP/1.1, HTTP/2 and TLS, with an API behind it and backends beside it. */
+/** The controller as clients see it, over HTTP/1.1, HTTP/2 and TLS, with an API and backends. */
 
 import { once } from 'node:events';
 import {
@@ -43,7 +43,7 @@ async function listen(t: Test, handler: RequestListener): Promise<{ server: Serv
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** A port at which nobody listens. */
+/** A port without a listener. */
 async function deadPort(t: Test): Promise<number> {
   const { server, port } = await listen(t, () => undefined);
   await new Promise((done) => server.close(done));
@@ -85,7 +85,7 @@ async function setUp(t: Test, options: Partial<IngressControllerOptions> = {}) {
   await controller.ready();
   const { http: port = 0, https: securePort = 0 } = controller.ports;
 
-  /** A service of these endpoints, ports of loopback. */
+  /** A service with endpoints on these loopback ports. */
   const addService = async (name: string, ...ports: number[]) => {
     await api.client.resource(services).create({
       metadata: { name, namespace: 'default' },
@@ -109,7 +109,7 @@ async function setUp(t: Test, options: Partial<IngressControllerOptions> = {}) {
   const to = (service: string) => ({ service: { name: service, port: { number: 80 } } });
   const ask = (options: object = {}, body?: string | Buffer) =>
     send(httpRequest({ host: '127.0.0.1', port, ...options }), body);
-  /** Asks until the answer is not what was answered before the rules were known. */
+  /** Repeats a request until the rules are loaded. */
   const untilRouted = async (options: object = {}) => {
     for (;;) {
       const answer = await ask(options);
@@ -134,7 +134,7 @@ async function send(request: ReturnType<typeof httpRequest>, body?: string | Buf
   return { status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(parts).toString() };
 }
 
-/** Sends these bytes, and gives back all that comes until the other side ends. */
+/** Sends bytes and returns everything until the other side ends. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -147,7 +147,7 @@ async function raw(port: number, text: string): Promise<string> {
   return said;
 }
 
-/** Answers with what it was asked. */
+/** Echoes requests. */
 const echo: RequestListener = (request, response) => {
   let body = '';
   request.on('data', (chunk) => {
@@ -161,7 +161,7 @@ const echo: RequestListener = (request, response) => {
   });
 };
 
-t.test('requests and answers', async (t) => {
+t.test('requests and responses', async (t) => {
   const cluster = await setUp(t);
   const { addIngress, addService, ask, port, to, untilRouted } = cluster;
   const { port: backend } = await listen(t, echo);
@@ -170,7 +170,7 @@ t.test('requests and answers', async (t) => {
   await addIngress('web', { defaultBackend: to('web') });
   await untilRouted();
 
-  await t.test('a request arrives as it was sent', async (t) => {
+  await t.test('a request arrives unchanged', async (t) => {
     const { status, headers, text } = await ask(
       {
         method: 'POST',
@@ -208,7 +208,7 @@ t.test('requests and answers', async (t) => {
       connection: 'close',
     });
   });
-  await t.test('bodies by length, of any size, and those that wait to be asked for', async (t) => {
+  await t.test('bodies with a length, of any size, and with Expect', async (t) => {
     const big = Buffer.alloc(1024 * 1024, 'x');
     const sent = { method: 'PUT', headers: { 'content-length': big.length, expect: '100-continue' } };
     const answer = await ask(sent, big);
@@ -216,7 +216,7 @@ t.test('requests and answers', async (t) => {
     t.equal((await ask({ method: 'HEAD' })).status, 200);
     t.match(JSON.parse((await ask({ method: 'DELETE' })).text), { method: 'DELETE', body: '' });
   });
-  await t.test('the status says where requests are taken', async (t) => {
+  await t.test('the status contains the addresses', async (t) => {
     for (;;) {
       const { status } = await cluster.api.client.resource(ingresses).get('web', { namespace: 'default' });
       if (status?.loadBalancer !== undefined) {
@@ -235,14 +235,14 @@ t.test('requests and answers', async (t) => {
     t.match(text, /ingress_requests_total\{ingress="",code="4xx"\} \d/);
     t.match(text, /ingress_problems 0/);
   });
-  await t.test('an Ingress that goes takes its rules with it', async (t) => {
+  await t.test('deleting an Ingress removes its rules', async (t) => {
     await cluster.api.client.resource(ingresses).delete('web', { namespace: 'default' });
     while ((await ask()).status !== 404) await clock.sleep(10);
     t.notMatch(await metricsText(cluster.metrics), 'default/web');
   });
 });
 
-t.test('what is ambiguous or hostile is refused', async (t) => {
+t.test('ambiguous and hostile requests are refused', async (t) => {
   const limits = { ...standardLimits, headersMs: 300, maxConnectionsPerClient: 20 };
   const { addIngress, addService, ask, port, to, untilRouted } = await setUp(t, { limits });
   const heard: string[] = [];
@@ -309,7 +309,7 @@ t.test('what is ambiguous or hostile is refused', async (t) => {
   t.equal((await ask()).status, 200);
 });
 
-t.test('backends that fail', async (t) => {
+t.test('failing backends', async (t) => {
   const limits = { ...standardLimits, backendMs: 300 };
   const cluster = await setUp(t, { limits });
   const { addIngress, addService, ask, to, untilRouted } = cluster;
@@ -364,7 +364,7 @@ t.test('backends that fail', async (t) => {
   });
 });
 
-t.test('what backends and clients may do to each other', async (t) => {
+t.test('backends and clients that misbehave', async (t) => {
   const limits = { ...standardLimits, backendMs: 500, headersMs: 300 };
   const { addIngress, addService, ask, port, securePort, to, untilRouted } = await setUp(t, { limits });
   const gone: string[] = [];
@@ -380,7 +380,7 @@ t.test('what backends and clients may do to each other', async (t) => {
   await addService('web', backend);
   await addIngress('web', { defaultBackend: to('web') });
   await untilRouted();
-  await t.test('methods, paths, bodies and types of all sorts are passed on as they are', async (t) => {
+  await t.test('methods, paths, bodies and types pass unchanged', async (t) => {
     const rows: [method: string, path: string, headers: Record<string, string>, body?: string][] = [
       ['GET', '/search', { 'content-length': '2' }, '{}'],
       ['DELETE', '/many', { 'transfer-encoding': 'chunked' }, 'all'],
@@ -395,7 +395,7 @@ t.test('what backends and clients may do to each other', async (t) => {
       t.match(JSON.parse(text), { method, url: path, body, headers });
     }
   });
-  await t.test('an answer before the body has ended arrives, with its own reason', async (t) => {
+  await t.test('a response before the end of the body arrives, with its reason phrase', async (t) => {
     const request = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: '/early' });
     request.on('error', () => undefined);
     request.write('first');
@@ -403,7 +403,7 @@ t.test('what backends and clients may do to each other', async (t) => {
     t.match(response, { statusCode: 413, statusMessage: 'Far Too Much' });
     request.destroy();
   });
-  await t.test('a client whose backend breaks off in the middle of its body is told', async (t) => {
+  await t.test('a client learns that its backend broke off within the body', async (t) => {
     const request = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: '/drop' });
     request.on('error', () => undefined);
     request.write('first');
@@ -412,7 +412,7 @@ t.test('what backends and clients may do to each other', async (t) => {
     request.destroy();
   });
   await t.test(
-    'a client that goes takes its request with it, and an upload may take longer than silence',
+    'a client that disconnects cancels its request, and an upload may outlast the timeout',
     async (t) => {
       const request = httpRequest({ host: '127.0.0.1', port, path: '/hang' });
       request.on('error', () => undefined);
@@ -428,7 +428,7 @@ t.test('what backends and clients may do to each other', async (t) => {
       t.match(JSON.parse((await send(upload)).text), { body: 'xxxx' });
     },
   );
-  await t.test('over TLS: half an answer is none for HTTP/2, and HTTP/1.1 has the same limits', async (t) => {
+  await t.test('over TLS, a partial response is an error for HTTP/2, and HTTP/1.1 has the same limits', async (t) => {
     const options = { host: '127.0.0.1', port: securePort, rejectUnauthorized: false };
     const session = connectHttp2(`https://127.0.0.1:${securePort}`, options);
     t.teardown(() => session.destroy());
@@ -456,7 +456,7 @@ t.test('what backends and clients may do to each other', async (t) => {
   });
 });
 
-t.test('requests are spread', async (t) => {
+t.test('requests are balanced', async (t) => {
   const { addIngress, addService, ask, to, untilRouted } = await setUp(t);
   const counts = [0, 0, 0];
   const ports = await Promise.all(
@@ -540,7 +540,7 @@ t.test('TLS', async (t) => {
   });
   await untilRouted({ headers: { host: 'plain.org' } });
 
-  /** The common name of what is answered with. */
+  /** The common name of the presented certificate. */
   const served = async (servername: string) => {
     const socket = connectTls({ host: '127.0.0.1', port: securePort, servername, rejectUnauthorized: false });
     await once(socket, 'secureConnect');
@@ -595,7 +595,7 @@ t.test('TLS', async (t) => {
   });
 });
 
-t.test('a proxy in front', async (t) => {
+t.test('trusted proxies', async (t) => {
   const trusted = parseCIDR('127.0.0.0/8');
   const { addIngress, addService, ask, to, untilRouted } = await setUp(t, {
     trustedProxies: trusted === undefined ? [] : [trusted],
@@ -620,7 +620,7 @@ t.test('a proxy in front', async (t) => {
   t.equal((await ask({ headers: { host: 'a' } })).status, 308, 'what came to it by HTTP is sent to HTTPS');
 });
 
-t.test('requests under way end before the controller does', async (t) => {
+t.test('running requests complete before the controller ends', async (t) => {
   const { addIngress, addService, ask, controller, port, to, untilRouted } = await setUp(t);
   const { port: backend } = await listen(t, (request, response) => {
     if (request.url !== '/slow') response.end();

@@ -1,18 +1,18 @@
 /**
- * The access model's cost in CPU of the server process and of its etcd, next to a bare server that does the same input and
- * output with ready-made bytes, and next to another API server where its program is given, on the same requests in turns:
+ * CPU of the API server's process and of its etcd under the access model, compared with a bare server that does the
+ * same input and output with prepared bytes, and with another API server if given, on the same requests in turns:
  *
  * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
- * `--different` fills the servers with pods that have nothing in common, instead of such as one template gives.
+ * `--different` fills the servers with pods that share no template.
  *
- * `--limits` measures what the limits against the peer are about, and nothing else, and prints one table at the end: create,
- * the first 1,000 requests of each verb, get, list, status, patch, watch, memory. Over HTTP/1.1 and over HTTP/2, which is what kubectl,
- * client-go and our own daemons speak; `--way http2` takes one of them.
+ * `--limits` measures only the rows with limits against the peer, and prints one table: create, the first 1,000
+ * requests of each verb, get, list, status, patch, watch, memory. It uses HTTP/1.1 and HTTP/2, which kubectl, client-go
+ * and our daemons speak; `--way http2` selects one.
  *
- * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
- * leaves the second, larger run out. `--markdown` prints the table for a document at the end, `--json FILE` keeps the
- * figures. The program of the other server may also be given as `PEER`.
+ * Rounds on a starved machine are repeated, up to `--repeats` times the number of rounds. `--many 0` omits the second,
+ * larger run. `--markdown` prints the table for a document, `--json FILE` stores the figures. `PEER` may also name the
+ * other server's program.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -47,21 +47,21 @@ const { values } = parseArgs({
   options: {
     peer: { type: 'string', default: process.env['PEER'] ?? '' },
     pods: { type: 'string', default: '5000' },
-    /** Absent: 50000, with `--limits` 0. */
+    /** Default: 50000, or 0 with `--limits`. */
     many: { type: 'string' },
     rounds: { type: 'string', default: '9' },
     repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
     limits: { type: 'boolean', default: false },
-    /** Pods that have nothing in common, instead of such as one template gives. */
+    /** Pods that share no template. */
     different: { type: 'boolean', default: false },
-    /** `http1` or `http2`; absent: both, where rows have both. */
+    /** `http1` or `http2`; default: both, if rows have both. */
     way: { type: 'string' },
     markdown: { type: 'boolean', default: false },
     json: { type: 'string', default: '' },
-    /** Options of `node` for our server: `--node=--cpu-prof`. */
+    /** Node.js options of our server: `--node=--cpu-prof`. */
     node: { type: 'string', multiple: true, default: [] },
-    /** More options of our server: `--arg=--workers=2`. */
+    /** Further options of our server: `--arg=--workers=2`. */
     arg: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -72,7 +72,7 @@ const groups = [
 const only = values.only.split(',').filter((name) => name !== '');
 const unknown = only.filter((name) => !groups.includes(name));
 if (unknown.length > 0) throw new Error(`no rows ${unknown.join(', ')}; there are ${groups.join(', ')}`);
-/** Of `--limits`; `peak` makes memory grow as the other rows would. */
+/** Rows of `--limits`; `peak` uses as much memory as the other rows would. */
 const limited = ['create', 'get', 'list', 'update', 'watch', 'peak', 'first'];
 const inLimits = values.limits;
 const isSelected = (name: string): boolean => {
@@ -83,16 +83,16 @@ const ways = bothWays.filter((way) => values.way === undefined || values.way ===
 if (ways.length === 0) throw new Error(`no way ${values.way}; there are ${bothWays.join(', ')}`);
 const many = values.many ?? (inLimits ? '0' : '50000');
 
-/** What a server still does after it has answered for the first time. */
+/** Time for work that follows a server's first response. */
 const settleMs = 5000;
-/** By then it has collected once what busy times have left behind, which is not what an idle server costs. */
+/** Time after which garbage of busy periods is collected, which an idle server does not have. */
 const collectedMs = 15_000;
 const idleMs = 30_000;
 const idleLimit = 0.012;
 const loadedLimitBytes = 710e6 / 4;
 const peakLimitBytes = 2300e6 / 5;
 const memoryOfPeer = 0.2;
-/** Most that the whole benchmark may take, as a multiple of what the loaded server takes. */
+/** Limit of the peak memory, as a multiple of the loaded server's. */
 const peakOfLoaded = 1.5;
 
 interface Side {
@@ -134,7 +134,7 @@ async function idleRow(field: Field): Promise<void> {
   field.report.add({ name: 'idle', unit: 'cores', figures, limits: { most: idleLimit }, rounds });
 }
 
-/** Starts the API servers anew, one after the other; the times that they took, in ms. */
+/** Restarts the API servers one by one; returns the durations in ms. */
 async function restart(sides: readonly Side[]): Promise<number[]> {
   const took: number[] = [];
   for (const side of sides) {
@@ -157,7 +157,7 @@ async function startRow(sides: readonly Side[], field: Field): Promise<void> {
   field.report.add({ name: 'start to /readyz', unit: 'ms', figures, limits: {}, rounds });
 }
 
-/** With servers that are started anew again and again. */
+/** Restarts the servers repeatedly. */
 async function startAndMeasure(sides: readonly Side[], field: Field): Promise<void> {
   let bare: RunningServer | undefined;
   const restartAll = async () => {
@@ -173,7 +173,7 @@ async function startAndMeasure(sides: readonly Side[], field: Field): Promise<vo
   }
 }
 
-/** Delay of the event loop, in ms, as the server's own metrics have it since they were last read. */
+/** Event loop delay in ms since the last scrape, from the server's metrics. */
 async function loopDelay(server: RunningServer): Promise<{ p99: number; max: number }> {
   const { body } = await ask(server, 'GET', '/metrics');
   const seconds = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(body.toString())?.[1] ?? Number.NaN);
@@ -199,7 +199,7 @@ async function loopRows({ orch: server, pods, report, ...options }: Field): Prom
   report.add({ name: '  its longest delay', unit: 'ms', figures: of('max'), limits: {}, rounds });
 }
 
-/** What takes most memory of all that the whole benchmark does, once: lists that are made anew, and many connections. */
+/** The benchmark's most memory-intensive operations, once: uncached lists and many connections. */
 async function reachPeak(field: Field): Promise<void> {
   const list = `${podsPath}?resourceVersion=0`;
   for (const server of apis(field)) {
@@ -241,7 +241,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   if (isSelected('watch')) {
     if (ways.includes('http1')) await watchRow(field, 200, 'http1');
     if (ways.includes('http2') && !inLimits) await watchRow(field, 200, 'http2');
-    // With the limits, `peak` has it.
+    // Measured by `peak` with `--limits`.
     if (ways.includes('http1') && !inLimits) await watchRow(field, 1000, 'http1');
     if (ways.includes('http2')) await watchRow(field, 1000, 'multiplexed');
   }
@@ -269,7 +269,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   return growing;
 }
 
-/** With servers of its own. */
+/** Uses servers of its own. */
 async function measureWith(pods: number, options: RoundsOptions, report: Report): Promise<Record<string, number>> {
   const peers = [await apiPeer(undefined, values.node, values.arg)];
   if (values.peer !== '') peers.push(await apiPeer(values.peer));

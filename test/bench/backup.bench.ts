@@ -1,7 +1,7 @@
 /**
- * A backup of a store full of pods, and its restore, compared object by object. `OBJECTS=50000`.
+ * Backup and restore of a store full of pods, compared object by object. `OBJECTS=50000`.
  *
- * Wall time on this machine: mostly what its disk and etcd take.
+ * Wall time on this machine, mostly of its disk and etcd.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The cluster's name server: answers from memory and over UDP for each second of CPU time, and what `SERVICES=10000`
- * services with `ENDPOINTS=10` endpoints each cost in memory and in changes.
+ * The cluster's DNS server: responses per second of CPU time from memory and over UDP, and the memory and update cost
+ * of `SERVICES=10000` services with `ENDPOINTS=10` endpoints each.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -83,7 +83,7 @@ const cpuSeconds = (): number => {
   return (user + system) / 1e6;
 };
 
-/** How often it can be done for each second of CPU time. */
+/** Operations per second of CPU time. */
 function rate(times: number, work: (n: number) => void): string {
   const before = cpuSeconds();
   for (let n = 0; n < times; n++) work(n);
@@ -121,7 +121,7 @@ function inMemory(): void {
     table.setSlice(keepEndpoints(sliceOf(service, first)));
     const [bytes] = [answer(queries[service] ?? none)];
     const ip = address(first).split('.').map(Number);
-    // The only record that begins with the slice's first address.
+    // The only record that starts with the slice's first address.
     if (!bytes.includes(Buffer.from([0, 4, ...ip]))) wrong += 1;
   });
   figure('changes of a slice, each followed by its question', changes, 'at least 1000/s');
@@ -177,7 +177,7 @@ function message(client: ChildProcess): Promise<number> {
   });
 }
 
-/** Asks as fast as it is answered, with so many questions under way. */
+/** Sends queries as fast as they are answered, with this many pending. */
 function ask(port: number): void {
   const window = 64;
   const socket = createSocket({ type: 'udp4', lookup: (host, _, callback) => callback(null, host, 4) });

@@ -1,6 +1,6 @@
 /**
- * What one gRPC-like call costs the client of etcd, next to the same call by node:http2: CPU of this process alone, the
- * server is another one. Says why there is an HTTP/2 client of our own.
+ * Client CPU of a gRPC-like call to etcd, compared with node:http2. The server is another process. This is the reason
+ * for our own HTTP/2 client.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -82,7 +82,7 @@ async function nodes(port: number): Promise<{ call: Call; close: () => void }> {
   return { call, close: () => session.destroy() };
 }
 
-/** CPU of one call; µs. */
+/** CPU per call; µs. */
 async function costOf(call: Call, times: number): Promise<number> {
   let left = times;
   const before = process.cpuUsage();

@@ -1,6 +1,6 @@
 /**
- * The ingress controller with `INGRESSES=1000` Ingresses of ten rules each: CPU of its process for each request, what a plan
- * costs, and memory. Clients and the backend are a process of their own, since they cost more than what is measured.
+ * The ingress controller with `INGRESSES=1000` Ingresses of ten rules each: CPU per request, cost of a plan, and
+ * memory. Clients and backend are a separate process, since they cost more than the controller.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ import { figure, machineLine, megabytes } from '#test/bench/report.js';
 const count = Number(process.env['INGRESSES'] ?? 1000);
 const seconds = Number(process.env['SECONDS'] ?? 5);
 const rulesEach = 10;
-/** Requests under way at once. */
+/** Concurrent requests. */
 const window = 32;
 
 const cpuSeconds = (): number => {
@@ -117,7 +117,7 @@ function message(child: ChildProcess): Promise<number> {
   });
 }
 
-/** The backend, and clients that ask as fast as they are answered. */
+/** The backend, and clients that send requests as fast as they are answered. */
 async function clients(): Promise<void> {
   const body = Buffer.alloc(1024, 'x');
   const server = createServer((request, response) => {

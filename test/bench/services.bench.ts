@@ -1,7 +1,7 @@
 /**
- * The service proxy with `SERVICES=10000` services of `ENDPOINTS=10` endpoints each, in a network of its own: CPU time of
- * the first program, of one endpoint's change and of a comparison after a restart, nft's included; memory; and how long a
- * connection takes with few services and with many.
+ * The service proxy with `SERVICES=10000` services of `ENDPOINTS=10` endpoints each, in its own network namespace: CPU
+ * time, including nft's, of the first program, of an endpoint's change and of a comparison after a restart; memory; and
+ * connection times with few and many services.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -42,7 +42,7 @@ const serviceOf = (n: number): Service => ({
   spec: { clusterIP: clusterIP(n), clusterIPs: [clusterIP(n)], ports: [{ name: 'http', protocol: 'TCP', port: 80 }] },
 });
 
-/** As the proxy keeps it. `first`: number of its first endpoint. */
+/** As the proxy caches it. `first`: number of its first endpoint. */
 function sliceOf(n: number, first = n * endpointCount): EndpointSlice {
   const endpoints = Array.from({ length: endpointCount }, (_, i) => ({
     addresses: [address(first + i)],
@@ -84,7 +84,7 @@ class Bench {
   }
 }
 
-/** Seconds of CPU of this process and of the programs that it has run; wall time beside it. */
+/** CPU seconds of this process and of programs that it ran; and wall time. */
 async function costOf(work: () => Promise<void>): Promise<{ readonly cpu: number; readonly wall: number }> {
   const cpu = () => {
     const { userCPUTime, systemCPUTime } = process.resourceUsage();
@@ -96,7 +96,7 @@ async function costOf(work: () => Promise<void>): Promise<{ readonly cpu: number
   return { cpu: cpu() - before, wall: (performance.now() - started) / 1000 };
 }
 
-/** Of children that have ended: fields 16 and 17 of /proc/self/stat, in hundredths. */
+/** CPU of ended children: fields 16 and 17 of /proc/self/stat, in hundredths of seconds. */
 function childrenSeconds(): number {
   const stat = execFileSync('cat', [`/proc/${process.pid}/stat`], { encoding: 'utf8' });
   const [user, system] = stat

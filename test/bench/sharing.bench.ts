@@ -1,7 +1,7 @@
 /**
- * What is kept of objects when what is equal in them is kept once: bytes of each, in JSON and in Protobuf. `OBJECTS=10000`.
+ * Memory of stored objects when equal parts are stored once: bytes per object, in JSON and Protobuf. `OBJECTS=10000`.
  *
- * These are counts, which are the same on every machine, whatever else it does.
+ * The counts are the same on every machine.
  */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { schemeFor } from '#api/scheme.js';
@@ -23,7 +23,7 @@ const spec = Object.fromEntries(
   ),
 );
 
-/** As the API server has made it of what a controller sent. */
+/** As the API server stores an object of a controller. */
 function template(): Pod {
   const { metadata, ...rest } = benchPod('first');
   const containers = Object.fromEntries([0, 1].map((i) => [`k:{"name":"container-${i}"}`, { '.': {}, ...spec }]));

@@ -1,4 +1,6 @@
-/** The longest turn of the event loop that each of the largest requests takes: the best of several, since others only add. */
+/**
+ * The longest event loop turn of each of the largest requests; the best of several runs, because disturbances only add.
+ */
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { figure, machineLine } from '#test/bench/report.js';
 import { largestRequests } from '#test/fuzz/cost/largest.js';

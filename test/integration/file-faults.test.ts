@@ -1,4 +1,4 @@
-/** Whatever writes files leaves the old one whole when it cannot, says why, and goes on when it can again. */
+/** Writers of files keep the old file when a write fails, report why, and recover. */
 import { execFile } from 'node:child_process';
 import { type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 type Write = (dir: string, text: string) => unknown;
 
-/** All write or replace `file` in the directory. */
+/** Programs that write or replace `file` in the directory. */
 const writers: Readonly<Record<string, Write>> = {
   'state of a cluster': (dir, text) => replaceFile(join(dir, 'file'), text),
   certificates: (dir, text) => directoryStore(dir).write('file', text, 0o600),
@@ -31,7 +31,7 @@ const refuses = async (write: Write, dir: string): Promise<string> => {
   return 'written';
 };
 
-t.test('a disk that takes no writes', { skip: noSmallDisks }, async (t) => {
+t.test('a disk that accepts no writes', { skip: noSmallDisks }, async (t) => {
   const disk = await smallDisk(t, { bytes: 1024 * 1024, files: 100 });
   const before = new Map<string, string[]>();
   for (const [what, write] of Object.entries(writers)) {
@@ -53,7 +53,7 @@ t.test('a disk that takes no writes', { skip: noSmallDisks }, async (t) => {
   }
 });
 
-t.test('a process that may open no more files', async (t) => {
+t.test('a process without file descriptors', async (t) => {
   const disk = t.testdir(Object.fromEntries(Object.keys(writers).map((what) => [what, {}])));
   for (const [what, write] of Object.entries(writers)) await write(join(disk, what), 'old');
   const limit = (soft: string) => run('prlimit', [`--pid=${process.pid}`, `--nofile=${soft}:`]);

@@ -4,7 +4,7 @@ import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/cer
 
 const now = Date.parse('2030-01-01T00:00:00Z');
 
-/** Two certificates for the same, and files that have one of them or, while they are replaced, a part of each. */
+/** Two certificates of the same authority, and files with one of them or, during a replacement, parts of both. */
 async function setUp() {
   const authority = await createAuthority({ commonName: 'ca', now });
   const make = () =>
@@ -28,7 +28,7 @@ async function setUp() {
 const isPair = ({ cert, key }: CertificateMaterial, pair: KeyCertificate): boolean =>
   cert?.toString() === pair.certificate && key?.toString() === pair.privateKey;
 
-t.test('the same object says that nothing has changed', async (t) => {
+t.test('unchanged files give the same object', async (t) => {
   const { first, second, disk, files } = await setUp();
   const read = await files.read();
   t.ok(isPair(read, first));
@@ -37,7 +37,7 @@ t.test('the same object says that nothing has changed', async (t) => {
   t.ok(isPair(await files.read(), second));
 });
 
-t.test('who reads in the middle of a change reads again', async (t) => {
+t.test('a read during a replacement is repeated', async (t) => {
   const { second, disk, reads, files } = await setUp();
   await files.read();
   disk['key'] = second.privateKey;
@@ -49,7 +49,7 @@ t.test('who reads in the middle of a change reads again', async (t) => {
   t.equal(reads.count, 4);
 });
 
-t.test('a pair that does not become one is not used, nor what cannot be read', async (t) => {
+t.test('mismatched pairs and unreadable files are not used', async (t) => {
   const { first, second, disk, files } = await setUp();
   await files.read();
   disk['key'] = second.privateKey;
@@ -62,7 +62,7 @@ t.test('a pair that does not become one is not used, nor what cannot be read', a
   t.ok(isPair(await files.readOrLast(), second));
 });
 
-t.test('a file that is just being written is not taken for none', async (t) => {
+t.test('an empty file counts as incomplete', async (t) => {
   for (const name of ['cert', 'key']) {
     const { first, disk, files } = await setUp();
     const whole = disk[name] ?? '';

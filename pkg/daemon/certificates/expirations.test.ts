@@ -8,7 +8,7 @@ const dayMs = 24 * 3600_000;
 const lasting = async (days: number) =>
   (await createAuthority({ commonName: 'a', now, validityMs: days * dayMs })).certificate;
 
-t.test('when certificates end', async (t) => {
+t.test('the metric shows when certificates expire', async (t) => {
   const registry = new Registry();
   const [short, long] = [await lasting(10), await lasting(20)];
   let serving: string | undefined;

@@ -12,7 +12,7 @@ function number(text: string): number {
   return Number(text);
 }
 
-t.test('a file that is replaced', async (t) => {
+t.test('a replaced file is read again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'followed-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const path = join(folder, 'n');
@@ -38,7 +38,7 @@ t.test('a file that is replaced', async (t) => {
   const work = follower.start(new AbortController().signal);
   await writeFile(`${path}.new`, '2');
   await rename(`${path}.new`, path);
-  // What waits for files keeps no process alive by itself.
+  // Following files does not keep a process alive.
   while (seen.length === 0) await realClock.sleep(20);
   t.same(seen, [2]);
   await follower.close();
@@ -46,5 +46,5 @@ t.test('a file that is replaced', async (t) => {
   listening.abort();
   await writeFile(path, '3');
   await file.reload();
-  t.same(seen, [2], 'nobody listens any more');
+  t.same(seen, [2], 'an aborted listener is not called');
 });

@@ -19,7 +19,7 @@ function request(endpoints: DebugEndpoints, method: string, url: string, body = 
   });
 }
 
-t.test('what is answered', async (t) => {
+t.test('responses of all endpoints', async (t) => {
   const verbosity = new Verbosity({ level: 2 });
   const argv = ['node', 'main.js', '--v=2'];
   const endpoints = new DebugEndpoints({ profiler, verbosity, argv, configz: { group: { a: 1 } } });
@@ -49,7 +49,7 @@ t.test('what is answered', async (t) => {
   t.equal(request(endpoints, 'GET', '/debug/pprof/more'), undefined);
 });
 
-t.test('without profiling there is none', async (t) => {
+t.test('profiles are absent without profiling', async (t) => {
   t.same(new DebugEndpoints({ argv: [] }).paths, []);
   const endpoints = new DebugEndpoints({ argv: [], verbosity: new Verbosity({ level: 0 }) });
   t.same(endpoints.paths, ['/debug/flags/v']);

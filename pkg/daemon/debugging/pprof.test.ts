@@ -6,7 +6,7 @@ import { cpuProfile, heapProfile } from '#daemon/debugging/inspector-profiles.js
 import { encodeProfile } from '#daemon/debugging/pprof.js';
 import { InspectorProfilerSource, ProfilerBusyError } from '#daemon/debugging/profiler.js';
 
-/** The parts of github.com/google/pprof's profile.proto that are written. */
+/** The written parts of github.com/google/pprof's profile.proto. */
 const { root } = protobuf.parse(`syntax = "proto3";
 message Profile {
   repeated ValueType sample_type = 1; repeated Sample sample = 2; repeated Location location = 4;
@@ -63,7 +63,7 @@ const call = (functionName: string, lineNumber: number) => ({
   columnNumber: 0,
 });
 
-t.test('a CPU profile', async (t) => {
+t.test('converts a CPU profile', async (t) => {
   const profile = {
     nodes: [
       { id: 1, callFrame: call('(root)', -1), children: [2, 3, 5] },
@@ -91,7 +91,7 @@ t.test('a CPU profile', async (t) => {
   });
 });
 
-t.test('a heap profile', async (t) => {
+t.test('converts a heap profile', async (t) => {
   const inner = { id: 3, callFrame: call('inner', 4), selfSize: 300, children: [] };
   const profile = {
     head: {
@@ -120,7 +120,7 @@ function burnMilliseconds(ms: number): number {
   return sum;
 }
 
-t.test('of this process', async (t) => {
+t.test('profiles this process', async (t) => {
   const profiler = new InspectorProfilerSource({ clock: realClock });
   const stop = new AbortController();
   const taking = profiler.cpu(60_000, stop.signal);

@@ -6,7 +6,7 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code, syscall: 'write' });
 }
 
-/** What was told to the log when lines could be written again. */
+/** The reports of lost lines. */
 function reports(output: LogOutput): number[] {
   const counts: number[] = [];
   output.lost.onResumed((missing) => counts.push(missing));
@@ -14,7 +14,7 @@ function reports(output: LogOutput): number[] {
 }
 
 for (const code of ['ENOSPC', 'EIO', 'EROFS', 'EDQUOT'])
-  t.test(`${code} drops lines and counts them, and a disk that is well again makes it go on`, (t) =>
+  t.test(`${code} drops and counts lines until the disk recovers`, (t) =>
     dropsLines(t, code),
   );
 
@@ -44,13 +44,13 @@ async function dropsLines(t: Test, code: string): Promise<void> {
   t.equal(output.lost.total, 3);
 }
 
-t.test('a device that takes nothing is not asked for ever', async (t) => {
+t.test('a device that accepts nothing is not retried for ever', async (t) => {
   const output = fileOutput(() => 0);
   output.write('one\n');
   t.equal(output.lost.total, 1);
 });
 
-t.test('a pipe without a reader', async (t) => {
+t.test('a pipe without a reader drops lines', async (t) => {
   let broken = true;
   let written = '';
   const pipe = new Writable({
@@ -79,7 +79,7 @@ t.test('a pipe without a reader', async (t) => {
   t.equal(written, '');
 });
 
-t.test('a reader that does not read costs a bounded amount of memory', async (t) => {
+t.test('a reader that does not read costs bounded memory', async (t) => {
   const stuck = new Writable({ write: () => undefined });
   const output = streamOutput(stuck);
   const line = `${'x'.repeat(1023)}\n`;

@@ -14,7 +14,7 @@ function lines(format: 'text' | 'json', verbosity = 0) {
   return { log, written };
 }
 
-t.test('text', async (t) => {
+t.test('text format', async (t) => {
   const { log, written } = lines('text');
   log.info({ pod: { namespace: 'a', name: 'b' }, count: 3, list: ['x'], text: 'say "hi"\nnow' }, 'Something happened');
   log.child({ controller: 'c' }).warn({ err: new Error('broken') }, 'Trouble');
@@ -27,7 +27,7 @@ t.test('text', async (t) => {
   ]);
 });
 
-t.test('verbosity', async (t) => {
+t.test('verbosity selects lines', async (t) => {
   const { log, written } = lines('text', 4);
   log.debug({ err: new Error('broken') }, 'shown');
   log.trace('hidden');
@@ -35,7 +35,7 @@ t.test('verbosity', async (t) => {
   t.match(written[0], /err="broken"\nError: broken\n +at /);
 });
 
-t.test('json', async (t) => {
+t.test('JSON format', async (t) => {
   const { log, written } = lines('json');
   log.info({ err: new Error('broken') }, 'Something');
   t.match(JSON.parse(written[0] ?? ''), {

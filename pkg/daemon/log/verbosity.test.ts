@@ -5,7 +5,7 @@ import { Verbosity } from '#daemon/log/verbosity.js';
 
 const [trace, debug, info, warn] = [10, 20, 30, 40] as const;
 
-t.test('by number', async (t) => {
+t.test('verbosity by number', async (t) => {
   const rows: [level: number, shown: number[], hidden: number[]][] = [
     [0, [info, warn], [debug, trace]],
     [3, [info], [debug]],
@@ -20,7 +20,7 @@ t.test('by number', async (t) => {
   }
 });
 
-t.test('by file', async (t) => {
+t.test('verbosity by file', async (t) => {
   const rows: [pattern: string, file: string, shown: boolean][] = [
     ['queue=4', '/a/b/queue.js', true],
     ['queue.ts=4', '/a/b/queue.js', true],
@@ -41,7 +41,7 @@ t.test('by file', async (t) => {
   t.notOk(nowhere.enabled(debug));
 });
 
-t.test('of loggers and their children, while they live', async (t) => {
+t.test('a running logger and its children follow changes', async (t) => {
   const written: string[] = [];
   const make = (verbosity: Verbosity) =>
     createLogger({ name: 'x', format: 'text', verbosity, pid: 1, now: () => 0, write: (line) => written.push(line) });
@@ -60,7 +60,7 @@ t.test('of loggers and their children, while they live', async (t) => {
   t.equal(written.length, 2);
 });
 
-t.test('lines wait for each other, but not for long', async (t) => {
+t.test('lines are buffered, but not for long', async (t) => {
   const written: string[] = [];
   let due: (() => void) | undefined;
   const clock = {

@@ -3,7 +3,7 @@ import { garbageCollector, isScattered } from '#daemon/memory/idle-collector.js'
 
 const mebibyte = 1024 * 1024;
 
-t.test('a heap is put together where that gives back much', async (t) => {
+t.test('a heap is compacted if that returns much memory', async (t) => {
   const cases: [used: number, total: number, scattered: boolean][] = [
     [25, 35, false],
     [25, 45, true],
@@ -14,7 +14,7 @@ t.test('a heap is put together where that gives back much', async (t) => {
     t.equal(isScattered({ used: used * mebibyte, total: total * mebibyte }), scattered, `${used} of ${total}`);
 });
 
-t.test('what nobody holds is gone, what somebody holds is not', async (t) => {
+t.test('unreferenced objects are collected, referenced ones are kept', async (t) => {
   const collect = garbageCollector();
   const held: object[] = [];
   const held2: object[] = [];

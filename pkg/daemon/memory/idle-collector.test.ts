@@ -2,7 +2,7 @@ import t from 'tap';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { collectWhenIdle } from '#daemon/memory/idle-collector.js';
 
-t.test('garbage is collected once after each busy time', async (t) => {
+t.test('garbage is collected once after each busy period', async (t) => {
   const clock = new VirtualClock();
   const stop = new AbortController();
   let usedMs = 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 
-t.test('the programs in bin are started as daemons are', async (t) => {
+t.test('the programs in bin start with the same flags', async (t) => {
   const environment = Object.entries(daemonEnvironment).map(([name, value]) => `${name}=${value}`);
   for (const name of ['orch-apiserver', 'orch-controller-manager', 'orch-scheduler', 'orch-ingress', 'orch-proxy']) {
     const script = readFileSync(new URL(`../../../../bin/${name}`, import.meta.url), 'utf8');

@@ -5,7 +5,7 @@ import { labelAllowList, createRegistry, metricsText, metricsView } from '#daemo
 import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 
-t.test('build, process and runtime', async (t) => {
+t.test('build, process and runtime metrics', async (t) => {
   const registry = createRegistry({ dialect: orchDialect, process });
   const text = await metricsText(registry);
   t.match(text, /^orch_build_info\{.*,git_version="v1.24.0",.*major="1",minor="24",platform="\w+\/\w+"\} 1$/m);
@@ -20,7 +20,7 @@ t.test('build, process and runtime', async (t) => {
   t.ok(second >= first && second < first + 60, 'a counter, not a sum of readings');
 });
 
-t.test('disabled metrics are left out, registries are apart', async (t) => {
+t.test('disabled metrics are omitted, and registries are separate', async (t) => {
   const registry = createRegistry({ dialect: orchDialect });
   gauge(registry, { name: 'a', help: 'A' }).set(1);
   counter(registry, { name: 'b', help: 'B' }).inc();
@@ -30,7 +30,7 @@ t.test('disabled metrics are left out, registries are apart', async (t) => {
   t.notMatch(await metricsText(createRegistry({ dialect: orchDialect })), /^b /m);
 });
 
-t.test('metrics are made once per registry', async (t) => {
+t.test('a metric is created once per registry', async (t) => {
   const registry = createRegistry({ dialect: orchDialect });
   const first = gauge(registry, { name: 'a', help: 'A' });
   t.equal(gauge(registry, { name: 'a', help: 'A' }), first);
@@ -39,7 +39,7 @@ t.test('metrics are made once per registry', async (t) => {
   t.same(exponentialBuckets(0.001, 2, 4), [0.001, 0.002, 0.004, 0.008]);
 });
 
-t.test('labels are kept within their list', async (t) => {
+t.test('label values outside the list are merged', async (t) => {
   const registry = createRegistry({ dialect: orchDialect });
   const requests = counter(registry, { name: 'requests_total', help: 'Say "hi"\nnow', labelNames: ['code', 'host'] });
   requests.inc({ code: '200', host: 'a' }, 1);
@@ -60,7 +60,7 @@ t.test('labels are kept within their list', async (t) => {
   t.match(text, 'orch_build_info{');
 });
 
-t.test('hidden metrics are shown when asked for, and never when disabled', async (t) => {
+t.test('hidden metrics are shown on request, but never if disabled', async (t) => {
   const registry = createRegistry({ dialect: orchDialect });
   const name = 'scheduler_e2e_scheduling_duration_seconds';
   gauge(registry, { name, help: 'Old' }).set(1);

@@ -4,7 +4,7 @@ import { PlainSummary } from '#daemon/metrics/plain-series.js';
 
 const hourMs = 3_600_000;
 
-t.test('quantiles are right to within their buckets, and forget', async (t) => {
+t.test('quantiles are exact to their buckets, and old data expires', async (t) => {
   let nowMs = 0;
   const registry = new Registry();
   const summary = new PlainSummary(registry, {

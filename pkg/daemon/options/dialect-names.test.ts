@@ -5,7 +5,7 @@ import { helpText } from '#daemon/options/help.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
-t.test('names', async (t) => {
+t.test('names in both dialects', async (t) => {
   const rows: [string, string][] = [
     ['orch-api-qps', 'kube-api-qps'],
     ['nodeagent-timeout', 'kubelet-timeout'],
@@ -38,18 +38,18 @@ t.test('both names set the same value', async (t) => {
   t.throws(() => parseOptions(named, ['--kube-api-qs=7'], { program: 'p' }), /did you mean --kube-api-qps/);
 });
 
-t.test('the table of its own dialect stays as it is', async (t) => {
+t.test('the table of its own dialect is unchanged', async (t) => {
   t.same(withDialectNames(table, orchDialect), table);
   t.throws(() => parseOptions(table, ['--kube-api-qps=7'], { program: 'p' }), /unknown flag/);
 });
 
-t.test('a name that the table has already is not taken twice', async (t) => {
+t.test('an existing name gets no alias', async (t) => {
   const both = { ...table, kubeconfig: { type: 'string', section: 'A', meaning: 'Another file.' } } as const;
   const named: OptionTable = withDialectNames(both, kubernetesDialect);
   t.equal(named['orchconfig']?.aliases, undefined);
 });
 
-t.test('texts speak of options by the names of the dialect', async (t) => {
+t.test('texts use the option names of the dialect', async (t) => {
   const text = 'Flag --orch-api-qps and --nodeagent-port=1, not --nothing or --authorization-mode';
   const section = 'Test';
   const declared = (type: 'string' | 'int') => ({ type, section, meaning: 'For the test.' });

@@ -55,7 +55,7 @@ t.test('defaults', async (t) => {
   });
 });
 
-t.test('forms', async (t) => {
+t.test('accepted forms', async (t) => {
   const rows: [string, string[], Partial<Record<keyof typeof table, unknown>>][] = [
     ['equals', ['--name=a=b'], { name: 'a=b' }],
     ['separate', ['--name', 'a'], { name: 'a' }],
@@ -81,7 +81,7 @@ t.test('forms', async (t) => {
   for (const [name, argv, expected] of rows) t.match(parse(...argv).values, expected, name);
 });
 
-t.test('values are frozen through and through, and what was given is known', async (t) => {
+t.test('values are deeply frozen, and set options are listed', async (t) => {
   const { values, given } = parse('--lists=a', '--wait_time=1s');
   t.throws(() => {
     (values.lists as string[]).push('b');
@@ -89,7 +89,7 @@ t.test('values are frozen through and through, and what was given is known', asy
   t.same([...given], ['lists', 'wait-time']);
 });
 
-t.test('all errors at once, in the usual words', async (t) => {
+t.test('all errors are reported at once, in the usual words', async (t) => {
   t.same(
     errors('--nmae=x', '--count=x', '--rate=x', '--on=x', '--wait-time=5', '--level=mid', 'stray', '-z', '--name'),
     [
@@ -134,7 +134,7 @@ t.test('arguments', async (t) => {
   t.match(result, { args: ['a', '--name'], values: { on: true } });
 });
 
-t.test('a config file lies under the command line', async (t) => {
+t.test('the command line overrides a config file', async (t) => {
   const config = { spec: { count: 3, wait: '2m' }, lists: ['p', 'q'] };
   t.match(overlayConfig(table, parse('--count=5'), config).values, {
     count: 5,

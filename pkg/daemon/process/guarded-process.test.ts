@@ -1,4 +1,4 @@
-/** What ends a guarded process and what does not, as whoever started it sees it. */
+/** What ends a guarded process and what it survives, as its parent sees it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { isStreamFailure } from '#daemon/process/guarded-process.js';
 
 const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
 
-/** A daemon that does what it is told line by line on standard input, and answers each with a line. */
+/** A daemon that runs commands from standard input, and answers each with a line. */
 const source = `
   import { createInterface } from 'node:readline';
   import { connect, createServer } from 'node:net';
@@ -21,7 +21,7 @@ const source = `
   const guarded = guard(process);
   const registry = createRegistry({ dialect: orchDialect, process: guarded });
   const commands = {
-    rejection: () => void Promise.reject(new TypeError('nobody watches')),
+    rejection: () => void Promise.reject(new TypeError('unhandled')),
     nothing: () => void Promise.reject(undefined),
     stream: () => connect(1, '127.0.0.1'),
     exception: () => setImmediate(() => { throw new TypeError('half done'); }),
@@ -61,7 +61,7 @@ interface Started {
   readonly child: ChildProcess;
   readonly exited: Promise<[number | null, NodeJS.Signals | null]>;
   readonly stderr: () => string;
-  /** Its counts after it did that. */
+  /** Its counters after that command. */
   tell(command: string): Promise<Record<string, number>>;
 }
 
@@ -86,7 +86,7 @@ function start(t: Test, stderr: 'pipe' | number = 'pipe'): Started {
   };
 }
 
-t.test('promises that nobody watches and stray errors of streams are told and counted', async (t) => {
+t.test('unhandled rejections and stream errors are logged and counted', async (t) => {
   const { tell, exited, stderr, child } = start(t);
   t.same(await tell('log'), { rejection: 0, stream: 0, log_lines_dropped: 0 });
   t.match(await tell('rejection'), { rejection: 1, stream: 0 });
@@ -94,21 +94,21 @@ t.test('promises that nobody watches and stray errors of streams are told and co
   t.match(await tell('stream'), { rejection: 2, stream: 1 });
   t.match(
     stderr(),
-    /E.*"unhandled failure; continuing" err="nobody watches" kind="rejection" stack=/,
+    /E.*"unhandled failure; continuing" err="unhandled" kind="rejection" stack=/,
   );
   t.match(stderr(), /err="connect ECONNREFUSED 127.0.0.1:1" kind="stream"/);
   child.stdin?.write('quit\n');
   t.same(await exited, [0, null]);
 });
 
-t.test('an exception that leaves the state unsure ends the process', async (t) => {
+t.test('an exception that may corrupt state ends the process', async (t) => {
   const { child, exited, stderr } = start(t);
   child.stdin?.write('exception\n');
   t.same(await exited, [1, null]);
   t.match(stderr(), /F.*"uncaught exception; exiting" err="half done" stack=/);
 });
 
-t.test('a log that cannot be written', async (t) => {
+t.test('a log that cannot be written drops lines', async (t) => {
   const full = openSync('/dev/full', 'w');
   const { tell, child, exited } = start(t, full);
   closeSync(full);
@@ -118,7 +118,7 @@ t.test('a log that cannot be written', async (t) => {
   t.same(await exited, [0, null]);
 });
 
-t.test('a log whose reader has gone', async (t) => {
+t.test('a log without a reader drops lines', async (t) => {
   const { tell, child, exited } = start(t);
   await tell('');
   child.stderr?.destroy();
@@ -129,7 +129,7 @@ t.test('a log whose reader has gone', async (t) => {
   t.same(await exited, [0, null]);
 });
 
-/** A disk of 64 KiB; undefined where nobody may mount one. */
+/** A disk of 64 KiB; undefined without the right to mount one. */
 function tinyDisk(t: Test): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'full-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', dir]);
@@ -142,7 +142,7 @@ function tinyDisk(t: Test): string | undefined {
 
 const dir = tinyDisk(t);
 
-t.test('a disk that fills and has room again', { skip: dir === undefined && 'nobody may mount here' }, async (t) => {
+t.test('a disk that fills up and has room again', { skip: dir === undefined && 'mounting is not permitted' }, async (t) => {
   if (dir === undefined) return;
   const file = join(dir, 'log');
   const log = openSync(file, 'a');
@@ -151,7 +151,7 @@ t.test('a disk that fills and has room again', { skip: dir === undefined && 'nob
   await tell('log');
   t.throws(() => writeFileSync(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
   let dropped = 0;
-  // The page of the log that is there already has room for some lines.
+  // The current page of the log has room for some lines.
   for (let i = 0; i < 10 && dropped === 0; i++) dropped = (await tell('long'))['log_lines_dropped'] ?? 0;
   t.equal(dropped, 1);
   t.equal((await tell('long'))['log_lines_dropped'], 2);
@@ -165,7 +165,7 @@ t.test('a disk that fills and has room again', { skip: dir === undefined && 'nob
   t.match(lines[notice - 1], /^I.*"a line of the log"$/);
 });
 
-t.test('what is the failure of one stream', async (t) => {
+t.test('errors of one stream are recognized', async (t) => {
   const error = (properties: object) => Object.assign(new Error('x'), properties);
   for (const stray of [
     { code: 'ECONNRESET', syscall: 'read' },

@@ -1,4 +1,4 @@
-/** What one client may take of a daemon's server: connections that carry nothing, headers and requests without an end. */
+/** Limits of a daemon's server for each client: idle connections, endless headers and endless requests. */
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { get, startServer } from '#daemon/serving/testing/server-fixture.js';
 
-/** What the server sends on a connection, and its end. */
+/** What the server sends on a connection until its end. */
 async function raw(t: Test, port: number): Promise<{ socket: TLSSocket; closed: Promise<unknown>; text(): string }> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   let text = '';
@@ -14,7 +14,7 @@ async function raw(t: Test, port: number): Promise<{ socket: TLSSocket; closed: 
   socket.on('data', (part: string) => {
     text += part;
   });
-  // What is written when the server has ended the connection fails, now and then before its end is told.
+  // A write after the server has ended the connection may fail before the end arrives.
   socket.on('error', () => undefined);
   const closed = new Promise((resolve) => socket.once('close', resolve));
   t.teardown(() => socket.destroy());
@@ -22,18 +22,18 @@ async function raw(t: Test, port: number): Promise<{ socket: TLSSocket; closed: 
   return { socket, closed, text: () => text };
 }
 
-t.test('connections that carry nothing are ended', async (t) => {
+t.test('idle and slow connections are closed', async (t) => {
   const limits = { idleMs: 120, headersMs: 300, requestMs: 400, handshakeMs: 200 };
   const { port } = await startServer(t, [], { clock: realClock, limits });
 
-  await t.test('after an answer', async (t) => {
+  await t.test('after a response', async (t) => {
     const { socket, closed, text } = await raw(t, port);
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     await closed;
     t.match(text(), /^HTTP\/1\.1 200 OK/);
   });
 
-  await t.test('headers that do not come to an end, and none at all', async (t) => {
+  await t.test('with incomplete headers or none', async (t) => {
     const { socket, closed, text } = await raw(t, port);
     const drip = setInterval(() => socket.write('x-a: b\r\n'), 20);
     t.teardown(() => clearInterval(drip));
@@ -44,7 +44,7 @@ t.test('connections that carry nothing are ended', async (t) => {
     await silent.closed;
   });
 
-  await t.test('a body that does not come to an end', async (t) => {
+  await t.test('with an incomplete body', async (t) => {
     const { socket, closed } = await raw(t, port);
     const drip = setInterval(() => socket.write('a'), 20);
     t.teardown(() => clearInterval(drip));
@@ -52,7 +52,7 @@ t.test('connections that carry nothing are ended', async (t) => {
     await closed;
   });
 
-  await t.test('no handshake', async () => {
+  await t.test('without a handshake', async () => {
     const socket = connectTcp(port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.resume();
@@ -60,7 +60,7 @@ t.test('connections that carry nothing are ended', async (t) => {
   });
 });
 
-t.test('no more connections than there is room for', async (t) => {
+t.test('excess connections are closed', async (t) => {
   const { port } = await startServer(t, [], { clock: realClock, limits: { connections: 2 } });
   const first = await raw(t, port);
   await raw(t, port);
@@ -69,19 +69,19 @@ t.test('no more connections than there is room for', async (t) => {
   third.resume();
   await once(third, 'close');
   first.socket.destroy();
-  // The server hears of it when it does.
+  // The server notices it late.
   for (;;) {
     const answer = await get(port, '/healthz').catch(() => undefined);
     if (answer?.status === 200) break;
   }
 });
 
-t.test('headers that are too large', async (t) => {
+t.test('oversized headers are refused', async (t) => {
   const { port } = await startServer(t, [], { clock: realClock });
   const { socket, closed, text } = await raw(t, port);
   socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nx-a: ${'b'.repeat(65 * 1024)}\r\n\r\n`);
   await closed;
-  // The answer, 431, is lost where the connection is reset with bytes that nobody has read.
+  // The 431 response is lost if the connection is reset because of unread bytes.
   t.notMatch(text(), /^HTTP\/1\.1 200 /);
   const token = 'b'.repeat(40 * 1024);
   t.equal((await get(port, '/healthz', { headers: { 'x-a': token } })).status, 200, 'long tokens are taken');

@@ -42,7 +42,7 @@ t.test('health needs no credentials, metrics do', async (t) => {
   t.equal((await get(port, '/healthz', { headers: { authorization: 'Bearer bad' } })).status, 401);
 });
 
-t.test('reviews are counted, with what the API server answered', async (t) => {
+t.test('reviews are counted by the status code of the API server', async (t) => {
   const clock = new VirtualClock();
   const metrics = createRegistry({ dialect: orchDialect });
   const reviews = new FakeReviews();
@@ -60,14 +60,14 @@ t.test('reviews are counted, with what the API server answered', async (t) => {
   t.match(text, 'apiserver_delegated_authn_request_duration_seconds_bucket{le="0.7",code="201"} 1');
 });
 
-t.test('a daemon that is asked for its series counts the reviews for that', async (t) => {
+t.test('a scrape counts its own reviews', async (t) => {
   const { port } = await setUp(t);
   const { body } = await get(port, '/metrics', { headers: { authorization: 'Bearer good' } });
   t.match(body, 'apiserver_delegated_authn_request_total{code="201"} 1');
   t.match(body, 'apiserver_delegated_authz_request_total{code="201"} 1');
 });
 
-t.test('answers are kept for their time', async (t) => {
+t.test('decisions are cached for their time', async (t) => {
   const { port, reviews, clock } = await setUp(t);
   const ask = () => get(port, '/metrics', { headers: { authorization: 'Bearer good' } });
   await Promise.all([ask(), ask()]);
@@ -82,7 +82,7 @@ t.test('answers are kept for their time', async (t) => {
   t.equal((await ask()).status, 200, 'failures are not kept');
 });
 
-t.test('client certificates and front proxies', async (t) => {
+t.test('client certificates and front proxies authenticate', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const proxyAuthority = await createAuthority({ commonName: 'proxy-ca', now });
@@ -130,7 +130,7 @@ t.test('settings are looked up in the cluster', async (t) => {
   t.equal((await get(skipped.port, '/healthz')).status, 200);
 });
 
-t.test('without clients tokens are ignored and all but the allowed paths forbidden', async (t) => {
+t.test('without clients tokens are ignored, and only allowed paths are served', async (t) => {
   const { port } = await setUp(t, ['--authorization-always-allow-paths=/healthz,/brok*'], {
     authenticationClient: undefined,
     authorizationClient: undefined,
@@ -143,7 +143,7 @@ t.test('without clients tokens are ignored and all but the allowed paths forbidd
   t.match(await get(port, '/brok'), { status: 404, body: /"reason":"NotFound"/ });
 });
 
-t.test('what is authorized is what is routed', async (t) => {
+t.test('the authorized path is the routed path', async (t) => {
   const { port } = await setUp(t);
   const headers = { authorization: 'Bearer good' };
   t.equal((await get(port, '/met%72ics', { headers })).status, 200);
@@ -161,7 +161,7 @@ t.test('what is authorized is what is routed', async (t) => {
   }
 });
 
-t.test('a right to what is below a path is none to the path', async (t) => {
+t.test('a right to subpaths is none to the path', async (t) => {
   const { port } = await setUp(t, ['--authorization-always-allow-paths=/metrics/*,/debug/pprof/*']);
   t.equal((await get(port, '/metrics/')).status, 404);
   t.equal((await get(port, '/metrics/x')).status, 404);
@@ -169,7 +169,7 @@ t.test('a right to what is below a path is none to the path', async (t) => {
   t.match(await get(port, '/metrics/../healthz'), { status: 400, body: /"reason":"BadRequest"/ });
 });
 
-t.test('upgrades pass the same gate', async (t) => {
+t.test('upgrades are authorized like requests', async (t) => {
   const { port } = await setUp(t, [], {
     upgrade: ({ socket, user }) => {
       socket.end(`HTTP/1.1 101 Switching Protocols\r\nx-user: ${user.name}\r\n\r\n`);
@@ -219,7 +219,7 @@ t.test('replaced certificate files are used for new connections', async (t) => {
   t.equal(name, 'second');
 });
 
-t.test('replaced authorities count for new connections', async (t) => {
+t.test('replaced CA bundles apply to new connections', async (t) => {
   const now = realClock.now();
   const [first, second] = [
     await createAuthority({ commonName: 'first', now }),
@@ -245,7 +245,7 @@ t.test('replaced authorities count for new connections', async (t) => {
   t.equal(await status(old), 401);
 });
 
-t.test('each server name gets its certificate, also a replaced one', async (t) => {
+t.test('each server name gets its certificate, even a replaced one', async (t) => {
   const newIdentity = (commonName: string) =>
     createSelfSigned({ commonName, names: [commonName], ips: ['127.0.0.1'], now: realClock.now() });
   const [own, named, wild] = [await newIdentity('own'), await newIdentity('named.test'), await newIdentity('wild')];
@@ -285,7 +285,7 @@ t.test('each server name gets its certificate, also a replaced one', async (t) =
 });
 
 t.test(
-  'cipher suites are the older ones of TLS 1.2; TLS 1.3 has its own, of which the cheapest comes first',
+  'cipher suites apply up to TLS 1.2; TLS 1.3 starts with the cheapest suite',
   async (t) => {
     const negotiated = async (port: number, maxVersion: 'TLSv1.2' | 'TLSv1.3') => {
       const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion });
@@ -303,7 +303,7 @@ t.test(
   },
 );
 
-t.test('no port, no server', async (t) => {
+t.test('port 0 disables the server', async (t) => {
   const server = await createDaemonServer({
     name: 'tester',
     values: valuesOf('--secure-port=0'),
@@ -315,7 +315,7 @@ t.test('no port, no server', async (t) => {
   t.equal(server, undefined);
 });
 
-t.test('debug endpoints are authorized like every other path', async (t) => {
+t.test('debug endpoints are authorized like other paths', async (t) => {
   const verbosity = new Verbosity({ level: 0 });
   const debug = new DebugEndpoints({
     argv: ['x'],

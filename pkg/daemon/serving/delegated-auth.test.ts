@@ -1,6 +1,6 @@
 /**
- * Delegated authentication and authorization as a matrix: certificate, token, proxy headers, nobody × allowed, denied ×
- * the API server there or away × asked for the first time, kept, run out × lookups that may fail or not.
+ * A matrix of delegated authentication and authorization: certificate, token, proxy headers or none; allowed or denied;
+ * with and without the API server; first request, cached or expired; lookup failures tolerated or not.
  */
 import { Agent } from 'node:https';
 import t from 'tap';
@@ -15,7 +15,7 @@ interface Credential {
   readonly name: string;
   readonly user: string;
   readonly request: Request;
-  /** Has to be asked about, and not only for its rights. */
+  /** The user needs a token review, not only an access review. */
   readonly reviewed: boolean;
 }
 
@@ -41,7 +41,7 @@ async function credentials(authority: KeyCertificate, proxies: KeyCertificate): 
   ];
 }
 
-t.test('who × what × when', async (t) => {
+t.test('every combination of user, right and time', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const proxies = await createAuthority({ commonName: 'proxies', now });
@@ -82,7 +82,7 @@ t.test('who × what × when', async (t) => {
   }
 });
 
-t.test('settings that cannot be looked up', async (t) => {
+t.test('failed lookups of settings', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const proxies = await createAuthority({ commonName: 'proxies', now });
@@ -110,14 +110,14 @@ t.test('settings that cannot be looked up', async (t) => {
     const status = async (port: number) => (await get(port, '/metrics', request)).status;
     const isKnown = name !== 'anonymous';
     t.equal(await status(there.port), isKnown ? 200 : 403, `${name}: looked up`);
-    // Without authorities only tokens tell who somebody is.
+    // Without CA bundles only tokens identify users.
     t.equal(await status(skipped.port), name === 'token' ? 200 : 403, `${name}: skipped`);
   }
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
   const { identity } = (await credentials(authority, proxies))[0]?.request ?? {};
   const status = async () => (await get(tolerated.port, '/metrics', { ...(identity && { identity }), agent })).status;
-  t.equal(await status(), 500, 'nobody can be asked for what anybody may');
+  t.equal(await status(), 500, 'the API server is down, even for public paths');
   tolerated.reviews.down = false;
   t.equal(await status(), 403, 'tolerated: a certificate of an authority that is not known yet');
   let last = 0;
@@ -161,7 +161,7 @@ t.test('settings are looked up again while the daemon runs', async (t) => {
   t.equal(await settled(200), 200);
 });
 
-t.test('one good credential is enough', async (t) => {
+t.test('one valid credential is enough', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const stranger = await createAuthority({ commonName: 'ca', now });

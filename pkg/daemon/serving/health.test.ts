@@ -10,7 +10,7 @@ function checks() {
 
 const none = new URLSearchParams();
 
-t.test('texts', async (t) => {
+t.test('texts of 1.24', async (t) => {
   const health = checks();
   t.match(await health.respond('healthz', none), { status: 200, body: 'ok', failures: [] });
   t.match(await health.respond('livez', new URLSearchParams('verbose')), {
@@ -39,7 +39,7 @@ t.test('single checks', async (t) => {
   t.throws(() => health.add({ name: 'good', check: () => undefined }), RangeError);
 });
 
-t.test('checks come and go', async (t) => {
+t.test('checks may come and go', async (t) => {
   const present = new Map<string, () => void>();
   const checks = new HealthChecks([() => [...present].map(([name, check]) => ({ name, check }))]);
   const ask = async (name?: string) => (await checks.respond('healthz', new URLSearchParams('verbose'), name)).body;

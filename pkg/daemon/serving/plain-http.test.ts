@@ -8,7 +8,7 @@ import { answerAlways, listenPlainly, plainApp, PlainEndpoints } from '#daemon/s
 
 const loopback = { address: '127.0.0.1', port: 0 };
 
-/** A port of loopback that is free. */
+/** A free port on loopback. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-t.test('a path is answered alike for every method, and nothing else is there', async (t) => {
+t.test('a path answers every method, and no other path exists', async (t) => {
   const app = plainApp(log);
   let status = 200;
   answerAlways(app, '/healthz', () => ({ status, body: `says ${status}` }));

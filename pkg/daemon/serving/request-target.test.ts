@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
 
-t.test('a path is decoded once, and has one encoding', async (t) => {
+t.test('a path is decoded once and normalized', async (t) => {
   const rows: [target: string, path: string, url: string][] = [
     ['/', '/', '/'],
     ['/?a=/../b', '/', '/?a=/../b'],
@@ -21,7 +21,7 @@ t.test('a path is decoded once, and has one encoding', async (t) => {
   }
 });
 
-t.test('what readers could take for different paths is refused', async (t) => {
+t.test('ambiguous paths are refused', async (t) => {
   const rows: [target: string, why: RegExp][] = [
     ['', /must be encoded/],
     ['*', /begin with a slash/],

@@ -17,7 +17,7 @@ const none = {
   'bind-address': '0.0.0.0',
 };
 
-t.test('every preferred cipher suite is known to the runtime', async (t) => {
+t.test('the runtime supports every preferred cipher suite', async (t) => {
   const supported = new Set(getCiphers());
   for (const name of preferredCipherSuites) {
     const openssl = opensslCipher(name).toLowerCase();
@@ -29,7 +29,7 @@ t.test('every preferred cipher suite is known to the runtime', async (t) => {
   t.equal(secureVersion('VersionTLS13'), 'TLSv1.3');
 });
 
-t.test('a self-signed pair is made once and kept', async (t) => {
+t.test('a self-signed pair is created once and kept', async (t) => {
   const directory = t.testdir({});
   const values = { ...none, 'cert-dir': directory };
   const load = () => loadServingCertificates({ values, name: 'tester', clock: realClock });
@@ -43,7 +43,7 @@ t.test('a self-signed pair is made once and kept', async (t) => {
   t.not(renewed.pair.cert, first.pair.cert, 'an expired one is made anew');
 });
 
-t.test('files, and what is wrong with them', async (t) => {
+t.test('certificate files and their errors', async (t) => {
   const directory = t.testdir({});
   const identity = await createSelfSigned({
     commonName: 'x',
@@ -75,7 +75,7 @@ t.test('files, and what is wrong with them', async (t) => {
   await t.rejects(load({ 'tls-sni-cert-key': [cert] }), /expected comma separated/);
 });
 
-t.test('which certificate a name gets', async (t) => {
+t.test('the certificate of a server name', async (t) => {
   const make = (id: string, explicit: boolean, ...names: string[]): SniCertificate => ({
     cert: id,
     key: '',

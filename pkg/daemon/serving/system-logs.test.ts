@@ -5,13 +5,13 @@ import t from 'tap';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
 import { systemLogs } from '#daemon/serving/system-logs.js';
 
-/** Files of this process that are open, by their paths. */
+/** Open files of this process, by path. */
 async function openFiles(): Promise<string[]> {
   const numbers = await readdir('/proc/self/fd');
   return Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')));
 }
 
-t.test('a file is open only while its bytes are read', async (t) => {
+t.test('a file is open only while it is read', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'orch-logs-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const path = join(dir, 'a.log');

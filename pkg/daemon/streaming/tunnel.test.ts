@@ -23,7 +23,7 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<number>
 const requestTo = (port: number) =>
   httpRequest({ host: '127.0.0.1', port, agent: false, headers: { connection: 'Upgrade', upgrade: 'x/1' } });
 
-/** The four ends of a tunnel: what the client holds, both sides in the middle, and what the backend holds. */
+/** The four ends of a tunnel: the client's, both sides in the middle, and the backend's. */
 async function tunnel(t: Test, more: Partial<Tunnel> = {}, backendSays = switching) {
   let backend: Socket | undefined;
   const port = await listen(t, (socket) => {
@@ -46,7 +46,7 @@ async function tunnel(t: Test, more: Partial<Tunnel> = {}, backendSays = switchi
   };
 }
 
-/** Everything until the other side has ended its half. */
+/** Everything until the other side ends its half. */
 async function textOf(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk) => {
@@ -73,7 +73,7 @@ t.test('a side that is not read stops the other one', async (t) => {
   open();
   const waiting = () => backend.writableLength;
   backend.write(Buffer.alloc(32 * 1024 * 1024));
-  // Until its peer takes no more of it.
+  // Until the peer accepts no more.
   for (let before = -1; before !== waiting(); await clock.sleep(100)) before = waiting();
   t.ok(waiting() > 0, 'it is made to wait');
   client.resume();
@@ -81,7 +81,7 @@ t.test('a side that is not read stops the other one', async (t) => {
   t.pass('and goes on');
 });
 
-t.test('a reset of either side is the end of both, and so is a long silence', async (t) => {
+t.test('a reset of a side, or a long silence, ends both', async (t) => {
   for (const side of ['client', 'backend', 'silence'] as const) {
     const ends = await tunnel(t, side === 'silence' ? { silenceMs: 100 } : {});
     ends.open();
@@ -96,7 +96,7 @@ t.test('a reset of either side is the end of both, and so is a long silence', as
   }
 });
 
-t.test('a tunnel that has been aborted is not opened', async (t) => {
+t.test('an aborted tunnel is not opened', async (t) => {
   const aborted = await tunnel(t, { signal: AbortSignal.abort() });
   aborted.open();
   t.ok(aborted.answered.backend.destroyed);
@@ -112,7 +112,7 @@ t.test('a tunnel that has been aborted is not opened', async (t) => {
   t.ok(open.answered.backend.destroyed && open.own.destroyed);
 });
 
-t.test('what is no upgrade', async (t) => {
+t.test('refused and failed upgrades', async (t) => {
   const refusing = await listen(
     t,
     (socket) => void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno'),

@@ -3,7 +3,7 @@ import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-t
 import t from 'tap';
 import { boundOf, shareOf, TraceIds } from '#daemon/tracing/trace-ids.js';
 
-t.test("the library's sampler decides as the share says", async (t) => {
+t.test('the sampler of the library keeps the chosen share', async (t) => {
   const ids = new TraceIds();
   let kept = 0;
   const disagreeing: string[] = [];
@@ -22,7 +22,7 @@ t.test("the library's sampler decides as the share says", async (t) => {
   t.ok(kept > 400 && kept < 600, `${kept} of 1000 are about a half`);
 });
 
-t.test('IDs are well-formed and differ', async (t) => {
+t.test('IDs are well-formed and unique', async (t) => {
   const ids = new TraceIds();
   const traceIds = new Set(Array.from({ length: 100 }, () => ids.withShare(7, ids.generateTraceId)));
   traceIds.add(ids.generateTraceId());

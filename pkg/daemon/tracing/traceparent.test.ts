@@ -4,13 +4,13 @@ import { formatTraceparent, parseTraceparent } from '#daemon/tracing/trace-ids.j
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 
-t.test('what is sent is read', async (t) => {
+t.test('a formatted header can be parsed', async (t) => {
   for (const sampled of [true, false])
     t.same(parseTraceparent(formatTraceparent({ traceId, spanId, sampled })), { traceId, spanId, sampled });
   t.match(parseTraceparent(`01-${traceId}-${spanId}-03-later`), { traceId, sampled: true });
 });
 
-t.test('what is no such header is nothing', async (t) => {
+t.test('invalid headers are ignored', async (t) => {
   for (const text of [
     undefined,
     '',

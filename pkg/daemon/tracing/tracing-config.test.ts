@@ -4,7 +4,7 @@ import { parseTracingConfig } from '#daemon/tracing/tracing-config.js';
 
 const head = 'apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfiguration\n';
 
-t.test('what is not said is as in the release', async (t) => {
+t.test('defaults are those of the release', async (t) => {
   t.same(parseTracingConfig(head, dialect), { endpoint: 'localhost:4317', samplingRatio: 0 });
   const betaHead = head.replace('v1alpha1', 'v1beta1');
   t.same(parseTracingConfig(`${betaHead}endpoint: dns:///collector:4317\nsamplingRatePerMillion: 500000\n`, dialect), {
@@ -13,7 +13,7 @@ t.test('what is not said is as in the release', async (t) => {
   });
 });
 
-t.test('what is wrong is named', async (t) => {
+t.test('errors name the field', async (t) => {
   for (const [text, says] of [
     ['', 'must be an object'],
     ['a: [', 'yaml: line 1: did not find expected node content'],

@@ -1,4 +1,4 @@
-/** What is asked of the node's resolvers, what is kept of their answers, and what becomes of those that do not answer. */
+/** Queries to the node's resolvers, caching, and resolvers that do not respond. */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { type Answer, decode, encode } from 'dns-packet';
@@ -35,7 +35,7 @@ function reply(query: Buffer, { code = 0, ...sections }: Reply): Buffer {
   return encode({ type: 'response', id: id ?? 0, flags: 0x8180 | code, questions, ...sections });
 }
 
-/** `answer`: of the resolver at that address; undefined: it hangs. */
+/** `answer`: of the resolver at that address; undefined: it stalls. */
 function setUp(answer: (address: string, name: string) => Reply | undefined) {
   const clock = new VirtualClock();
   const questions: string[] = [];
@@ -61,7 +61,7 @@ function setUp(answer: (address: string, name: string) => Reply | undefined) {
   return { clock, questions, forwarder, registry, ask };
 }
 
-t.test('answers are kept as long as they say', async (t) => {
+t.test('responses are cached for their TTL', async (t) => {
   const cases: readonly (readonly [string, Reply, number])[] = [
     ['addresses', { answers: [address] }, 60],
     ['no such name', { code: 3, authorities: [soa] }, 30],
@@ -93,13 +93,13 @@ t.test('answers are kept as long as they say', async (t) => {
   }
 });
 
-t.test('equal questions that wait are one', async (t) => {
+t.test('equal pending queries share one request', async (t) => {
   const { questions, ask } = setUp(() => ({ answers: [address] }));
   t.same(await Promise.all([ask(), ask(), ask('other.example.com')]), [0, 0, 0]);
   t.equal(questions.length, 2);
 });
 
-t.test('a resolver that hangs costs its own questions only', async (t) => {
+t.test('a stalled resolver delays only its own queries', async (t) => {
   const { clock, questions, ask } = setUp((at, name) =>
     at === '10.0.0.1' && name.startsWith('slow') ? undefined : { answers: [address] },
   );
@@ -111,7 +111,7 @@ t.test('a resolver that hangs costs its own questions only', async (t) => {
   t.equal(questions.at(-1), '10.0.0.2 slow.example.com');
 });
 
-t.test('one that never answers is asked last', async (t) => {
+t.test('a resolver that never responds comes last', async (t) => {
   const { clock, questions, ask, registry } = setUp((at) => (at === '10.0.0.1' ? undefined : { answers: [address] }));
   for (const name of ['a.example.com', 'b.example.com']) {
     const answer = ask(name);
@@ -124,7 +124,7 @@ t.test('one that never answers is asked last', async (t) => {
   t.match(await registry.metrics(), /coredns_forward_healthcheck_failures_total\{to="10.0.0.1:53"\} 2/);
 });
 
-t.test('no more questions wait than there is room for', async (t) => {
+t.test('pending queries are limited', async (t) => {
   const { clock, forwarder } = setUp(() => undefined);
   const all = Array.from({ length: 1001 }, (_, i) => forwarder.ask(question(`n${i}.example.com`)));
   await t.rejects(() => all.at(-1) ?? Promise.resolve(undefined), { message: /too many questions/ });
@@ -133,7 +133,7 @@ t.test('no more questions wait than there is room for', async (t) => {
   t.ok((await others).every(({ status }) => status === 'rejected'));
 });
 
-t.test('refusals of one are answers of another', async (t) => {
+t.test('the next resolver is asked after a refusal', async (t) => {
   const { ask, questions } = setUp((at) => (at === '10.0.0.1' ? { code: 5 } : { answers: [address] }));
   t.equal(await ask(), 0);
   const refusing = setUp(() => ({ code: 5 }));
@@ -141,7 +141,7 @@ t.test('refusals of one are answers of another', async (t) => {
   t.same([questions.length, refusing.questions.length], [2, 2], 'each is asked once');
 });
 
-t.test('resolvers that lead back here are asked no more', async (t) => {
+t.test('a resolver that leads back here is not used any more', async (t) => {
   const { forwarder, questions } = setUp(() => ({ code: 3 }));
   await forwarder.findLoops(
     (token) => [token, 'probe'],
@@ -151,7 +151,7 @@ t.test('resolvers that lead back here are asked no more', async (t) => {
   await t.rejects(forwarder.ask(question()), { message: 'the node has no resolver' });
 });
 
-t.test('over the network', async (t) => {
+t.test('queries over the network', async (t) => {
   const server = createSocket('udp4');
   await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
   const { port } = server.address();
@@ -190,7 +190,7 @@ t.test('over the network', async (t) => {
   t.equal(await count('large.example.com'), 200, 'what does not fit comes over TCP');
   await new Promise<void>((resolve) => server.close(() => resolve()));
   large.close();
-  await t.rejects(exchange(upstream, writeQuery(7, question()), signal), { code: 'ECONNREFUSED' }, 'nobody there');
+  await t.rejects(exchange(upstream, writeQuery(7, question()), signal), { code: 'ECONNREFUSED' }, 'no listener');
   const end = new AbortController();
   const silent = createSocket('udp4');
   await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-/** What is read of queries, and how answers are cut to what their receiver takes. */
+/** Parsing of queries, and truncation of responses. */
 import { decode, encode, type OptAnswer, type Packet } from 'dns-packet';
 import t from 'tap';
 import { recordType, responseCode } from '#dns/message/numbers.js';
@@ -27,7 +27,7 @@ function read(bytes: Buffer) {
   return result.query;
 }
 
-t.test('queries', async (t) => {
+t.test('queries are parsed or refused', async (t) => {
   const refusals: readonly (readonly [string, Buffer, number])[] = [
     ['another operation', query({ flags: 2 << 11 }), responseCode.NOTIMP],
     ['no question', query({ questions: [] }), responseCode.FORMERR],
@@ -69,7 +69,7 @@ t.test('queries', async (t) => {
   t.same(sizes, [512, 512, 512, 900, 1232]);
 });
 
-t.test('answers', async (t) => {
+t.test('responses fit their limit', async (t) => {
   const addresses = Array.from({ length: 100 }, (_, i) => `10.0.0.${i}`);
   const records = addressRecords('question', addresses, { type: recordType.A, ttl: 5 });
   const content = { code: responseCode.NOERROR, authoritative: true, answers: records };

@@ -1,4 +1,4 @@
-/** The names and records of the cluster DNS specification 1.1, through the bytes that clients send and get. */
+/** Names and records of the cluster DNS specification 1.1, as bytes. */
 import { decode, encode, type RecordType } from 'dns-packet';
 import t from 'tap';
 import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
@@ -162,7 +162,7 @@ t.test('names and their records', async (t) => {
   for (const [name, type, expected] of cases) t.equal(ask(name, type), expected, `${name} ${type}`);
 });
 
-t.test('changes take effect at once, in whatever order they come', async (t) => {
+t.test('changes take effect immediately, in any order', async (t) => {
   const { table, ask } = cluster();
   const pet = 'pets.default.svc.cluster.local';
   const reverse = '2.0.244.10.in-addr.arpa';
@@ -197,7 +197,7 @@ t.test('changes take effect at once, in whatever order they come', async (t) => 
   t.equal(ask(pet, 'A'), 'nxdomain', 'nothing is left of the endpoints');
 });
 
-t.test('thousands of changes, each followed by questions, and none is answered wrong', async (t) => {
+t.test('thousands of changes followed by queries give no wrong answer', async (t) => {
   const random = seededRandom(53);
   const below = (limit: number) => Math.floor(random() * limit);
   const { table, ask } = cluster();
@@ -209,7 +209,7 @@ t.test('thousands of changes, each followed by questions, and none is answered w
   }
   const entries = Array.from({ length: 1000 }, (): Entry => ({ service: undefined, slice: undefined }));
   const endpointsOf = (each: Entry) => (each.slice?.endpoints ?? []).flatMap(({ addresses }) => addresses);
-  /** What a table that keeps nothing would answer. */
+  /** The answer of a table without any state. */
   const expected = (each: Entry): string => {
     if (each.service === undefined) return 'nxdomain';
     const { clusterIP = '' } = each.service.spec;

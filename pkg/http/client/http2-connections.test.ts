@@ -57,7 +57,7 @@ t.test('all requests share one connection', async (t) => {
   t.equal(sessions.length, 1);
 });
 
-t.test('credentials that change while the first connection is made fail no request', async (t) => {
+t.test('credentials that change during the first dial fail no request', async (t) => {
   const { server, url } = await setUp(t);
   server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200 });
@@ -83,7 +83,7 @@ t.test('credentials that change while the first connection is made fail no reque
   );
 });
 
-t.test('where the server allows no more streams there are more connections', async (t) => {
+t.test('more connections are opened when the server allows no more streams', async (t) => {
   const { server, sessions, url } = await setUp(t, { settings: { maxConcurrentStreams: 3 } });
   server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200 });
@@ -98,7 +98,7 @@ t.test('where the server allows no more streams there are more connections', asy
 });
 
 t.test(
-  'what may not be sent any more when there is a connection for it is not sent; a reset drops what is under way',
+  'a request that may not be sent any more is not sent, and a reset drops running ones',
   async (t) => {
     const { server, sessions, url } = await setUp(t);
     const seen: string[] = [];
@@ -135,7 +135,7 @@ t.test(
   },
 );
 
-t.test('a broken connection is replaced, and what was under way fails', async (t) => {
+t.test('a broken connection is replaced, and its requests fail', async (t) => {
   const { server, sessions, url } = await setUp(t);
   let hang = true;
   const arrived = new Promise<void>((resolve) => {
@@ -158,7 +158,7 @@ t.test('a broken connection is replaced, and what was under way fails', async (t
   t.equal(sessions.length, 2);
 });
 
-t.test('what the server did not take is sent again, also what must not happen twice', async (t) => {
+t.test('requests that the server did not accept are sent again, whatever their method', async (t) => {
   const { server, url } = await setUp(t);
   const seen: string[] = [];
   server.on('stream', (stream, headers) => {
@@ -174,7 +174,7 @@ t.test('what the server did not take is sent again, also what must not happen tw
   t.same(seen, ['POST', 'POST', 'POST']);
 });
 
-t.test('a server that says goodbye finishes what it has; new requests go elsewhere', async (t) => {
+t.test('a server that goes away completes its requests; new ones use another connection', async (t) => {
   const { server, sessions, url } = await setUp(t);
   server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200 });
@@ -197,7 +197,7 @@ t.test('a server that says goodbye finishes what it has; new requests go elsewhe
   t.equal((await chunks.next()).done, true);
 });
 
-t.test('an answer that breaks off is no answer', async (t) => {
+t.test('a truncated response is an error', async (t) => {
   const { server, sessions, url } = await setUp(t);
   server.on('stream', (stream) => {
     stream.on('error', () => undefined);
@@ -209,7 +209,7 @@ t.test('an answer that breaks off is no answer', async (t) => {
   t.ok(isTransportError(await rejection(ask(transportTo(t, url))), 'ConnectionReset'));
 });
 
-t.test('who has read an answer to its end resets nothing, however many there are', async (t) => {
+t.test('reading a response to its end resets no stream, however many there are', async (t) => {
   const { server, sessions, url } = await setUp(t);
   server.on('stream', async (stream) => {
     for await (const _ of stream);
@@ -217,14 +217,14 @@ t.test('who has read an answer to its end resets nothing, however many there are
     stream.end('x'.repeat(100));
   });
   const transport = transportTo(t, url);
-  // Node.js takes a thousand resets at once, and then ends the connection.
+  // Node.js accepts a thousand resets, then closes the connection.
   for (let round = 0; round < 40; round += 1) {
     await Promise.all(Array.from({ length: 40 }, () => ask(transport, '/', 'PUT', 'y')));
   }
   t.equal(sessions.length, 1);
 });
 
-t.test('headers of any length arrive, and those that could mean something else are not sent', async (t) => {
+t.test('headers of any length arrive, and ambiguous ones are not sent', async (t) => {
   const { server, sessions, url } = await setUp(t, { settings: { maxHeaderListSize: 100_000 } });
   server.on('stream', (stream, headers) => {
     stream.respond({ ':status': 200 });
@@ -242,7 +242,7 @@ t.test('headers of any length arrive, and those that could mean something else a
   t.equal(sessions.length, 1);
 });
 
-t.test('a reader that stops holds the server back, and gets everything in the end', async (t) => {
+t.test('a stopped reader holds the server back, and gets everything later', async (t) => {
   const { server, url } = await setUp(t);
   const all = Buffer.alloc(24 * 1024 * 1024, 'abcdefg');
   let sent = 0;
@@ -267,7 +267,7 @@ t.test('a reader that stops holds the server back, and gets everything in the en
   t.ok(Buffer.concat(read).equals(all));
 });
 
-t.test('giving a stream up tells the server', async (t) => {
+t.test('cancelling a stream tells the server', async (t) => {
   const { server, url } = await setUp(t);
   const closed: Promise<unknown>[] = [];
   server.on('stream', (stream) => {
@@ -288,7 +288,7 @@ t.test('giving a stream up tells the server', async (t) => {
   await closed[1];
 });
 
-t.test('a connection on which nothing comes back is given up', async (t) => {
+t.test('a silent connection is closed', async (t) => {
   const { server, port, sessions } = await setUp(t);
   let pings = 0;
   server.on('session', (session) => session.on('ping', () => (pings += 1)));
@@ -325,7 +325,7 @@ t.test('a connection on which nothing comes back is given up', async (t) => {
   t.equal(sessions.length, 1, 'a silent connection that answers pings is kept');
   between[0]?.unpipe();
   between[0]?.pause();
-  // Each advance lets the answers of this process arrive first.
+  // Each advance lets responses in this process arrive first.
   for (let i = 0; i < 10; i += 1) await clock.advance(15_000);
   t.ok(isTransportError(await lost, 'ConnectionReset'));
   t.equal(await ask(transport), '200 ok');

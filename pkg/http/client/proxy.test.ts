@@ -10,7 +10,7 @@ import { staticTls } from '#http/client/credentials.js';
 import { parseProxy, proxyFromEnvironment } from '#http/client/proxy.js';
 import { isTransportError } from '#http/client/transport-error.js';
 
-t.test('which proxy the environment wants', async (t) => {
+t.test('the environment selects a proxy', async (t) => {
   const proxies = { HTTPS_PROXY: 'secure:1', HTTP_PROXY: 'http://plain:2' };
   const rows: [string, string, boolean][] = [
     ['https://api.example.com:6443', '', true],
@@ -48,7 +48,7 @@ t.test('which proxy the environment wants', async (t) => {
 
 const authority = await testAuthority();
 
-/** Answers with what it was asked. */
+/** Echoes requests. */
 async function apiServer(t: Parameters<typeof http2Server>[0]) {
   const { server, url } = await http2Server(t, authority);
   server.on('request', (request, response) => response.end(`${request.httpVersion} ${request.url}`));
@@ -69,7 +69,7 @@ function splice(from: Socket, to: Socket): void {
   from.pipe(to).pipe(from);
 }
 
-/** An HTTP proxy that wants `user:pass`. */
+/** An HTTP proxy that requires `user:pass`. */
 function httpProxy(seen: string[]) {
   const proxy = createHttpServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`);
@@ -107,7 +107,7 @@ t.test('through an HTTP proxy', async (t) => {
   t.match(seen.at(-1), /^GET http:\/\/127.0.0.1:\d+\/x Basic /);
 });
 
-t.test('through an HTTPS proxy, whose certificate is verified', async (t) => {
+t.test('through an HTTPS proxy with a verified certificate', async (t) => {
   const seen: string[] = [];
   const inner = httpProxy(seen);
   const outer = createTlsServer(authority.serving, (socket) => inner.emit('connection', socket));

@@ -18,7 +18,7 @@ import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
 
 const nothing = Buffer.alloc(0);
 
-/** What came in on one stream. */
+/** Events of one stream. */
 interface Answer {
   readonly stream: Http2Stream;
   readonly fields: HeaderField[];
@@ -77,7 +77,7 @@ async function connected(
   return { session, ready: ready.promise, draining: draining.promise, closed: closed.promise, open };
 }
 
-void t.test('against Node.js', async (t) => {
+void t.test('against the server of Node.js', async (t) => {
   const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i));
   const headers = Object.fromEntries(characters.map((character, i) => [`x-${i}`, `1${character.repeat(3)}e`]));
   let most = 0;
@@ -116,12 +116,12 @@ void t.test('against Node.js', async (t) => {
 
 interface Script {
   readonly server: Server;
-  /** What the client has sent after its preface. */
+  /** What the client sent after its preface. */
   readonly received: () => Buffer;
   readonly peer: Promise<Socket>;
 }
 
-/** A server that says what it is told to. */
+/** A scripted server. */
 async function scripted(t: Test, settings: readonly (readonly [number, number])[] = []): Promise<Script> {
   const peer = deferred<Socket>();
   const parts: Buffer[] = [];
@@ -151,7 +151,7 @@ const farewell = (last: number, code: number) => {
   return frame(GOAWAY, 0, 0, payload);
 };
 
-void t.test('frames in every form and cut', async (t) => {
+void t.test('frames of every form, arriving in pieces', async (t) => {
   const answer = Buffer.concat([
     frame(PRIORITY, 0, 1, Buffer.alloc(5)),
     frame(HEADERS, PADDED | frameFlag.PRIORITY, 1, padding(Buffer.concat([Buffer.alloc(5), ok.subarray(0, 3)]), 4)),
@@ -173,7 +173,7 @@ void t.test('frames in every form and cut', async (t) => {
     const socket = await peer;
     for (let at = 0; at < answer.length; at += size) {
       socket.write(answer.subarray(at, at + size));
-      // Each piece on its own.
+      // Each piece separately.
       await new Promise(setImmediate);
     }
     t.equal(await ended, undefined, `pieces of ${size}`);
@@ -184,7 +184,7 @@ void t.test('frames in every form and cut', async (t) => {
   }
 });
 
-void t.test('pings that are answered later', async (t) => {
+void t.test('delayed ping replies', async (t) => {
   const { server, peer, received } = await scripted(t);
   const waiting: (() => void)[] = [];
   const { ready, session } = await connected(t, server, undefined, (answer) => waiting.push(answer));
@@ -207,7 +207,7 @@ void t.test('pings that are answered later', async (t) => {
   t.pass('no caller is left');
 });
 
-void t.test('no more is sent than the windows allow', async (t) => {
+void t.test('sending respects the windows', async (t) => {
   const { server, peer, received } = await scripted(t, [[setting.INITIAL_WINDOW_SIZE, 5]]);
   const { ready, open } = await connected(t, server);
   await ready;
@@ -228,7 +228,7 @@ void t.test('no more is sent than the windows allow', async (t) => {
   t.equal(await ended, undefined);
 });
 
-void t.test('an answer before the question was sent', async (t) => {
+void t.test('a response may precede the request body', async (t) => {
   const { server, peer, received } = await scripted(t, [[setting.INITIAL_WINDOW_SIZE, 5]]);
   const { ready, open } = await connected(t, server);
   await ready;
@@ -239,7 +239,7 @@ void t.test('an answer before the question was sent', async (t) => {
   while (!received().includes(reset)) await new Promise(setImmediate);
 });
 
-void t.test('a farewell', async (t) => {
+void t.test('GOAWAY drains the session', async (t) => {
   const { server, peer } = await scripted(t, [[setting.MAX_CONCURRENT_STREAMS, 2]]);
   const { session, ready, draining, closed, open } = await connected(t, server);
   await ready;
@@ -255,7 +255,7 @@ void t.test('a farewell', async (t) => {
   t.equal(await closed, undefined);
 });
 
-void t.test('peers that break the rules are left', async (t) => {
+void t.test('peers that violate the protocol are disconnected', async (t) => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes));
   const rows: Record<string, Buffer> = {
     'a frame that is too large': frame(DATA, 0, 1, Buffer.alloc(16_385)),
@@ -300,7 +300,7 @@ void t.test('peers that break the rules are left', async (t) => {
   t.match(await ended, { code: resetCode.FLOW_CONTROL_ERROR }, 'more data than the window has room for');
 });
 
-void t.test('a server of another kind', async (t) => {
+void t.test('a server that speaks another protocol', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');

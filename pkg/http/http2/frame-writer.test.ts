@@ -15,7 +15,7 @@ function writer(): { readonly frames: FrameWriter; readonly written: number[] } 
       done();
     },
   });
-  // Nothing is ever read from it.
+  // Its data is never read.
   return { frames: new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]), written };
 }
 
@@ -34,7 +34,7 @@ void t.test('calls of one turn leave in one write', async (t) => {
   t.same(written, [60, 1]);
 });
 
-void t.test('much leaves at once, and behind the end nothing', async (t) => {
+void t.test('large data leaves immediately, and nothing after the end', async (t) => {
   const { frames, written } = writer();
   frames.send(Buffer.alloc(10));
   frames.send(Buffer.alloc(64 * 1024));
@@ -51,7 +51,7 @@ void t.test('much leaves at once, and behind the end nothing', async (t) => {
 });
 
 void t.test(
-  'there is one write at a time, of whole TLS records; the sender of bytes hears when they are written',
+  'one write at a time, of whole TLS records; senders learn when their bytes are written',
   async (t) => {
     const written: Buffer[] = [];
     const done: ((error?: Error) => void)[] = [];
@@ -79,13 +79,13 @@ void t.test(
       Array.from({ length: 401 }, (_, i) => i),
     );
     const larger = written.slice(0, -1).filter((each) => each.length !== 64 * 1024);
-    // What the write before had room for is no more in it.
+    // The previous write had room for the rest.
     t.ok(larger.length === 1 && larger.every((each) => each.length > 100_000 && each.every((byte) => byte === 120)));
     t.equal(frames.waiting, 0);
   },
 );
 
-void t.test('what is put together at once has memory that is used again', async (t) => {
+void t.test('joined frames use pooled memory', async (t) => {
   const { frames, written } = writer();
   const buffers: ArrayBufferLike[] = [];
   const fill = (part: Buffer) => {
@@ -101,7 +101,7 @@ void t.test('what is put together at once has memory that is used again', async 
   t.ok(Math.max(...written) < 2 ** 20, 'no write is larger than a part may be');
 });
 
-void t.test('what is dropped is not told before the write under way is over', async (t) => {
+void t.test('dropped bytes are reported only after the current write', async (t) => {
   const done: ((error?: Error) => void)[] = [];
   const socket = new Writable({ write: (_chunk, _encoding, wrote) => void done.push(wrote) });
   const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);

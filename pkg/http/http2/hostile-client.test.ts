@@ -1,6 +1,6 @@
 /**
- * What a client may send that it must not, or need not (RFC 9113): the server-side cases of h2spec by their sections, floods,
- * and clients that do not read. Over a pair of streams in memory, so that all that the server says is seen.
+ * Violations and abuse by clients (RFC 9113): the server-side cases of h2spec by section, floods, and clients that do
+ * not read. Streams in memory show everything that the server sends.
  */
 
 import type { Duplex } from 'node:stream';
@@ -57,7 +57,7 @@ const begun = head(post);
 interface Scene {
   readonly session: ServerSession;
   readonly peer: Duplex;
-  /** What the server was asked on each stream, and how it ended. */
+  /** Events of the server by stream. */
   readonly streams: Map<number, { stream: ServerStream; ended: boolean; body: number; over?: StreamFailure | 'well' }>;
   readonly isClosed: () => boolean;
   all(): SentFrame[];
@@ -119,7 +119,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 let pings = 0;
 
-/** All that was sent so far has been acted upon. */
+/** Waits until everything sent so far is processed. */
 async function answered({ peer, said }: Scene): Promise<void> {
   const payload = Buffer.alloc(8);
   payload.writeUInt32BE(++pings);
@@ -127,7 +127,7 @@ async function answered({ peer, said }: Scene): Promise<void> {
   await until(() => said(PING)?.payload.equals(payload) === true);
 }
 
-/** Frames after which the whole connection ends, with the code that the server gives. */
+/** Frames that end the connection, with the server's error code. */
 const fatal: Record<string, readonly [bytes: Buffer, code: number]> = {
   '4.2 DATA larger than agreed': [all(begun, frame(DATA, 0, 1, Buffer.alloc(16_385))), FRAME_SIZE_ERROR],
   '4.3 a block that cannot be read': [frame(HEADERS, END_HEADERS, 1, Buffer.from([0x40])), COMPRESSION_ERROR],
@@ -180,7 +180,7 @@ void t.test('frames that end the connection', async (t) => {
 
 const field = (name: string, value: string, flags = END_STREAM) => head([...get, [name, value]], flags);
 
-/** Frames after which one stream ends. */
+/** Frames that end one stream. */
 const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
   '5.1 half-closed: DATA': [all(requestHead, frame(DATA, 0, 1, text)), STREAM_CLOSED],
   '5.1 half-closed: HEADERS': [all(requestHead, requestHead), STREAM_CLOSED],
@@ -220,7 +220,7 @@ void t.test('frames that end their stream', async (t) => {
   }
 });
 
-void t.test('what is no beginning', async (t) => {
+void t.test('invalid prefaces', async (t) => {
   for (const greeting of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), all(preface, frame(PING, 0, 0, Buffer.alloc(8)))]) {
     const { peer, said } = scene(t, { begins: false });
     peer.write(greeting);
@@ -229,7 +229,7 @@ void t.test('what is no beginning', async (t) => {
   }
 });
 
-void t.test('more streams than are allowed are refused, those there are go on', async (t) => {
+void t.test('excess streams are refused, open ones continue', async (t) => {
   const its = scene(t);
   for (let i = 0; i <= maxStreams; i++) its.peer.write(head(get, END_STREAM, 2 * i + 1));
   await answered(its);
@@ -241,7 +241,7 @@ void t.test('more streams than are allowed are refused, those there are go on', 
   t.ok(its.streams.has(99));
 });
 
-void t.test('headers that are too large are told as such', async (t) => {
+void t.test('oversized headers are reported', async (t) => {
   const its = scene(t);
   its.peer.write(field('x', 'y'.repeat(3000)));
   await answered(its);
@@ -249,7 +249,7 @@ void t.test('headers that are too large are told as such', async (t) => {
 });
 
 void t.test(
-  'so are those in a block that is too large itself, up to a bound, and the connection goes on',
+  'oversized header blocks up to a bound are reported, and the connection continues',
   async (t) => {
     const its = scene(t);
     const long = encodeHeaders([...get, ['x', 'y'.repeat(7000)]]);
@@ -261,7 +261,7 @@ void t.test(
     its.peer.write(inParts(long, 1));
     await answered(its);
     t.equal(its.streams.get(1)?.ended, true);
-    // Each byte stands for an entry of 4 kB; those that come later are counted, but not kept.
+    // Each byte stands for an entry of 4 kB; later entries are counted but not kept.
     const entry = all(Buffer.from([0x40]), encodeHeaders([['x', 'v'.repeat(4000)]]).subarray(1));
     its.peer.write(inParts(all(encodeHeaders(get), entry, Buffer.alloc(3000, 0xbe)), 3));
     await answered(its);
@@ -275,7 +275,7 @@ void t.test(
   },
 );
 
-void t.test('what comes behind an answer is not wanted, and breaks nothing', async (t) => {
+void t.test('data after a response is discarded', async (t) => {
   const its = scene(t);
   its.peer.write(begun);
   await answered(its);
@@ -289,14 +289,14 @@ void t.test('what comes behind an answer is not wanted, and breaks nothing', asy
   t.equal(its.said(GOAWAY), undefined);
 });
 
-void t.test('a body that is not read stays with the client', async (t) => {
+void t.test('an unread body stays with the client', async (t) => {
   const its = scene(t, { reads: false });
   its.peer.write(begun);
   for (let i = 0; i < 7; i++) its.peer.write(frame(DATA, 0, 1, Buffer.alloc(16_384)));
   await answered(its);
   t.equal(its.said(RST_STREAM, 1)?.payload.readUInt32BE(0), FLOW_CONTROL_ERROR);
   t.ok((its.streams.get(1)?.body ?? 0) <= streamWindowBytes);
-  // The window of the connection is whole again, and shared by all.
+  // The connection's window is restored, and shared by all streams.
   for (const streamId of [3, 5]) {
     its.peer.write(head(post, 0, streamId));
     for (let i = 0; i < 5; i++) its.peer.write(frame(DATA, 0, streamId, Buffer.alloc(16_000)));
@@ -306,7 +306,7 @@ void t.test('a body that is not read stays with the client', async (t) => {
 });
 
 void t.test(
-  'an answer goes as far as the windows allow, and one that the client does not take is given up',
+  'a response respects the windows, and is cancelled if the client does not read',
   async (t) => {
     const its = scene(t);
     its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), requestHead, head(get, END_STREAM, 3)));
@@ -340,7 +340,7 @@ void t.test('a client with a smaller table is told that none is used', async (t)
   t.same(new HeaderDecoder().decode(payload), [[':status', '204']]);
 });
 
-void t.test('a farewell lets what is under way end, and takes nothing new', async (t) => {
+void t.test('GOAWAY lets running requests complete and refuses new ones', async (t) => {
   const its = scene(t);
   its.peer.write(requestHead);
   await answered(its);
@@ -359,7 +359,7 @@ void t.test('a farewell lets what is under way end, and takes nothing new', asyn
   t.equal(its.streams.get(1)?.over, 'well');
 });
 
-void t.test('a client that leaves ends what it asked for', async (t) => {
+void t.test('a client that disconnects ends its requests', async (t) => {
   const its = scene(t);
   its.peer.write(all(requestHead, head(post, 0, 3)));
   await answered(its);

@@ -1,6 +1,6 @@
 /**
- * What a server may send that it must not, or need not (RFC 9113): the client-side cases of h2spec by their sections, and
- * floods. Over a pair of streams in memory, so that all that the client says is seen.
+ * Violations and abuse by servers (RFC 9113): the client-side cases of h2spec by section, and floods. Streams in memory
+ * show everything that the client sends.
  */
 
 import type { Duplex } from 'node:stream';
@@ -51,11 +51,11 @@ interface Scene {
   readonly fields: HeaderField[];
   readonly ended: Promise<StreamFailure | undefined>;
   readonly closed: Promise<Error | undefined>;
-  /** The client's frame of that type (and stream). */
+  /** The client's last frame of that type (and stream). */
   said(type: number, streamId?: number): SentFrame | undefined;
 }
 
-/** One request under way, on stream 1. */
+/** A running request on stream 1. */
 async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Scene> {
   const [socket, peer] = socketPair();
   t.teardown(() => socket.destroy());
@@ -78,14 +78,14 @@ async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Sce
     data: (chunk) => stream.took(chunk.length),
     ended: ended.resolve,
   });
-  // The peer has read all that, so that nothing stands before what the client says next.
+  // The peer has read everything before, so the next frames are new.
   await new Promise(setImmediate);
   const said = (type: number, streamId?: number) =>
     lastSent(sentFrames(Buffer.concat(parts).subarray(preface.length)), type, streamId);
   return { session, peer, stream, fields, ended: ended.promise, closed: closed.promise, said };
 }
 
-/** Frames after which the whole connection ends, with the code that the client gives. */
+/** Frames that end the connection, with the client's error code. */
 const fatal: Record<string, readonly [bytes: Buffer, code: number]> = {
   '4.2 DATA larger than agreed': [frame(DATA, 0, 1, Buffer.alloc(16_385)), FRAME_SIZE_ERROR],
   '4.2 HEADERS larger than agreed': [frame(HEADERS, END_HEADERS, 1, Buffer.alloc(16_385)), FRAME_SIZE_ERROR],
@@ -212,7 +212,7 @@ void t.test('frames that end the connection', async (t) => {
 
 const afterBegin = (bytes: Buffer) => all(begun, bytes);
 
-/** Frames after which one stream ends. */
+/** Frames that end one stream. */
 const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
   '5.1 closed: DATA behind a reset': [
     all(begun, numberFrame(RST_STREAM, 1, resetCode.CANCEL), frame(DATA, END_STREAM, 1, text)),
@@ -281,7 +281,7 @@ void t.test('frames that end their stream', async (t) => {
   }
 });
 
-/** Frames that change nothing. */
+/** Frames without effect. */
 const harmless: Record<string, Buffer> = {
   '4.1 an unknown type': frame(0x16, 0, 0, Buffer.alloc(8)),
   '4.1 undefined flags': frame(PING, 0x16, 0, Buffer.alloc(8)),
@@ -312,14 +312,14 @@ const harmless: Record<string, Buffer> = {
   'a flood of SETTINGS whose answers are read': many(20_000, settingsFrame([[setting.INITIAL_WINDOW_SIZE, 7]])),
 };
 
-/** All that was sent so far has been acted upon. */
+/** Waits until everything sent so far is processed. */
 async function answered(peer: Duplex, said: Scene['said']): Promise<void> {
   const payload = Buffer.from('the last');
   peer.write(frame(PING, 0, 0, payload));
   while (said(PING)?.payload.equals(payload) !== true) await new Promise(setImmediate);
 }
 
-void t.test('frames that change nothing', async (t) => {
+void t.test('frames without effect', async (t) => {
   for (const [name, bytes] of Object.entries(harmless)) {
     const { peer, session, fields, ended, said } = await scene(t);
     for (let at = 0; at < bytes.length; at += 16_384) {
@@ -335,7 +335,7 @@ void t.test('frames that change nothing', async (t) => {
   }
 });
 
-void t.test('3.4 what is no beginning', async (t) => {
+void t.test('3.4 invalid prefaces', async (t) => {
   const rows: Record<string, readonly [Buffer, number]> = {
     'HTTP/1.1': [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), FRAME_SIZE_ERROR],
     PING: [frame(PING, 0, 0, Buffer.alloc(8)), PROTOCOL_ERROR],
@@ -352,7 +352,7 @@ void t.test('3.4 what is no beginning', async (t) => {
   }
 });
 
-void t.test('what is late for a stream that was given up', async (t) => {
+void t.test('late frames for a cancelled stream', async (t) => {
   const { peer, session, stream, said } = await scene(t);
   stream.reset(resetCode.CANCEL);
   peer.write(all(begun, frame(DATA, END_STREAM, 1, text), numberFrame(WINDOW_UPDATE, 1, 5)));
@@ -362,14 +362,14 @@ void t.test('what is late for a stream that was given up', async (t) => {
   session.destroy(undefined);
 });
 
-void t.test('a PING is answered with what it brought', async (t) => {
+void t.test('a PING is answered with its payload', async (t) => {
   const { peer, session, said } = await scene(t);
   await answered(peer, said);
   t.match(said(PING), { flags: ACK, streamId: 0 });
   session.destroy(undefined);
 });
 
-void t.test('a peer that asks and never reads the answers is left', async (t) => {
+void t.test('a peer that does not read replies is disconnected', async (t) => {
   for (const [name, requestFrame] of Object.entries({
     PING: frame(PING, 0, 0, Buffer.alloc(8)),
     SETTINGS: settingsFrame([]),

@@ -18,7 +18,7 @@ void t.test('the examples of RFC 7541, appendix C', async (t) => {
   t.same(requests.decode(hex('8286 84be 5886 a8eb 1064 9cbf')), [...first, ['cache-control', 'no-cache']]);
 });
 
-/** All 256 of them, in their order. */
+/** All 256 byte values. */
 const everyByte =
   'ffc7fffd8fffffe2fffffe3fffffe4fffffe5fffffe6fffffe7fffffe8ffffeafffffff3fffffa7fffffabffffffdfffffeb' +
   'fffffecfffffedfffffeefffffefffffff0ffffff1ffffff2fffffffbfffffcffffffd3fffffd7fffffdbfffffdffffffe3f' +
@@ -33,14 +33,14 @@ const everyByte =
   'ffd1ffffcffffeaffffafffffddffffeffffff4fffff5fffffabffffa7ffffd7fffff9bffffecfffffb7fffff3fffffe8fff' +
   'ffd3fffffabfffff5fffffff7ffffecfffffdbfffffbbfffff7ffffff0fffffbbf';
 
-void t.test('every byte in the Huffman code, at every place of a byte', async (t) => {
+void t.test('every byte in the Huffman code, at every bit offset', async (t) => {
   const all = decodeHuffman(hex(everyByte));
   t.equal(all, Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join(''));
-  // Ten bytes of zeros are sixteen times the shortest code.
+  // Ten zero bytes, sixteen times the shortest code.
   t.equal(decodeHuffman(Buffer.alloc(10_000, 0)), '0'.repeat(16_000));
 });
 
-void t.test('fields and names that every peer knows are written as numbers', async (t) => {
+void t.test('static fields and names are written as indexes', async (t) => {
   const fields: HeaderField[] = [
     [':method', 'POST'],
     [':path', '/x'],
@@ -53,7 +53,7 @@ void t.test('fields and names that every peer knows are written as numbers', asy
   t.same(new HeaderDecoder().decode(block), fields);
 });
 
-void t.test('what the table of recent headers forgets', async (t) => {
+void t.test('eviction from the dynamic table', async (t) => {
   const decoder = new HeaderDecoder();
   const long = 'x'.repeat(2100);
   const literal = (name: string, value: string) => {
@@ -71,7 +71,7 @@ void t.test('what the table of recent headers forgets', async (t) => {
   t.throws(() => decoder.decode(hex('be')), HeaderBlockError, 'the table was emptied');
 });
 
-void t.test('blocks that are refused', async (t) => {
+void t.test('refused blocks', async (t) => {
   const rows: Record<string, string> = {
     'an index of nothing': '80',
     'an index beyond both tables': 'be',

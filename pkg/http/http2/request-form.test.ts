@@ -1,4 +1,4 @@
-/** What Go's HTTP/2 server takes, answers with 400, or resets (golang.org/x/net/http2 and httpguts). */
+/** What Go's HTTP/2 server accepts, answers with 400, or resets (golang.org/x/net/http2 and httpguts). */
 import t from 'tap';
 import type { HeaderField } from '#http/http2/hpack.js';
 import { RequestForm } from '#http/http2/message-form.js';
@@ -65,7 +65,7 @@ const reset: Readonly<Record<string, readonly HeaderField[]>> = {
   'delete in a value': [['x', 'a\x7fb']],
 };
 
-t.test('headers that are taken', async (t) => {
+t.test('accepted headers', async (t) => {
   for (const [name, fields] of Object.entries(acceptedRequests)) {
     const form = new RequestForm();
     t.type(form.head([...pseudo, ...fields], true), 'object', name);
@@ -73,7 +73,7 @@ t.test('headers that are taken', async (t) => {
   }
 });
 
-t.test('headers that are answered with 400', async (t) => {
+t.test('headers answered with 400', async (t) => {
   for (const [name, [fields, reason]] of Object.entries(answered)) {
     const form = new RequestForm();
     t.type(form.head([...pseudo, ...fields], true), 'object', name);
@@ -81,12 +81,12 @@ t.test('headers that are answered with 400', async (t) => {
   }
 });
 
-t.test('headers that end the stream', async (t) => {
+t.test('headers that reset the stream', async (t) => {
   for (const [name, fields] of Object.entries(reset))
     t.type(new RequestForm().head([...pseudo, ...fields], true), 'string', name);
 });
 
-t.test('a length that cannot be is one of nothing', async (t) => {
+t.test('an invalid content-length counts as zero', async (t) => {
   const form = new RequestForm();
   form.head([...pseudo, ['content-length', 'abc']], false);
   t.equal(form.length, 0);

@@ -6,7 +6,7 @@ import { FrameWriter } from '#http/http2/frame-writer.js';
 import { frameHeadBytes, maxWindow } from '#http/http2/frames.js';
 import { Outgoing, OutgoingStream, StreamTable } from '#http/http2/streams.js';
 
-/** The payloads of all frames, and the sizes of the writes that they came in. */
+/** Payloads of all frames, and the sizes of their writes. */
 async function sent(bytes: Buffer, left?: () => void, frameBytes = 16_384, windows = maxWindow) {
   const writes: Buffer[] = [];
   const socket = new Writable({
@@ -27,7 +27,7 @@ async function sent(bytes: Buffer, left?: () => void, frameBytes = 16_384, windo
   outgoing.pump(stream);
   while (!stream.done || socket.writableLength > 0 || writes.length === 0) {
     await endOfTurn();
-    // A peer that takes little by little.
+    // A peer that accepts data in small steps.
     if (stream.done || stream.window > 0) continue;
     stream.window += 1000;
     outgoing.grow(1000);
@@ -44,7 +44,7 @@ async function sent(bytes: Buffer, left?: () => void, frameBytes = 16_384, windo
 
 const bytes = Buffer.from(Array.from({ length: 1_300_000 }, (_, i) => (i * 7919) % 256));
 
-void t.test('much whose sender hears when it has left goes in large writes', async (t) => {
+void t.test('large data whose sender learns when it has left is written in large pieces', async (t) => {
   let left = 0;
   const { payloads, sizes } = await sent(bytes, () => left++);
   t.ok(Buffer.concat(payloads).equals(bytes));
@@ -53,7 +53,7 @@ void t.test('much whose sender hears when it has left goes in large writes', asy
   t.equal(left, 1);
 });
 
-void t.test('of others it goes as far as small writes have room, whatever the peer takes', async (t) => {
+void t.test('other data is limited by small writes, whatever the peer accepts', async (t) => {
   for (const frameBytes of [16_384, 2 ** 24 - 1]) {
     const { payloads, sizes } = await sent(bytes, undefined, frameBytes);
     t.ok(Buffer.concat(payloads).equals(bytes));
@@ -61,17 +61,17 @@ void t.test('of others it goes as far as small writes have room, whatever the pe
   }
 });
 
-void t.test('holds what a Map would hold, whatever comes and goes', async (t) => {
+void t.test('the stream table behaves like a Map', async (t) => {
   const seed = 20221122;
   const random = seededRandom(seed);
   const table = new StreamTable<{ readonly id: number }>();
   const map = new Map<number, { readonly id: number }>();
   let next = 1;
   for (let step = 0; step < 20_000; step++) {
-    // By turns more come than go, and more go than come.
+    // Phases with more additions alternate with phases of more deletions.
     if (random() < (step % 2000 < 1000 ? 0.6 : 0.4)) {
       const stream = { id: next };
-      // As if others had been between them.
+      // Gaps between the ids.
       next += random() < 0.1 ? 2 * 16 : 2;
       table.add(stream);
       map.set(stream.id, stream);

@@ -25,7 +25,7 @@ const bodies: Record<string, () => Exclude<Body, Buffer>> = {
 };
 
 for (const [name, body] of Object.entries(bodies)) {
-  t.test(`${name}: listeners hear what a reader in this process gets, and once that it is over`, async (t) => {
+  t.test(`${name}: listeners observe all parts of an in-process reader, and one end`, async (t) => {
     const followed = body();
     const heard: string[] = [];
     let ends = 0;
@@ -44,7 +44,7 @@ for (const [name, body] of Object.entries(bodies)) {
   });
 }
 
-t.test('a body that fails is over, too', async (t) => {
+t.test('a body that fails has an end, too', async (t) => {
   const broken = new IterableBody(
     (async function* () {
       yield* parts;

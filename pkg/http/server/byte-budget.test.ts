@@ -5,7 +5,7 @@ import { ByteBudget } from '#http/server/byte-budget.js';
 
 const options = { bytes: 100, maxWaiting: 2, maxWaitMs: 1000 };
 
-t.test('answers share the budget, and wait in line for it', async (t) => {
+t.test('responses share the budget and wait for it in order', async (t) => {
   const budget = new ByteBudget({ ...options, clock: new VirtualClock() });
   const order: string[] = [];
   const take = (name: string, bytes: number) =>
@@ -34,7 +34,7 @@ t.test('answers share the budget, and wait in line for it', async (t) => {
   all();
 });
 
-t.test('a quarter of it may be taken by those who do not need to', async (t) => {
+t.test('a quarter is for responses that could do with less', async (t) => {
   const budget = new ByteBudget({ ...options, clock: new VirtualClock() });
   t.ok(budget.isAmpleFor(25));
   t.notOk(budget.isAmpleFor(26));
@@ -45,7 +45,7 @@ t.test('a quarter of it may be taken by those who do not need to', async (t) => 
   t.ok(budget.isAmpleFor(25));
 });
 
-t.test('the line has an end', async (t) => {
+t.test('the queue is limited', async (t) => {
   const clock = new VirtualClock();
   let refused = 0;
   const budget = new ByteBudget({ ...options, clock, refused: () => refused++ });

@@ -11,7 +11,7 @@ function reading(length: number | undefined) {
   return { source, body, refused: () => refused };
 }
 
-t.test('a body is read whole, in however many parts it comes', async (t) => {
+t.test('a body is read completely, in any number of parts', async (t) => {
   for (const parts of [[], ['abc'], ['a', 'bcdef', 'ghij']]) {
     const { source, body, refused } = reading(undefined);
     for (const part of parts) source.write(part);
@@ -21,7 +21,7 @@ t.test('a body is read whole, in however many parts it comes', async (t) => {
   }
 });
 
-t.test('one that is too large is refused once: when it says so, or when it is', async (t) => {
+t.test('an oversized body is refused once, when announced or when it arrives', async (t) => {
   const announced = reading(11);
   await t.rejects(announced.body, { message: /limit is 10/ });
   t.equal(announced.refused(), 1);
@@ -34,7 +34,7 @@ t.test('one that is too large is refused once: when it says so, or when it is', 
   t.equal(refused(), 1);
 });
 
-t.test('one that does not come to its end is a bad request', async (t) => {
+t.test('an incomplete body is a bad request', async (t) => {
   const { source, body } = reading(3);
   source.write('ab');
   source.destroy();

@@ -14,7 +14,7 @@ const options = {
   closed: () => undefined,
 };
 
-/** What a client gets when the answer is written so. */
+/** What a client receives when the response is written this way. */
 async function received(t: Test, write: (answer: Http1Exchange) => void): Promise<Buffer> {
   const server = createServer((request, response: ServerResponse) => {
     const answer = new Http1Exchange(request, response, false, options);
@@ -35,7 +35,7 @@ async function received(t: Test, write: (answer: Http1Exchange) => void): Promis
 const sizes = [1, 16_000, 16_376, 16_377, 40_000, 65_536, 65_537, 200_000];
 const parts = sizes.map((size, i) => Buffer.alloc(size, String.fromCharCode(97 + i)));
 
-void t.test('parts of any size arrive whole, each when the one before has left', async (t) => {
+void t.test('parts of any size arrive complete, one after the other', async (t) => {
   const got = await received(t, (answer) => {
     const left = [...parts];
     const goOn = () => {
@@ -48,7 +48,7 @@ void t.test('parts of any size arrive whole, each when the one before has left',
   t.ok(got.equals(Buffer.concat(parts)));
 });
 
-void t.test('the last part arrives behind what has not left yet', async (t) => {
+void t.test('the last part follows unsent ones', async (t) => {
   const got = await received(t, (answer) => {
     for (const part of parts) answer.write(part);
     answer.end(Buffer.from('end'));

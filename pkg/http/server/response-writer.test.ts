@@ -26,7 +26,7 @@ const options = {
   closed: () => undefined,
 };
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
-/** Bytes that do not lie in one piece. */
+/** Bytes in several pieces. */
 class Scattered implements BodyPart {
   readonly #bytes: Buffer;
 
@@ -53,7 +53,7 @@ const listOf = (all: readonly BodyPart[], skipped = 0) =>
     tail: Buffer.from(']'),
   });
 const list = listOf(items);
-/** Around what a frame and a piece hold, in one piece of memory and in several. */
+/** Sizes around those of frames and pieces, in one buffer and in several. */
 const sizes = [
   1, 2, 5, 100, 16_383, 16_384, 16_385, 30_000, 65_535, 65_536, 131_072, 140_000, 2, 600_000, 8000, 16_000,
 ];
@@ -101,14 +101,14 @@ function writer() {
   };
 }
 
-/** Each in a field of its own: their values may have commas. */
+/** One field each: their values may contain commas. */
 const cookies = ['a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT', 'b=2'];
 
-/** What became of the answer to each request, in their order. */
+/** Outcome of each response, in order. */
 function answering(body: () => HttpResponse['body']) {
   const { budget, writer: responses } = writer();
   const outcomes: Promise<void>[] = [];
-  /** Bytes of each body that its listener heard of, when it was over. */
+  /** Bytes that each body's listener observed until its end. */
   const heard: number[] = [];
   const answer = (target: Exchange) => {
     const responseBody = body();
@@ -149,7 +149,7 @@ function serveHttp2(socket: Socket, answer: (target: Exchange) => void): Connect
 }
 
 for (const [name, body] of Object.entries(bodies)) {
-  t.test(`${name} arrive whole, and their end is no loss of the connection`, async (t) => {
+  t.test(`${name} arrive complete, and their end is not reported as a loss`, async (t) => {
     const { budget, outcomes, heard, answer } = answering(body);
     const http1 = createServer((request, response) =>
       answer(new Http1Exchange(request, response, false, options)),
@@ -157,7 +157,7 @@ for (const [name, body] of Object.entries(bodies)) {
     const http2 = createTcpServer((socket) => serveHttp2(socket, answer)).listen(0, host);
     await Promise.all([once(http1, 'listening'), once(http2, 'listening')]);
     const origin = `http://${host}:${(http2.address() as AddressInfo).port}`;
-    // Many writes are as small as the first one's windows, some of the other one's are of many frames.
+    // Many writes are small, because of small windows; others have many frames.
     const sessions = [connect(origin), connect(origin, { settings: { initialWindowSize: 300_000 } })];
     sessions[1]?.once('connect', () => sessions[1]?.setLocalWindowSize(500_000));
     t.teardown(() => {
@@ -187,7 +187,7 @@ for (const [name, body] of Object.entries(bodies)) {
   });
 }
 
-t.test('an answer over HTTP/2 ends once, also when it is broken off behind its end', async (t) => {
+t.test('an HTTP/2 response ends once, even if it is broken off after its end', async (t) => {
   const open: number[] = [];
   const server = createTcpServer((socket) => {
     const connection = serveHttp2(socket, (target) => {

@@ -5,7 +5,7 @@ import { type BodySink, IterableBody, SourceBody } from '#http/server/body.js';
 import { type Exchange, type ExchangeListener, ServerRequest } from '#http/server/exchange.js';
 import { Sending } from '#http/server/sending.js';
 
-/** A body whose parts the test gives. */
+/** A body whose parts come from the test. */
 class GivenBody extends SourceBody {
   sink: BodySink | undefined;
   resumed = 0;
@@ -24,7 +24,7 @@ class GivenBody extends SourceBody {
   }
 }
 
-/** A client that has room for so many parts. */
+/** A client with room for this many parts. */
 class Client implements Exchange {
   readonly gone = new LazyAbort();
   readonly request = new ServerRequest({
@@ -78,7 +78,7 @@ function given(room: number, stallMs = 60_000) {
 
 const part = (text: string) => Buffer.from(text);
 
-test('parts are passed on as long as there is room, and the end', async (t) => {
+test('parts are sent while there is room, then the end', async (t) => {
   const { client, body, over } = given(2);
   t.equal(body.sink?.part(part('a')), true);
   client.listener?.drained();
@@ -103,7 +103,7 @@ test('a body that breaks off', async (t) => {
   t.notOk(client.ended);
 });
 
-test('a client that goes, before or after', async (t) => {
+test('a client that disconnects before or during a body', async (t) => {
   const { client, body, over } = given(2);
   client.listener?.closed();
   await t.rejects(over, { message: 'connection closed' });
@@ -125,7 +125,7 @@ test('a client that goes, before or after', async (t) => {
 test('a client that does not read is cut off', async (t) => {
   const { client, body, over } = given(1, 1);
   body.sink?.part(part('a'));
-  // The timer of a wait keeps no process alive.
+  // The timer does not keep a process alive.
   const alive = setInterval(() => undefined, 1000);
   await t.rejects(over, { name: 'ConnectionLostError' });
   clearInterval(alive);
@@ -133,7 +133,7 @@ test('a client that does not read is cut off', async (t) => {
   t.equal(body.stopped, 1);
 });
 
-test('a reader in this process asks for one part after the other', async (t) => {
+test('a reader in this process pulls one part at a time', async (t) => {
   const body = new GivenBody();
   const iterator = body[Symbol.asyncIterator]();
   const first = iterator.next();
@@ -153,7 +153,7 @@ test('a reader in this process asks for one part after the other', async (t) => 
   t.equal(left.stopped, 1);
 });
 
-test('an iterable is asked for its next item when the one before has been taken', async (t) => {
+test('an iterable is asked for its next item after the previous one was taken', async (t) => {
   const calls: string[] = [];
   const items = async function* () {
     try {

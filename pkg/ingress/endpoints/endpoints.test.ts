@@ -1,4 +1,4 @@
-/** Which endpoints get requests. */
+/** Choice of endpoints for requests. */
 import t from 'tap';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { chooseEndpoint, type Endpoint, placeOf, readyEndpoints } from '#ingress/endpoints/endpoints.js';
@@ -7,7 +7,7 @@ function slice(port: object, endpoints: readonly object[], addressType = 'IPv4')
   return { metadata: { name: 's', namespace: 'default' }, addressType, ports: [port], endpoints } as EndpointSlice;
 }
 
-t.test('ready endpoints, each once', async (t) => {
+t.test('ready endpoints without duplicates', async (t) => {
   const slices = [
     slice({ name: 'web', port: 8080 }, [
       { addresses: ['10.0.0.1'] },
@@ -26,7 +26,7 @@ t.test('ready endpoints, each once', async (t) => {
   t.equal(again[0], ready[0], 'one that was there stays what it was');
 });
 
-t.test('a choice', async (t) => {
+t.test('the less busy endpoint is chosen', async (t) => {
   const make = (active: number, restsUntil = 0): Endpoint => ({ address: '10.0.0.1', port: 1, active, restsUntil });
   const [idle, busy, resting] = [make(0), make(5), make(0, 100)];
   const draws =

@@ -1,4 +1,4 @@
-/** Rules of Ingresses as tables: which request goes where, whose Ingresses they are, and what is wrong with them. */
+/** Tables of Ingress rules: routes, ownership and problems. */
 import t from 'tap';
 import type { Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Ingress, IngressClass, IngressSpec } from '#api/networking/v1/types.gen.js';
@@ -46,7 +46,7 @@ function plan(all: readonly Ingress[], own: readonly IngressClass[] = classes) {
   });
 }
 
-/** Name of the service that a request goes to; `-`: no rule matches. */
+/** Name of the service that a request is routed to; `-`: no rule matches. */
 function target(planned: ReturnType<typeof plan>, url: string): string {
   const [host = '', ...rest] = url.split('/');
   const path = requestTarget(`/${rest.join('/')}`)?.path ?? '';
@@ -54,8 +54,8 @@ function target(planned: ReturnType<typeof plan>, url: string): string {
   return route === undefined ? '-' : (route.backend?.service.split('/')[1] ?? '?');
 }
 
-t.test('paths are compared as the API says', async (t) => {
-  // The table of the documentation of Ingress, and what it leaves open.
+t.test('paths are compared as the API specifies', async (t) => {
+  // The table of Ingress's documentation, and cases that it leaves open.
   const rows: [rules: [string, string][], path: string, matched: string | undefined][] = [
     [[['Prefix', '/']], '/any/path', '/'],
     [[['Exact', '/foo']], '/foo', '/foo'],
@@ -117,7 +117,7 @@ t.test('paths are compared as the API says', async (t) => {
     ],
     [[['ImplementationSpecific', '/foo']], '/foo/bar', '/foo'],
     [[['ImplementationSpecific', '']], '/foo/bar', ''],
-    // Encoded or not, and by whatever detour: the same path.
+    // Encoded or with dot segments: the same path.
     [[['Prefix', '/caf\u00e9']], '/caf%C3%A9/menu', '/caf\u00e9'],
     [[['Prefix', '/admin']], '/public/../admin', '/admin'],
     [[['Prefix', '/admin']], '/public/%2e%2E/admin/x', '/admin'],
@@ -135,7 +135,7 @@ t.test('paths are compared as the API says', async (t) => {
   }
 });
 
-t.test('what backends get as their path', async (t) => {
+t.test('the path that a backend gets', async (t) => {
   const rows: [url: string, target: string | undefined][] = [
     ['/a/b?c=/../d', '/a/b?c=/../d'],
     ['/a/./b/../c/', '/a/c/'],
@@ -217,7 +217,7 @@ t.test('classes', async (t) => {
   }
 });
 
-t.test('the older one keeps what two want', async (t) => {
+t.test('the older Ingress wins a conflict', async (t) => {
   const first = ingress('first', { rules: [rule('example.com', ['Prefix', '/a', 'first'])] });
   const second = ingress('second', { rules: [rule('example.com', ['Prefix', '/a/', 'second'])] });
   const planned = plan([second, first]);
@@ -276,7 +276,7 @@ t.test('backends', async (t) => {
   }
 });
 
-t.test('thousands of elements cost no more than the rules are deep', async (t) => {
+t.test('thousands of segments cost no more than the depth of the rules', async (t) => {
   const planned = plan([ingress('i', { rules: [rule('', ['Prefix', '/a/b', 's'])] })]);
   t.equal(target(planned, `/a/b${'/x'.repeat(10_000)}`), 's');
   t.equal(target(planned, '/'.repeat(10_000)), '-');

@@ -1,11 +1,11 @@
-/** When owners of Ingresses are told. */
+/** Timing of events about problems. */
 import t from 'tap';
 import type { Ingress } from '#api/networking/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Problem } from '#ingress/routing/plan.js';
 import { ProblemEvents } from '#ingress/status/problem-events.js';
 
-t.test('problems are told once, when they last', async (t) => {
+t.test('a lasting problem is recorded once', async (t) => {
   const clock = new VirtualClock();
   const events: string[] = [];
   const events = new ProblemEvents(clock, {

@@ -2,7 +2,7 @@ import t from 'tap';
 import { Ipset, parseSets } from '#proxy/ipset/ipset.js';
 import { ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
 
-t.test('what is saved', (t) => {
+t.test('parses saved sets', (t) => {
   const text = [
     'create t-p4 hash:ip family inet hashsize 1024 maxelem 1048576 bucketsize 12 initval 0x1',
     'add t-p4 10.0.0.1',
@@ -19,7 +19,7 @@ t.test('what is saved', (t) => {
   t.end();
 });
 
-t.test('a set that is in use still is destroyed the next time', async (t) => {
+t.test('a set in use is destroyed the next time', async (t) => {
   const ran: string[] = [];
   let problem = 'Set cannot be destroyed: it is in use by a kernel component';
   const run: RunWithInput = async (program, args, input = '') => {

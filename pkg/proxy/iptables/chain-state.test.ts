@@ -17,7 +17,7 @@ const entry = (bucket: number, rule: string) => ({
 });
 const one: Contribution = { chains: [chain(1, '-j A')], entries: [entry(1, '-d 10.0.1.1 -j x')] };
 
-/** As iptables-restore takes it, without digests. */
+/** The commands without digests. */
 function plain(text: string | undefined): string[] {
   return (text ?? '')
     .replaceAll(/-m comment --comment [0-9a-f]{12} /g, '')
@@ -28,7 +28,7 @@ function plain(text: string | undefined): string[] {
 const isOwn = ownChains('t', 'services');
 const empty = parseListing('', isOwn);
 
-t.test('the first program', (t) => {
+t.test('the initial commands', (t) => {
   const state = new ChainState(frame);
   state.contribute('a', one);
   t.same(plain(state.differences(empty)), [
@@ -47,7 +47,7 @@ t.test('the first program', (t) => {
   t.end();
 });
 
-t.test('a change writes the chains that change', (t) => {
+t.test('a change writes only changed chains', (t) => {
   const state = new ChainState(frame);
   state.contribute('a', one);
   state.differences(empty);
@@ -88,7 +88,7 @@ t.test('a change writes the chains that change', (t) => {
   t.end();
 });
 
-t.test('chains and packets that several want', (t) => {
+t.test('chains and packets of several owners', (t) => {
   const state = new ChainState(frame);
   state.contribute('b', { chains: [chain(1, '-j A')], entries: [entry(1, 'second')] });
   state.contribute('a', { chains: [chain(1, '-j A')], entries: [entry(1, 'first')] });
@@ -99,7 +99,7 @@ t.test('chains and packets that several want', (t) => {
   t.end();
 });
 
-t.test('what the kernel has is compared', (t) => {
+t.test('differences from the kernel', (t) => {
   const state = new ChainState(frame);
   state.contribute('a', one);
   const listed = (...more: string[]) =>
@@ -132,7 +132,7 @@ t.test('what the kernel has is compared', (t) => {
   t.end();
 });
 
-t.test('names', (t) => {
+t.test('chain names', (t) => {
   t.equal(chainPrefix('orch-0123abcd'), 'orch-0123abcd');
   t.match(chainPrefix('a-name-that-is-too-long'), /^t[0-9a-f]{12}$/);
   t.ok(isOwn('t-services'));

@@ -46,7 +46,7 @@ function plan(subject: Service, { family = 'IPv4', slices = [], settings: more =
   return planChains(routes, { family, prefix: 't', settings: { ...settings, ...more } });
 }
 
-/** All that a packet comes to, as text: chains stand where they are led to, indented. */
+/** All chains of a packet as text; chains are shown indented where they are used. */
 function paths({ chains, entries }: Contribution, table: Table = 'nat'): string[] {
   const follow = (rule: string, depth: number): string[] => {
     const to = / -[jg] (t-[a-z][0-9a-f]{12})$/.exec(` ${rule}`)?.[1];
@@ -80,7 +80,7 @@ t.test('a cluster address', (t) => {
   t.end();
 });
 
-t.test('every address and port that leads to a service', (t) => {
+t.test('every address and port of a service', (t) => {
   const spec = {
     type: 'LoadBalancer',
     ports: [{ port: 53, protocol: 'UDP', nodePort: 30_053 }],
@@ -116,7 +116,7 @@ t.test('every address and port that leads to a service', (t) => {
   t.end();
 });
 
-t.test('external traffic stays on the node where it is to', (t) => {
+t.test('local external traffic stays on the node', (t) => {
   const spec = { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30_080 }] };
   const atPort = (slices: readonly EndpointSlice[], table?: Table) => {
     const lines = paths(plan(service(spec), { slices }), table);
@@ -132,7 +132,7 @@ t.test('external traffic stays on the node where it is to', (t) => {
     '      -j MARK --or-mark 0x4000',
     ...everywhere,
   ]);
-  t.same(atPort([slice(there)], 'filter').at(-1), '  -p tcp -m tcp --dport 30080 -j DROP', 'nobody here');
+  t.same(atPort([slice(there)], 'filter').at(-1), '  -p tcp -m tcp --dport 30080 -j DROP', 'no local endpoint');
   t.same(atPort([slice(here, there)]).slice(-4), [
     '    -j c',
     '      -j e',
@@ -143,7 +143,7 @@ t.test('external traffic stays on the node where it is to', (t) => {
   t.end();
 });
 
-t.test('nobody answers', (t) => {
+t.test('a service without endpoints', (t) => {
   const nobody = (spec: Service['spec'], slices: readonly EndpointSlice[] = []) =>
     paths(plan(service(spec), { slices }), 'filter').at(-1);
   t.equal(nobody({}), '  -d 10.96.0.1 -p tcp -m tcp --dport 80 -j REJECT --reject-with tcp-reset');
@@ -154,7 +154,7 @@ t.test('nobody answers', (t) => {
   t.end();
 });
 
-t.test('policies of inside and outside have endpoints of their own', (t) => {
+t.test('internal and external policies have separate endpoints', (t) => {
   const spec = { type: 'NodePort', internalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30_080 }] };
   const lines = paths(plan(service(spec), { slices: [slice(here, there)] }));
   const ends = lines.filter((line) => /DNAT/.test(line)).map((line) => line.trim().split(' ').at(-1));
@@ -162,7 +162,7 @@ t.test('policies of inside and outside have endpoints of their own', (t) => {
   t.end();
 });
 
-t.test('clients that stay at their endpoints', (t) => {
+t.test('session affinity', (t) => {
   const spec = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } };
   const lines = paths(plan(service(spec), { slices: [slice(there)] }));
   t.same(lines.slice(3), [

@@ -23,7 +23,7 @@ const begun = () => {
   return state;
 };
 
-t.test('a change costs what it changes', (t) => {
+t.test('the cost of a change is its own size', (t) => {
   const state = begun();
   t.equal(state.takeChange(), undefined, 'nothing');
   state.contribute('b', leadsTo('10.0.0.2', 'one'));
@@ -50,7 +50,7 @@ delete chain inet t two
   t.end();
 });
 
-t.test('there and back is no change', (t) => {
+t.test('a reverted change gives no commands', (t) => {
   const state = begun();
   state.contribute('b', leadsTo('10.0.0.9', 'nine'));
   state.contribute('b', leadsTo('10.0.0.2', 'one'));
@@ -58,7 +58,7 @@ t.test('there and back is no change', (t) => {
   t.end();
 });
 
-t.test('of two that want the same, the first by name has its way', (t) => {
+t.test('the first owner by name wins a conflict', (t) => {
   const state = begun();
   state.contribute('c', leadsTo('10.0.0.1', 'three'));
   t.notMatch(state.takeChange(), 'element');
@@ -69,7 +69,7 @@ t.test('of two that want the same, the first by name has its way', (t) => {
   t.end();
 });
 
-t.test('compared with the kernel', (t) => {
+t.test('differences from the kernel', (t) => {
   const state = begun();
   const listing = (more: readonly object[], elements: readonly unknown[]) =>
     parseListing(

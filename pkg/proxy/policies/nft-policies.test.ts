@@ -9,7 +9,7 @@ function table(subject: Pod, where: PolicyContext) {
   return plan === undefined ? { chains: [], elements: [] } : podTable(plan);
 }
 
-/** Rules of the policies of a pod, without the names of sets. */
+/** Rules of a pod's policies, without set names. */
 function rules(subject: Pod, where: PolicyContext, direction: 'ingress' | 'egress'): string[] | undefined {
   const { chains, elements } = table(subject, where);
   const leads = elements.find(({ set }) => set === `${direction}4`)?.data;
@@ -21,7 +21,7 @@ function rules(subject: Pod, where: PolicyContext, direction: 'ingress' | 'egres
   });
 }
 
-t.test('what policies are about', (t) => {
+t.test('policy types', (t) => {
   const all = { podSelector: {} };
   for (const { spec, ingress, egress } of [
     { spec: all, ingress: true, egress: false },
@@ -36,7 +36,7 @@ t.test('what policies are about', (t) => {
   t.end();
 });
 
-t.test('who is isolated', (t) => {
+t.test('isolated pods', (t) => {
   const where = context(policy({ podSelector: { matchLabels: { app: 'db' } } }));
   t.same(rules(pod({ app: 'db' }), where, 'ingress'), ['drop']);
   t.equal(rules(pod({ app: 'web' }), where, 'ingress'), undefined, 'another label');
@@ -98,7 +98,7 @@ t.test('egress', (t) => {
   t.end();
 });
 
-t.test('several policies: what one lets through passes', (t) => {
+t.test('several policies: each may allow a packet', (t) => {
   const from = (app: string) =>
     policy({ podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app } } }] }] });
   const where = context(from('a'), from('b'));
@@ -108,7 +108,7 @@ t.test('several policies: what one lets through passes', (t) => {
   t.end();
 });
 
-t.test('many exceptions are one comparison, none within another', (t) => {
+t.test('many exceptions become one comparison of disjoint ranges', (t) => {
   const except = ['192.0.2.0/26', '192.0.2.64/26', '192.0.2.0/27', '192.0.2.200/32'];
   const where = context(
     policy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '192.0.2.0/24', except } }] }] }),
@@ -120,7 +120,7 @@ t.test('many exceptions are one comparison, none within another', (t) => {
   t.end();
 });
 
-t.test('a policy of more combinations than a kernel is given lets nothing through', (t) => {
+t.test('a policy with too many combinations blocks all traffic', (t) => {
   const from = Array.from({ length: 200 }, (_, i) => ({ ipBlock: { cidr: `10.0.${i}.0/24` } }));
   const ports = (count: number) => Array.from({ length: count }, (_, i) => ({ port: i + 1 }));
   const ruled = (count: number) => {

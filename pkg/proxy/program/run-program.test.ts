@@ -1,12 +1,12 @@
 import t from 'tap';
 import { isProgramMissing, ProgramError, runWithInput } from '#proxy/program/run-program.js';
 
-t.test('what a program prints, and how it fails', async (t) => {
+t.test('output and errors of a program', async (t) => {
   t.equal(await runWithInput('cat', [], 'text'), 'text');
   await t.rejects(runWithInput('sh', ['-c', 'echo no >&2; exit 3']), new ProgramError('sh ended with 3: no', 3));
 });
 
-t.test('one that is missing holds nothing up', async (t) => {
+t.test('a program that is missing delays nothing', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
   const before = timers();
   const error = await runWithInput('no-such-program', []).catch((reason: unknown) => reason);

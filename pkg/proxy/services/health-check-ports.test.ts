@@ -6,13 +6,13 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
 
-t.test('a port answers for its service, and may be the next one’s at once', async (t) => {
+t.test('a port reports its service, and another service may take it over immediately', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   await new Promise((closed) => server.close(closed));
   const ports = new HealthCheckPorts(log);
-  /** Asks until this service answers. */
+  /** Repeats the request until this service answers. */
   const answered = async (name: string) => {
     for (;;) {
       const answer = await fetch(`http://127.0.0.1:${port}/any/path`).catch(() => undefined);

@@ -39,7 +39,7 @@ const slice = (...endpoints: Endpoint[]): EndpointSlice => ({
   endpoints,
 });
 
-/** The elements, without those of pods that reach themselves. */
+/** The elements, except hairpin ones. */
 function lines(plan: ServicePlan): string[] {
   return plan.contribution.elements
     .filter(({ set }) => !set.startsWith('hairpin'))
@@ -67,7 +67,7 @@ t.test('a cluster address', (t) => {
   t.end();
 });
 
-t.test('every address and port that leads to a service', (t) => {
+t.test('every address and port of a service', (t) => {
   const spec = {
     type: 'LoadBalancer',
     ports: [{ port: 53, protocol: 'UDP', nodePort: 30_053 }],
@@ -92,7 +92,7 @@ t.test('every address and port that leads to a service', (t) => {
   t.end();
 });
 
-t.test('external traffic stays on the node where it is to', (t) => {
+t.test('local external traffic stays on the node', (t) => {
   const spec = { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30_080 }] };
   const plan = planService(service(spec), [slice(a, b)], context());
   t.same(lines(plan).slice(3), [
@@ -107,18 +107,18 @@ t.test('external traffic stays on the node where it is to', (t) => {
     'dnat ip to meta l4proto . th dport . numgen random mod 1 offset 65536 map @node-port-endpoints4-tcp',
   ]);
   const elsewhere = planService(service(spec), [slice(b)], context());
-  t.equal(rules(elsewhere, 'node-port-local4-tcp-1-0')?.at(-1), 'drop', 'nobody here');
+  t.equal(rules(elsewhere, 'node-port-local4-tcp-1-0')?.at(-1), 'drop', 'no local endpoint');
   t.end();
 });
 
-t.test('internal traffic stays on the node where it is to', (t) => {
+t.test('local internal traffic stays on the node', (t) => {
   const local = service({ internalTrafficPolicy: 'Local' });
   t.match(lines(planService(local, [slice(a, b)], context()))[0], /goto cluster4-tcp-1$/);
   t.same(lines(planService(local, [slice(b)], context())), ['services4: 10.96.0.1 . tcp . 80 → drop']);
   t.end();
 });
 
-t.test('nobody answers', (t) => {
+t.test('a service without endpoints', (t) => {
   const ending = endpoint('10.244.0.2', { conditions: { ready: false, serving: true, terminating: true } });
   for (const slices of [[], [slice()], [slice(ending)]]) {
     t.same(lines(planService(service({}), slices, context())), ['no-endpoints4: 10.96.0.1 . tcp . 80 → goto refuse']);
@@ -133,7 +133,7 @@ t.test('nobody answers', (t) => {
   t.end();
 });
 
-t.test('clients that stay at their endpoints', (t) => {
+t.test('session affinity', (t) => {
   const spec = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } };
   const plan = planService(service(spec), [slice(a)], context());
   const [frontend] = plan.frontends;
@@ -170,7 +170,7 @@ t.test('SCTP', (t) => {
   t.end();
 });
 
-t.test('hints about zones', (t) => {
+t.test('topology hints', (t) => {
   const metadata = {
     name: 'web',
     namespace: 'default',
@@ -199,7 +199,7 @@ t.test('both families', (t) => {
   t.end();
 });
 
-t.test('who stays keeps its place', (t) => {
+t.test('remaining endpoints keep their slots', (t) => {
   const before = planService(
     service({}),
     [slice(endpoint('10.0.0.1'), endpoint('10.0.0.2'), endpoint('10.0.0.3'))],
@@ -215,7 +215,7 @@ t.test('who stays keeps its place', (t) => {
   t.end();
 });
 
-t.test('the port that balancers ask', (t) => {
+t.test('the health check port', (t) => {
   const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_999 };
   t.same(planService(service(spec), [slice(a, b)], context()).healthCheck, { port: 30_999, localEndpoints: 1 });
   const six = { ...slice(endpoint('fd00::2', { nodeName: 'here' })), addressType: 'IPv6' };
@@ -225,7 +225,7 @@ t.test('the port that balancers ask', (t) => {
   t.end();
 });
 
-t.test('services of others', (t) => {
+t.test('services of other proxies', (t) => {
   const labelled = (label: string) =>
     service({}, { metadata: { name: 'web', namespace: 'default', labels: { [label]: '' } } });
   for (const { it, skipped } of [
@@ -239,7 +239,7 @@ t.test('services of others', (t) => {
   t.end();
 });
 
-t.test('as text', (t) => {
+t.test('commands as text', (t) => {
   const { contribution } = planService(service({}), [slice(a)], context());
   const nothing = { addSets: [], deleteElements: [], deleteChains: [], deleteSets: [] };
   t.equal(

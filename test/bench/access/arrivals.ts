@@ -1,4 +1,4 @@
-/** Events that have come through many watches, and whoever waits for the next ones. */
+/** Counts events of many watches, and waits for them. */
 const lineFeed = 10;
 
 export class Arrivals {
@@ -6,13 +6,13 @@ export class Arrivals {
   #waiting: { readonly events: number; readonly done: () => void } | undefined;
   #broken: Error | undefined;
 
-  /** Of all watches together. Throws when one has ended. */
+  /** Events of all watches together. Throws if a watch has ended. */
   get events(): number {
     if (this.#broken !== undefined) throw this.#broken;
     return this.#events;
   }
 
-  /** Counts the lines that end in a piece of an answer; as many come back. */
+  /** Adds the lines that end in a chunk, and returns their number. */
   add(piece: Buffer): number {
     let lines = 0;
     for (let at = piece.indexOf(lineFeed); at >= 0; at = piece.indexOf(lineFeed, at + 1)) lines++;
@@ -21,13 +21,13 @@ export class Arrivals {
     return lines;
   }
 
-  /** A watch is over. */
+  /** A watch has ended. */
   break(error: Error): void {
     this.#broken ??= error;
     this.#look();
   }
 
-  /** Resolves when that many have come since the beginning. One may wait at a time. */
+  /** Resolves after this many events since the start. Only one caller may wait. */
   async reached(events: number): Promise<void> {
     if (this.events >= events) return;
     await new Promise<void>((resolve) => {

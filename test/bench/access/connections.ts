@@ -1,11 +1,11 @@
-/** A client of one server: kept connections over HTTP/1.1, or streams of one HTTP/2 connection. */
+/** A client of one server: keep-alive HTTP/1.1 connections, or streams of one HTTP/2 connection. */
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 
 export interface ConnectionsOptions {
   readonly port: number;
-  /** Sent with each request. */
+  /** Headers of each request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly http2: boolean;
 }
@@ -19,9 +19,9 @@ export interface Answer {
 export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
-  /** Keep only the length. */
+  /** Keeps only the body's length. */
   readonly discard?: boolean;
-  /** Over a connection of its own, which ends with the answer (HTTP/1.1). */
+  /** Uses a connection of its own, closed after the response (HTTP/1.1). */
   readonly ownConnection?: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Connections {
     this.options = options;
   }
 
-  /** The whole answer; throws when the connection fails, not for statuses. */
+  /** The complete response; throws for connection errors, not for statuses. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { status, headers, stream } = await this.open(method, path, options);
     const parts: Buffer[] = [];
@@ -58,7 +58,7 @@ export class Connections {
     return { status, headers, body };
   }
 
-  /** The answer's beginning; its body is the caller's to read. */
+  /** The head of the response; the caller reads the body. */
   open(method: string, path: string, options: RequestOptions = {}): Promise<Opened> {
     const headers: Record<string, string> = { ...this.options.headers, ...options.headers };
     if (options.body !== undefined) headers['content-length'] = String(Buffer.byteLength(options.body));
@@ -111,7 +111,7 @@ export class Connections {
       });
       const session = this.#session;
       session.once('connect', () => session.setLocalWindowSize(16 * 2 ** 20));
-      // Each request hears of it by itself.
+      // Each request gets its own error.
       this.#session.on('error', () => undefined);
     }
     return this.#session;

@@ -1,4 +1,4 @@
-/** The servers that a row compares, and how it does that. */
+/** The servers that a row compares. */
 import { type AskOptions, ask } from '#test/bench/access/pods.js';
 import { costFigures, type Report, type RowLimits } from '#test/bench/access/report.js';
 import { costPerOperation, type RoundsOptions, type Work } from '#test/bench/access/rounds.js';
@@ -14,14 +14,14 @@ export interface Field extends RoundsOptions {
 
 export type WorkOf = (server: RunningServer) => Omit<Work, 'server'>;
 
-/** Requests at once, where several are. */
+/** Concurrent requests, for rows with several. */
 export const concurrency = 16;
 
 export function apis({ orch, peer }: Pick<Field, 'orch' | 'peer'>): RunningServer[] {
   return peer === undefined ? [orch] : [orch, peer];
 }
 
-/** Measures `api` of ours and of the peer, and `bare`, by turns, and adds the row; the CPU that ours took comes back. */
+/** Measures our `api`, the peer's and `bare` in turns and adds the row; returns our CPU. */
 export async function compare(
   field: Field,
   name: string,
@@ -36,7 +36,7 @@ export async function compare(
   return figures.figures.orch;
 }
 
-/** Gives the bare server what ours answers to that request. */
+/** Copies our response to this request to the bare server. */
 export async function load(
   field: Pick<Field, 'orch' | 'bare'>,
   name: string,

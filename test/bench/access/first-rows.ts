@@ -1,4 +1,4 @@
-/** Rows of the first requests after a start, when most of a server's code is not compiled yet. */
+/** Rows of the first requests after a start, when most code is not compiled yet. */
 import { apis, concurrency, type Field, load } from '#test/bench/access/field.js';
 import {
   ask,
@@ -18,20 +18,20 @@ import { changedStatus, type PodObject } from '#test/bench/access/write-rows.js'
 const verbs = ['create', 'get', 'get, resourceVersion=0', 'status, PUT', 'strategic merge patch'] as const;
 type Verb = (typeof verbs)[number];
 
-/** By how many of them are looked at. */
+/** Requests per measurement. */
 const limits: ReadonlyMap<number, RowLimits> = new Map([[1000, { peer: 0.55 }]]);
 const chunk = 500;
 const rounds = 3;
 
 export interface FirstRows {
-  /** How many requests, each a multiple of 500; a row for each. */
+  /** Numbers of requests, multiples of 500; one row each. */
   readonly until: readonly number[];
   readonly over: readonly Way[];
-  /** Starts all servers anew and gives back those that run then. */
+  /** Restarts all servers and returns the new ones. */
   readonly restart: () => Promise<Field>;
 }
 
-/** Each verb and each way with servers that have just been started. Every pod is different. */
+/** Measures each verb and protocol on freshly started servers. All pods are different. */
 export async function firstRows(field: Field, { until, over, restart }: FirstRows): Promise<void> {
   for (const verb of verbs) {
     for (const way of over) {
@@ -60,7 +60,7 @@ export async function firstRows(field: Field, { until, over, restart }: FirstRow
 
 type Operation = (server: RunningServer, n: number) => Promise<unknown>;
 
-/** What is the same in all rounds must not come a second time: `round` makes it another one. */
+/** Varies a request by `round`, since equal ones may be cached. */
 function operationOf({ bare, pods }: Field, verb: Verb, way: Way, round: number): Operation {
   const path = (n: number) => podPath(n % pods);
   switch (verb) {

@@ -1,4 +1,4 @@
-/** Watches as streams of a few HTTP/2 connections, by our own client, which costs little: what is measured is the server. */
+/** Watches as streams of a few HTTP/2 connections of our own client, whose cost is small compared with the server's. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -11,11 +11,11 @@ import type { RunningServer } from '#test/bench/access/servers.js';
 const host = '127.0.0.1';
 const nothing = Buffer.alloc(0);
 
-/** Several connections, each with as many watches. */
+/** Several connections with equally many watches. */
 export class MultiplexedWatches {
   readonly #server: RunningServer;
   readonly #sessions: Http2Session[] = [];
-  /** Lines that each watch has had, in the order of their opening. */
+  /** Lines of each watch, in order of opening. */
   readonly counts: number[] = [];
   readonly arrivals = new Arrivals();
 
@@ -23,12 +23,12 @@ export class MultiplexedWatches {
     this.#server = server;
   }
 
-  /** Events of all watches together. Throws when one has ended. */
+  /** Events of all watches together. Throws if a watch has ended. */
   get events(): number {
     return this.arrivals.events;
   }
 
-  /** One more connection, with a watch of each of these paths. */
+  /** Opens a connection with a watch for each path. */
   async open(paths: readonly string[]): Promise<void> {
     const { port, headers } = this.#server.http2.options;
     const socket = connect({ host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false });

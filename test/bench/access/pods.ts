@@ -1,4 +1,4 @@
-/** Pods in the servers under test: made through the API, touched behind its back. */
+/** Pods in the servers under test: created through the API, modified behind its back. */
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { type KeyValue, prefixEnd } from '#storage/store.js';
@@ -8,16 +8,16 @@ import { benchPod } from '#test/bench/pod.js';
 
 export const podsPath = '/api/v1/namespaces/default/pods';
 export const scratchPath = '/api/v1/namespaces/scratch/pods';
-/** One pod in so many has a given value of the label `slot`. */
+/** One in this many pods has a given value of the label `slot`. */
 export const slots = 100;
 
 export const podName = (n: number): string => `pod-${String(n).padStart(6, '0')}`;
 export const podPath = (n: number): string => `${podsPath}/${podName(n)}`;
 
-/** A client says who it is: that is how managed fields come about. */
+/** The user agent, which names field managers. */
 const clientHeaders = { 'content-type': 'application/json', 'user-agent': 'bench/1.0 (linux/amd64)' };
 
-/** A pod of 2.5 kB as a client sends it. */
+/** A client's pod of 2.5 kB. */
 export function podBody(name: string, n: number, namespace = 'default'): string {
   const pod = benchPod(name);
   return JSON.stringify({
@@ -27,8 +27,8 @@ export function podBody(name: string, n: number, namespace = 'default'): string 
 }
 
 /**
- * A pod of the same size whose every text is its own, as if no two of a cluster's pods came from one template: nothing that a
- * server remembers of other bodies helps it.
+ * A pod of the same size in which every text is unique, as if no two pods shared a template, so that cached data of
+ * other bodies does not help.
  */
 export function ownPodBody(n: number, namespace = 'default'): string {
   const mark = (n + 0x1000_0000).toString(16);
@@ -41,15 +41,15 @@ export function ownPodBody(n: number, namespace = 'default'): string {
     .replaceAll(/"container-\d/g, (name) => `${name}-${mark}`);
 }
 
-/** The two ways to ask: kept connections of HTTP/1.1, or streams of one connection of HTTP/2, as real clients do it. */
+/** Protocols: keep-alive HTTP/1.1 connections, or streams of one HTTP/2 connection, as real clients use. */
 export type Way = 'http1' | 'http2';
 export const ways: readonly Way[] = ['http1', 'http2'];
 
-/** What the name of a row says of it. */
+/** Suffix of a row's name. */
 export const wayText = (way: Way): string => (way === 'http2' ? ', over HTTP/2' : '');
 
 export interface AskOptions extends RequestOptions {
-  /** Absent: HTTP/1.1. */
+  /** Default: HTTP/1.1. */
   readonly way?: Way;
 }
 
@@ -67,13 +67,13 @@ export async function ask(
 
 const namespacePollMs = 20;
 
-/** The namespace of the pods: a server may say that it is ready before it has made it. */
+/** Waits for the namespace: a server may be ready before it has created it. */
 async function defaultNamespace(server: RunningServer): Promise<void> {
   const exists = async () => (await server.http1.request('GET', '/api/v1/namespaces/default')).status === 200;
   while (!(await exists())) await realClock.sleep(namespacePollMs);
 }
 
-/** What pods of the benchmark need. */
+/** Objects that the pods need. */
 export async function prepare(server: RunningServer): Promise<void> {
   await defaultNamespace(server);
   await ask(server, 'POST', '/api/v1/namespaces', { body: JSON.stringify({ metadata: { name: 'scratch' } }) });
@@ -83,7 +83,7 @@ export async function prepare(server: RunningServer): Promise<void> {
   }
 }
 
-/** A store of the server's own etcd, for writes that the server must not be charged for. */
+/** Direct access to the server's etcd, for writes that the server must not be charged for. */
 function openStore(server: RunningServer): EtcdStore {
   const root = server.name === 'bare' ? '/bare' : '/registry';
   return new EtcdStore({ endpoints: [server.etcd.endpoint], root, clock: realClock, random: Math.random });
@@ -96,8 +96,8 @@ async function touch(store: EtcdStore, { key, value, modRevision }: KeyValue): P
 }
 
 /**
- * Writes every pod's bytes again, which makes new versions of all, and waits until the server knows them. `follow` is awaited
- * after some hundreds of writes each, with their number so far: for watchers that must not fall behind.
+ * Rewrites every pod's bytes, which creates new versions, and waits until the server has seen them. Awaits `follow`
+ * after every few hundred writes, with their number, for watchers that must not fall behind.
  */
 export async function touchAll(
   server: RunningServer,
@@ -123,7 +123,7 @@ export async function touchAll(
   await ask(server, 'GET', `${podsPath}?limit=1`);
 }
 
-/** Writes one pod's bytes again, as often as it is called. */
+/** Rewrites one pod's bytes per call. */
 export async function toucher(
   server: RunningServer,
   key: string,

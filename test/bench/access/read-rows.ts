@@ -1,4 +1,4 @@
-/** Rows of what is read: single pods and lists. */
+/** Rows of reads: single pods and lists. */
 import { compare, concurrency, type Field, get, load, type WorkOf } from '#test/bench/access/field.js';
 import { ask, podPath, podsPath, slots, touchAll, type Way, wayText } from '#test/bench/access/pods.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
@@ -25,13 +25,13 @@ export async function getRows(field: Field, over: readonly Way[]): Promise<void>
   }
 }
 
-/** How many lists one round has: fewer when they are long, or when the server takes long for each. */
+/** Lists per round: fewer if they are long or slow. */
 function listsFor({ pods }: Field, server?: RunningServer): number {
   const lists = Math.max(2, Math.round(50_000 / pods));
   return server?.name === 'peer' ? Math.max(2, Math.round(lists / 4)) : lists;
 }
 
-/** What the first of these rows costs. */
+/** Cost of the first of these rows. */
 export async function listRows(field: Field, over: readonly Way[]): Promise<number> {
   const operations = listsFor(field);
   await load(field, 'list', `${podsPath}?resourceVersion=0`);
@@ -123,7 +123,7 @@ export async function representationRows(field: Field): Promise<void> {
   await compare(
     field,
     `list of ${field.pods}, gzip, again`,
-    // Next to zlib's own time: nothing.
+    // Negligible next to zlib's time.
     { bare: 0.05 },
     {
       bare: { operations: 1, operation: () => get(field.bare, '/gzip/list', { headers: gzip }) },

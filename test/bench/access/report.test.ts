@@ -18,7 +18,7 @@ const memory: Row = {
   limits: { most: 177.5e6, peer: 0.2 },
 };
 
-test('the peer judges where it takes part, otherwise the bare server does', async (t) => {
+test('the limit compares with the peer if it takes part, otherwise with the bare server', async (t) => {
   t.same(verdicts(create), [
     { against: 'bare', figure: 0.6 / 0.2 },
     { against: 'peer', figure: 0.3, limit: 0.33, held: true },
@@ -31,7 +31,7 @@ test('the peer judges where it takes part, otherwise the bare server does', asyn
   );
 });
 
-test('a starved machine judges nobody', async (t) => {
+test('a starved machine gives no verdict', async (t) => {
   const starved: Row = { ...alone, rounds: { discarded: ['slow cores'], starved: true, pace: 0.7 } };
   t.same(verdicts(starved), [{ against: 'bare', figure: 0.6 / 0.2, limit: 2.5 }]);
   t.match(rowText(starved), 'STARVED, not judged; cores at 0.70 of their pace; 1 round discarded: slow cores (1)');
@@ -47,7 +47,7 @@ test('a line of text', async (t) => {
   t.match(rowText(memory), '200 MB  (≤ 178 MB, MISSED)   peer 800 MB  0.25 (≤ 0.20, MISSED)');
 });
 
-test('what was discarded', async (t) => {
+test('discarded rounds are reported', async (t) => {
   t.equal(discardedText([]), '');
   t.equal(
     discardedText(['slow cores', 'other processes', 'slow cores']),

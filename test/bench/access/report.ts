@@ -1,14 +1,14 @@
-/** The rows of the comparison: what each server took, what it should take at most, and how sure that is. */
+/** Rows of the comparison: each server's cost, its limit, and how reliable both are. */
 import type { Costs, Rounds } from '#test/bench/access/rounds.js';
 import type { Starvation } from '#test/bench/machine/starvation.js';
 import { megabytes } from '#test/bench/report.js';
 
 export interface RowLimits {
-  /** At most that much. */
+  /** Absolute limit. */
   readonly most?: number;
-  /** At most that many times the bare server's; where there is a peer with a limit, that one counts instead. */
+  /** Limit as a multiple of the bare server's cost; a limit against the peer takes precedence. */
   readonly bare?: number;
-  /** At most that part of the peer's. */
+  /** Limit as a fraction of the peer's cost. */
   readonly peer?: number;
 }
 
@@ -20,9 +20,9 @@ export interface RowFigures {
 
 export type Unit = keyof typeof units;
 
-/** How figures are written. */
+/** Number format. */
 const units = {
-  /** Of CPU, or of time. */
+  /** CPU or wall time. */
   ms: (value: number) => {
     if (value < 0.1) return `${(value * 1000).toFixed(1)} µs`;
     return value >= 100 ? `${value.toFixed(0)} ms` : `${value.toPrecision(3)} ms`;
@@ -36,23 +36,23 @@ export interface Row {
   readonly name: string;
   readonly unit: Unit;
   readonly figures: RowFigures;
-  /** What each server's etcd took for it. */
+  /** Cost of each server's etcd. */
   readonly etcd?: RowFigures;
   readonly limits: RowLimits;
-  /** Absent where no starvation can change the figure. */
+  /** Absent if starvation cannot change the figure. */
   readonly rounds?: Omit<Rounds<unknown>, 'values'>;
 }
 
 export interface Verdict {
   readonly against: 'limit' | 'bare' | 'peer';
   readonly figure: number;
-  /** Absent where the figure is only shown. */
+  /** Absent for figures without a limit. */
   readonly limit?: number;
-  /** Undefined where nothing is judged: no limit, or a starved machine. */
+  /** Undefined without a verdict: no limit, or a starved machine. */
   readonly held?: boolean;
 }
 
-/** What the row's limits say about it. */
+/** The verdicts of a row. */
 export function verdicts({ figures, limits, rounds }: Row): Verdict[] {
   const { orch, bare, peer } = figures;
   const judged = (against: Verdict['against'], figure: number, limit: number | undefined): Verdict => ({
@@ -82,7 +82,7 @@ function verdictText(row: Row, verdict: Verdict): string {
   return `${show(verdict.figure)}${limitText(verdict, show)}`;
 }
 
-/** `5 rounds discarded: other processes (3), slow cores (2)`; empty when there are none. */
+/** `5 rounds discarded: other processes (3), slow cores (2)`; empty if there are none. */
 export function discardedText(discarded: readonly Starvation[]): string {
   const counts = new Map<Starvation, number>();
   for (const reason of discarded) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -91,14 +91,14 @@ export function discardedText(discarded: readonly Starvation[]): string {
   return `${discarded.length} ${discarded.length === 1 ? 'round' : 'rounds'} discarded: ${reasons}`;
 }
 
-/** A pace below this is told: figures of such a row compare with each other, and not with those of other runs. */
+/** A lower pace is reported: such figures compare only within their row, not with other runs. */
 const usualPace = 0.9;
 
 function paceText(pace = 1): string {
   return pace < usualPace ? `cores at ${pace.toFixed(2)} of their pace` : '';
 }
 
-/** One line of text, and a second one where something is to be said of its rounds. */
+/** A line of text, and a second one for remarks about the rounds. */
 export function rowText(row: Row): string {
   const { name, unit, figures, etcd, rounds } = row;
   const show = units[unit];
@@ -156,8 +156,8 @@ export function rowsMarkdown(rows: readonly Row[]): string {
 }
 
 /**
- * What the limits say, row by row, as text: each row with its ratio to the peer, or to the bare server where there is no
- * peer, and whether that holds. Rows without a limit are left out.
+ * The verdicts by row as text: the ratio to the peer, or to the bare server without one, and whether the limit holds.
+ * Omits rows without a limit.
  */
 export function limitsTable(rows: readonly Row[]): string {
   const lines = rows.flatMap((row) => {
@@ -182,7 +182,7 @@ export function limitsTable(rows: readonly Row[]): string {
     .join('');
 }
 
-/** The costs of orch, of the peer where there is one, and of the bare server where it takes part, in this order. */
+/** Costs of orch, the peer if present, and the bare server if it takes part, in this order. */
 export function costFigures({ costs }: Pick<Costs, 'costs'>, peer: boolean): Required<Pick<Row, 'figures' | 'etcd'>> {
   const sides = (figure: 'server' | 'etcd'): RowFigures => ({
     orch: costs[0]?.[figure] ?? Number.NaN,
@@ -192,7 +192,7 @@ export function costFigures({ costs }: Pick<Costs, 'costs'>, peer: boolean): Req
   return { figures: sides('server'), etcd: sides('etcd') };
 }
 
-/** Writes each row as it comes, and keeps all. */
+/** Prints and stores each row. */
 export class Report {
   readonly rows: Row[] = [];
   readonly #write: (text: string) => void;
@@ -206,7 +206,7 @@ export class Report {
     this.#write(rowText(row));
   }
 
-  /** A line between rows. */
+  /** A separator between rows. */
   say(text: string): void {
     this.#write(`${text}\n`);
   }

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { inRounds, type Judge, means } from '#test/bench/access/rounds.js';
 import type { Starvation } from '#test/bench/machine/starvation.js';
 
-/** Finds the machine starved in the rounds that `starved` says, and of that pace. */
+/** Reports the machine as starved in the rounds of `starved`, with this pace. */
 function judgeOf(
   starved: (round: number) => Starvation | undefined,
   pace: (round: number) => number | undefined = () => undefined,
@@ -18,7 +18,7 @@ function judgeOf(
 const never = () => undefined;
 const numbered = async (round: number) => round;
 
-test('rounds that do not count are discarded and made again', async (t) => {
+test('discarded rounds are repeated', async (t) => {
   const judge = judgeOf((round) => (round % 2 === 0 ? 'other processes' : undefined));
   t.same(await inRounds({ judge, rounds: 3, repeats: 3 }, numbered), {
     values: [1, 3, 5],
@@ -28,7 +28,7 @@ test('rounds that do not count are discarded and made again', async (t) => {
   });
 });
 
-test('it is given up in the end, with what counts where that is at least half', async (t) => {
+test('repeats are limited, and half the rounds suffice', async (t) => {
   const judge = judgeOf((round) => (round < 2 ? undefined : 'slow cores'));
   const { values, discarded, starved } = await inRounds({ judge, rounds: 4, repeats: 2 }, numbered);
   t.same(values, [0, 1]);
@@ -36,14 +36,14 @@ test('it is given up in the end, with what counts where that is at least half', 
   t.notOk(starved);
 });
 
-test('with less than half of it, all rounds are a hint', async (t) => {
+test('with less than half of them, all rounds are used as a hint', async (t) => {
   const judge = judgeOf((round) => (round === 1 ? undefined : 'stolen by the hypervisor'));
   const { values, starved } = await inRounds({ judge, rounds: 3, repeats: 0 }, numbered);
   t.same(values, [0]);
   t.ok(starved);
 });
 
-test('cores that wander together count, those that leave the pace of the others do not', async (t) => {
+test('rounds with a common drift count, outliers do not', async (t) => {
   const wandering = [0.75, 0.8, 0.7, 0.78];
   const even = await inRounds({ judge: judgeOf(never, (n) => wandering[n]), rounds: 4, repeats: 0 }, numbered);
   t.same(even, { values: [0, 1, 2, 3], discarded: [], pace: 0.765, starved: false });

@@ -1,4 +1,7 @@
-/** CPU per operation of several servers, measured by turns so that what disturbs one disturbs all, in rounds that count. */
+/**
+ * CPU per operation of several servers, measured in turns so that a disturbance affects all, in rounds that may be
+ * discarded.
+ */
 import type { RunningServer } from '#test/bench/access/servers.js';
 import type { Judged } from '#test/bench/machine/machine.js';
 import { treeCpuMs } from '#test/bench/machine/proc.js';
@@ -6,42 +9,42 @@ import { keepsPace, median, type Starvation } from '#test/bench/machine/starvati
 
 export interface Work {
   readonly server: RunningServer;
-  /** Operations of one round. */
+  /** Operations per round. */
   readonly operations: number;
-  /** How many at once. */
+  /** Concurrent operations. */
   readonly concurrency?: number;
-  /** `n` counts up through all rounds. */
+  /** `n` increases through all rounds. */
   readonly operation: (n: number) => Promise<unknown>;
-  /** After each round, not measured. */
+  /** Runs after each round, unmeasured. */
   readonly tidy?: () => Promise<unknown>;
 }
 
-/** Tells whether a measurement counts. */
+/** Decides whether a measurement counts. */
 export interface Judge {
   judge<T>(work: () => Promise<T>): Promise<Judged<T>>;
 }
 
 export interface RoundsOptions {
   readonly judge: Judge;
-  /** How many are to count. */
+  /** Number of rounds that should count. */
   readonly rounds: number;
-  /** At most so many times `rounds` are discarded before it is given up. */
+  /** Limit of discarded rounds, as a multiple of `rounds`. */
   readonly repeats: number;
-  /** Rounds before those that count; absent: 12. */
+  /** Warm-up rounds; default 12. */
   readonly warmUpRounds?: number;
 }
 
 export interface Rounds<T> {
-  /** Of the rounds that count; of all, when `starved`. */
+  /** Of the rounds that count; of all if `starved`. */
   readonly values: readonly T[];
   readonly discarded: readonly Starvation[];
-  /** The usual pace of the cores, as a part of what they had when nothing ran; undefined where the rounds are too short. */
+  /** Usual pace of the cores relative to an idle machine; undefined if rounds are too short. */
   readonly pace: number | undefined;
-  /** Fewer than half as many rounds count as should have: the figures are no more than a hint. */
+  /** Fewer than half of the rounds count: the figures are only a hint. */
   readonly starved: boolean;
 }
 
-/** Does `work` until enough rounds count; `round` counts up from 0, with those that do not. */
+/** Runs `work` until enough rounds count; `round` starts at 0 and includes discarded ones. */
 export async function inRounds<T>(
   { judge, rounds, repeats }: RoundsOptions,
   work: (round: number) => Promise<T>,
@@ -56,7 +59,7 @@ export async function inRounds<T>(
   }
 }
 
-/** Which of these rounds count: what the pace of a row is, only all its rounds tell. */
+/** Rounds that count; the pace of a row is known only from all its rounds. */
 function counting<T>(all: readonly Judged<T>[]): Omit<Rounds<T>, 'starved'> {
   const usual = median(all.flatMap(({ starved, pace }) => (starved === undefined && pace !== undefined ? [pace] : [])));
   const values: T[] = [];
@@ -69,7 +72,7 @@ function counting<T>(all: readonly Judged<T>[]): Omit<Rounds<T>, 'starved'> {
   return { values, discarded, pace: Number.isNaN(usual) ? undefined : usual };
 }
 
-/** In ms of CPU per operation. */
+/** CPU ms per operation. */
 export interface Cost {
   readonly server: number;
   readonly etcd: number;
@@ -98,8 +101,8 @@ async function cost(work: Work, from: number): Promise<Cost> {
 }
 
 /**
- * What is measured is a server that has been at work for a while, compiled code and all. V8 goes on compiling through the
- * first 5,000 creates (`firstCreatesRows` measures those).
+ * Operations before the measurement, so that code is compiled: V8 compiles through the first 5,000 creates (measured by
+ * `firstCreatesRows`).
  */
 const defaultWarmUpRounds = 12;
 
@@ -109,8 +112,8 @@ export interface Costs extends Omit<Rounds<unknown>, 'values'> {
 }
 
 /**
- * Of each work by itself. Means, since collecting garbage is a part of the cost: where it falls into every second round, a
- * median is by chance that of the rounds with it or of those without.
+ * Means of each work. Not medians: if garbage collection falls into every second round, a median would randomly include
+ * or exclude it.
  */
 export function means({ values, ...rest }: Rounds<readonly Cost[]>): Costs {
   const [first = []] = values;
@@ -134,8 +137,8 @@ export async function costPerOperation(works: readonly Work[], options: RoundsOp
 }
 
 /**
- * Means from the first operation on: after each of `until` operations, in the order of `works`. The servers take turns
- * after every `chunk`, which all of `until` are multiples of.
+ * Means from the first operation on: after each number of operations in `until`, in the order of `works`. The servers
+ * take turns after every `chunk`, which divides all of `until`.
  */
 export async function costFromFirst(
   works: readonly Omit<Work, 'operations'>[],

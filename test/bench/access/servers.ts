@@ -1,4 +1,4 @@
-/** The servers that are compared: each a process of its own on an etcd of its own. */
+/** The compared servers, each with a process and an etcd of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,23 +18,23 @@ import { freePort } from '#test/free-port.js';
 export interface RunningServer {
   readonly name: 'bare' | 'orch' | 'peer';
   readonly pid: number;
-  /** Where it serves HTTPS. */
+  /** HTTPS address. */
   readonly url: string;
   readonly etcd: TestEtcd;
   readonly http1: Connections;
   readonly http2: Connections;
   /** Key of the pod `default/NAME` in its etcd. */
   readonly podKey: (name: string) => string;
-  /** Ends the process, not its etcd. */
+  /** Stops the process, not its etcd. */
   stop(): Promise<void>;
 }
 
-/** An API server that can be started again on the same etcd and files. */
+/** An API server that can be restarted with the same etcd and files. */
 export interface ApiPeer {
   readonly name: 'orch' | 'peer';
-  /** Resolves when `/readyz` says so, with the time and the CPU time that this took. */
+  /** Resolves once `/readyz` succeeds, with the wall and CPU time until then. */
   start(): Promise<{ readonly server: RunningServer; readonly startMs: number; readonly cpuMs: number }>;
-  /** Where its certificate is. */
+  /** Path of its certificate. */
   readonly directory: string;
   destroy(): Promise<void>;
 }
@@ -44,7 +44,7 @@ const module = (path: string) => fileURLToPath(new URL(`../../../${path}`, impor
 const readyPollMs = 5;
 const startTimeoutMs = 120_000;
 
-/** Log of a child, for the case that it fails; the end is kept. */
+/** The end of a child's log, for error messages. */
 function follow(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -53,16 +53,16 @@ function follow(child: ChildProcess): () => string {
   return () => text;
 }
 
-/** Ends the process with this one, whatever ends that: an error, an interrupt. The result takes it back. */
+/** Ends the process together with this one, after errors and interrupts, too. The result cancels that. */
 function endsWithThis(child: ChildProcess): () => void {
   const kill = () => void child.kill('SIGKILL');
   process.on('exit', kill);
   return () => process.off('exit', kill);
 }
 
-/** An interrupt ends a process without a word to those who wait for its exit, unless somebody listens. */
+/** An interrupt ends a process without exit events, unless it has a listener. */
 function exitOnSignals(): void {
-  // Each of the servers, and each etcd, is ended by a listener of its own.
+  // Each server and each etcd adds a listener.
   process.setMaxListeners(Math.max(process.getMaxListeners(), 40));
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -80,7 +80,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** `program` absent: this project's server. `args`: more options of it. */
+/** `program` absent: this project's server. `args`: further options. */
 export async function apiPeer(
   program: string | undefined,
   nodeArgs: readonly string[] = [],
@@ -167,7 +167,7 @@ export async function apiPeer(
   return { name, start, directory, destroy };
 }
 
-/** With the certificate that the API server in `directory` has made for itself. */
+/** Uses the self-signed certificate of the API server in `directory`. */
 export async function startBare(directory: string): Promise<RunningServer> {
   const etcd = await startEtcd();
   const files = [join(directory, 'apiserver.crt'), join(directory, 'apiserver.key')];
@@ -198,7 +198,9 @@ export async function startBare(directory: string): Promise<RunningServer> {
 
 const servingPollMs = 100;
 
-/** Resolves when all workers serve. A connection stays with the worker that took it: none is to be made before. */
+/**
+ * Resolves once all workers serve. Connections stay with the worker that accepted them, so none must be opened before.
+ */
 export async function allServe(server: RunningServer, workers: number): Promise<void> {
   const serving = async () => {
     const { body } = await server.http1.request('GET', '/metrics');

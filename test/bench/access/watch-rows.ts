@@ -1,4 +1,4 @@
-/** Rows of what watchers get. */
+/** Rows of watches. */
 
 import type { Arrivals } from '#test/bench/access/arrivals.js';
 import { apis, type Field, load } from '#test/bench/access/field.js';
@@ -9,13 +9,10 @@ import { costPerOperation, type Work } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 
-/** What the name of a row says of each. */
+/** Suffix of a row's name. */
 const wayTexts = { http1: '', http2: ', HTTP/2', multiplexed: ', 100 on a connection' };
 
-/**
- * How the watches of a row reach their server: over a connection each, or many over each connection of HTTP/2, as the
- * informers of one process do it.
- */
+/** How watches connect: one connection each, or many per HTTP/2 connection, as the informers of a process do. */
 export type WatchWay = keyof typeof wayTexts;
 
 const onOneConnection = 100;
@@ -34,7 +31,7 @@ async function open(server: RunningServer, way: WatchWay, path: string, count: n
   return watches;
 }
 
-/** CPU for each event and watcher, of `count` watchers. */
+/** CPU per event and watcher, with `count` watchers. */
 export async function watchRow(field: Field, count: number, way: WatchWay): Promise<void> {
   const events = Math.max(20, Math.round(10_000 / count));
   const eventName = podName(0);
@@ -49,7 +46,7 @@ export async function watchRow(field: Field, count: number, way: WatchWay): Prom
     works.push({
       server,
       operations: events,
-      // One at a time, each awaited by all: nothing is spared by sending several at once.
+      // One event at a time, awaited by all watchers, so that batching saves nothing.
       operation: async (n) => {
         await writer.touch();
         await watchers.arrivals.reached(before + (n + 1) * count);

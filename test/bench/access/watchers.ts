@@ -1,4 +1,4 @@
-/** Many watches of one server, and how many events have come through all of them. */
+/** Many watches of one server, with a count of their events. */
 import { Arrivals } from '#test/bench/access/arrivals.js';
 import { Connections } from '#test/bench/access/connections.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
@@ -7,7 +7,7 @@ export interface WatchersOptions {
   readonly server: RunningServer;
   readonly path: string;
   readonly count: number;
-  /** Each over an HTTP/2 connection of its own instead of HTTP/1.1. */
+  /** Uses an HTTP/2 connection each, instead of HTTP/1.1. */
   readonly http2?: boolean;
 }
 

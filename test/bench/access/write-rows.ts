@@ -1,4 +1,4 @@
-/** Rows of what is written: pods created, their statuses, patches. */
+/** Rows of writes: creates, statuses and patches of pods. */
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
 import {
   ask,
@@ -16,7 +16,7 @@ import { costPerOperation } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
-/** V8 goes on compiling what changes of a status need through the first 12,000 of them. */
+/** V8 compiles the code of status updates through the first 12,000 of them. */
 const updateWarmUpRounds = 24;
 
 export async function createRow(field: Field, over: readonly Way[]): Promise<number> {
@@ -100,7 +100,7 @@ export async function updateRows(quick: Field, over: readonly Way[]): Promise<vo
   }
 }
 
-/** As a node agent does it: reads the pod, and writes it back with another status and the version that it has read. */
+/** Like a node agent: reads the pod and writes it with another status and the same version. */
 async function updateStatus(server: RunningServer, n: number, pods: number, way: Way): Promise<void> {
   const path = podPath(n % pods);
   const { body } = await ask(server, 'GET', path, { way });
@@ -112,7 +112,7 @@ async function updateStatus(server: RunningServer, n: number, pods: number, way:
 const leasesPath = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const leases = 100;
 
-/** As node agents renew theirs: the version that the last answer showed is written back with another time. */
+/** Like node agents that renew leases: writes the version of the last response with another time. */
 export async function leaseRow(field: Field): Promise<void> {
   const versions = new Map<RunningServer, string[]>();
   const write = async (server: RunningServer, method: 'POST' | 'PUT', n: number) => {
@@ -137,7 +137,7 @@ export async function leaseRow(field: Field): Promise<void> {
   );
 }
 
-/** What a change costs that somebody else wrote and nobody watches. */
+/** Cost of a change by another writer without watchers. */
 export async function followRow(field: Field): Promise<void> {
   const works = apis(field).map((server) => ({ server, operations: 1, operation: () => touchAll(server) }));
   const { costs, ...rounds } = await costPerOperation(works, field);

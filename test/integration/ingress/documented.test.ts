@@ -1,4 +1,4 @@
-/** What docs/ingress.md shows, against a real API server: the manifests, and that their rights are enough. */
+/** The manifests and rights of docs/ingress.md, against a real API server. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
@@ -24,7 +24,7 @@ import { createSelfSigned } from '#pki/self-signed.js';
 
 t.setTimeout(120_000);
 
-/** The manifests of the page, in the words of the dialect. */
+/** The page's manifests in the dialect. */
 async function documented(dialect: Dialect): Promise<ApiObject[]> {
   // Tests run compiled, below dist.
   const page = await readFile(new URL('../../../../docs/ingress.md', import.meta.url), 'utf8');
@@ -78,7 +78,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       'both have the same rights',
     );
 
-    // Who has no more than the rights of the page.
+    // A user with only the rights of the page.
     const own = cluster.clientAs('edge');
     const informers = new SharedInformerFactory({ client: own, clock, random: Math.random, log });
     const recorder = new ApiEventRecorder({

@@ -1,4 +1,7 @@
-/** The service proxy in the kernel of this machine, in networks of the test's own: the same services by nft and by iptables. */
+/**
+ * The service proxy with this machine's kernel, in network namespaces of the test: the same services by nft and
+ * iptables.
+ */
 import { existsSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
@@ -78,7 +81,7 @@ t.test('in the kernel', { skip }, async (t) => {
     await client.resource(services).updateStatus({ ...service, status: { loadBalancer: { ingress: [{ ip }] } } });
   }
 
-  // Nobody here speaks it, but the kernel has to take its rules.
+  // No server uses it, but the kernel must accept its rules.
   const sctp = { port: 132, protocol: 'SCTP' };
   await publish(client, 'sctp', { type: 'NodePort', ports: [sctp] }, podAddresses, 'SCTP');
   const policies = new PolicyCases(client, networks, first.at);
@@ -190,7 +193,7 @@ t.test('in the kernel', { skip }, async (t) => {
     'ip6tables-save': [],
     ipset: ['list', '-name'],
   };
-  /** Of ours, in the kernel. */
+  /** Our rules in the kernel. */
   const left = async (program: keyof typeof listings) =>
     program === 'ipset' && !has(program) ? null : (await inNode(program, listings[program])).match(/test-proxy\S*/g);
 
@@ -208,7 +211,7 @@ t.test('in the kernel', { skip }, async (t) => {
     await t.test(`by iptables ${variant}`, { skip: why }, async (t) => {
       legacy = variant === 'legacy';
       if (legacy) await removeRules(inNode, 'test-proxy');
-      // Where the program is missing, it cannot take its tables away either.
+      // Without the program its tables cannot be removed either.
       isNftMissing = legacy;
       await withProxy(legacy ? 'auto' : 'iptables', async () => {
         isNftMissing = false;
@@ -227,7 +230,7 @@ t.test('in the kernel', { skip }, async (t) => {
       await withProxy('iptables', async () => {
         t.same(changes(), [], 'a new start changes nothing');
       });
-      // What the sets had is in the rules then.
+      // Members of sets are part of the rules then.
       isIpsetMissing = true;
       await withProxy('iptables', async () => {
         await policies.hold(t);

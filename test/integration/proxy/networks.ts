@@ -1,4 +1,4 @@
-/** A node with two pods, and somebody outside, in network namespaces of the test's own. */
+/** A node with two pods and an outside client, in network namespaces of the test. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { runWithInput } from '#proxy/program/run-program.js';
@@ -11,10 +11,10 @@ export const outsideAddress6 = 'fd00:77::2';
 export const nodeAddress6 = 'fd00:77::1';
 export const podAddresses6 = ['fd00:244::2', 'fd00:244::3'] as const;
 
-/** Everybody listens there. */
+/** Every server listens on this port. */
 const ports = [8080, 8081, 8082];
 
-/** Answers with its own address and its client's. */
+/** Responds with its own address and its client's. */
 const server = `const plain = (address) => address.replace(/^::ffff:/, '');
 const http = require('http');
 const answer = ({ socket: { localAddress, remoteAddress } }, response) => {
@@ -25,13 +25,13 @@ const listening = ${JSON.stringify(ports)}.map((port) => new Promise((done) => h
 Promise.all(listening).then(() => console.log('listening'));`;
 
 interface Connection {
-  /** Address with the length of its prefix, on the node's side and on the other one. */
+  /** Address with prefix length, on the node's side and on the other. */
   readonly near: string;
   readonly far: string;
   readonly gateway: string;
 }
 
-/** A node, two pods of it, and somebody outside, each in a network namespace. */
+/** A node, two of its pods, and an outside client, each in a network namespace. */
 export class Networks {
   readonly node = `px${process.pid}n`;
   readonly outside = `px${process.pid}o`;
@@ -39,7 +39,7 @@ export class Networks {
 
   readonly #servers: ChildProcess[] = [];
 
-  /** With a server in each. */
+  /** Each has a server. */
   async build(): Promise<void> {
     for (const name of this.#all) this.#ip('netns', 'add', name);
     for (const name of this.#all) this.#ip('-n', name, 'link', 'set', 'lo', 'up');
@@ -64,7 +64,7 @@ export class Networks {
       this.#ip('-n', this.node, 'route', 'add', `${podAddresses6[i]}/128`, 'dev', `pod${i}`);
     }
     await this.inNode('sysctl', ['-q', '-w', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1']);
-    // Packets for addresses of services have to be routed somewhere before they are translated.
+    // Packets for service addresses need a route before they are translated.
     this.#ip('-n', this.node, 'route', 'add', 'default', 'via', outsideAddress);
     await Promise.all(this.#all.map((name) => this.#serve(name)));
   }
@@ -97,7 +97,7 @@ export class Networks {
     return runWithInput('ip', ['netns', 'exec', this.node, program, ...args], input);
   }
 
-  /** What the server has said, or why there is no answer. */
+  /** The server's response, or why there is none. */
   async fetch(from: string, to: string): Promise<string> {
     const wget = ['busybox', 'timeout', '1', 'busybox', 'wget', '-q', '-O-', `http://${to}/`];
     const { code, stderr, stdout } = await run('ip', ['netns', 'exec', from, ...wget]);
@@ -111,7 +111,7 @@ export class Networks {
       try {
         this.#ip('netns', 'delete', name);
       } catch {
-        // It was not made.
+        // It was not created.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Network policies between the networks of the test, and what is to come of them. */
+/** Network policies between the test's networks, and their expected effect. */
 import type { Test } from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -22,7 +22,7 @@ const names = ['database', 'web'] as const;
 const blocks = (...without: readonly (readonly [string, string])[]) =>
   without.map(([cidr, except]) => ({ ipBlock: { cidr, except: [except] } }));
 
-/** Let in: web at a port's name, and whoever is outside, but for one, at a range of ports. */
+/** Ingress: web at a named port, and outside clients except one at a range of ports. */
 const database: NetworkPolicy['spec'] = {
   podSelector: { matchLabels: { app: 'database' } },
   policyTypes: ['Ingress'],
@@ -35,7 +35,7 @@ const database: NetworkPolicy['spec'] = {
   ],
 };
 
-/** Let out: to the database at a port's name, and outside, but for the node. */
+/** Egress: to the database at a named port, and outside except the node. */
 const web: NetworkPolicy['spec'] = {
   podSelector: { matchLabels: { app: 'web' } },
   policyTypes: ['Egress'],
@@ -53,7 +53,7 @@ type Row = readonly [from: string, to: string, passes: boolean];
 export class PolicyCases {
   readonly #client: Client;
   readonly #networks: Networks;
-  /** Of a service whose only endpoint is the database. */
+  /** A service whose only endpoint is the database. */
   readonly #service: string;
 
   constructor(client: Client, networks: Networks, service: string) {
@@ -62,7 +62,7 @@ export class PolicyCases {
     this.#service = service;
   }
 
-  /** The pods of the node `here`. */
+  /** Pods of the node `here`. */
   async prepare(): Promise<void> {
     const client = this.#client;
     await client.resource(nodes).create({ metadata: { name: 'here' }, spec: {} });
@@ -87,7 +87,7 @@ export class PolicyCases {
       await this.#client.resource(networkpolicies).create({ metadata: { name, namespace }, spec });
   }
 
-  /** What holds while they are there. */
+  /** Expectations while the policies exist. */
   async hold(t: Test): Promise<void> {
     const { node, outside, pods: pair } = this.#networks;
     const [databasePod = '', webPod = ''] = pair;
@@ -102,13 +102,13 @@ export class PolicyCases {
       [outside, `${ofWeb}:8080`, true],
       [databasePod, `${ofOutside}:8082`, true],
       [databasePod, `${ofDatabase}:8082`, true],
-      // Its probes.
+      // Probes of the node.
       [node, `${ofDatabase}:8082`, true],
     ]);
     await this.#check(t, [...rows, [webPod, this.#service, true], [databasePod, this.#service, true]]);
   }
 
-  /** What changes while they change; there are none at the end. */
+  /** Expectations while policies change; none exist at the end. */
   async follow(t: Test): Promise<void> {
     const { outside, pods: pair } = this.#networks;
     const [, webPod = ''] = pair;
@@ -157,7 +157,7 @@ export class PolicyCases {
   }
 }
 
-/** Of each family: the database's address, web's, the node's and that outside. */
+/** By family: addresses of the database, of web, of the node and of the outside client. */
 const places = [
   [...podAddresses, nodeAddress, outsideAddress],
   [...podAddresses6, nodeAddress6, outsideAddress6].map((address) => `[${address}]`),

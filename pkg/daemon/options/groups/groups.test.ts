@@ -52,7 +52,7 @@ t.test('defaults are valid', async (t) => {
   t.same(violations(), []);
 });
 
-t.test('every violation is told', async (t) => {
+t.test('every violation is reported', async (t) => {
   t.same(
     violations(
       '--secure-port=70000',
@@ -67,7 +67,7 @@ t.test('every violation is told', async (t) => {
   t.same(violations('--leader-elect=false', '--leader-elect-lease-duration=0s'), [], 'not looked at when off');
 });
 
-t.test('help names every option with type and default, in sections', async (t) => {
+t.test('help lists every option with type and default, by section', async (t) => {
   const text = helpText(table, { program: 'prog', description: 'Does things.' });
   for (const name of Object.keys(table)) t.match(text, `--${name}`, name);
   t.match(text, /Secure serving flags:\n\n {6}--bind-address string\n/);
@@ -88,7 +88,7 @@ t.test('feature gates', async (t) => {
   t.equal(new FeatureGates({ AllBeta: false }).enabled('NodeSwap'), false);
 });
 
-t.test('the dialect is read before the table is made', async (t) => {
+t.test('the dialect is read before the table is built', async (t) => {
   t.equal(dialectArgument([]), orchDialect.name);
   t.equal(dialectArgument(['--v=2', '--dialect', 'kubernetes']), kubernetesDialect.name);
   t.equal(dialectArgument(['--dialect=kubernetes']), kubernetesDialect.name);

@@ -1,4 +1,4 @@
-/** What a peer can send that it should not, and what it is told; frames are written and read by hand here. */
+/** Protocol violations of a peer and the replies to them; frames are written and parsed by hand. */
 
 import type { Duplex } from 'node:stream';
 import { deflateSync } from 'node:zlib';
@@ -19,7 +19,7 @@ interface Peer {
   syn(id: number, block?: Buffer, flags?: number): void;
   control(type: number, body: Buffer, flags?: number): void;
   data(id: number, bytes: Buffer, fin?: boolean): void;
-  /** Waits for a control frame of this type, and takes it away. */
+  /** Waits for a control frame of this type and removes it. */
   next(type: number): Promise<Buffer>;
   closed(): Promise<void>;
 }
@@ -63,12 +63,12 @@ function peer(options: SpdySessionOptions & { readonly reads?: boolean } = {}): 
   return self;
 }
 
-/** Compresses as zlib does: an own stream, which is a whole one only for the first block. */
+/** Compresses like zlib, as one stream over all blocks. */
 const compressed = (plain: Buffer) => deflateSync(plain, { dictionary: spdyDictionary });
 const block = (count: number, ...texts: string[]) =>
   Buffer.concat([uint32s(count), ...texts.flatMap((text) => [uint32s(text.length), Buffer.from(text)])]);
 
-t.test('what breaks the connection’s rules is told with GOAWAY, and ends it', async (t) => {
+t.test('violations of the connection’s rules end it with GOAWAY', async (t) => {
   const reply = Buffer.concat([uint32s(1), Buffer.from('deadbeef', 'hex')]);
   const rows: Record<string, (p: Peer) => void> = {
     'a stream of the server’s own ids': (p) => p.syn(2),
@@ -99,7 +99,7 @@ t.test('what breaks the connection’s rules is told with GOAWAY, and ends it', 
   }
 });
 
-t.test('what breaks a stream’s rules resets the stream only', async (t) => {
+t.test('violations of a stream’s rules reset only the stream', async (t) => {
   const rows: Record<string, [number, (p: Peer) => void]> = {
     'a name that is not in lower case': [1, (p) => p.syn(1, compressed(block(1, 'Port', '80')))],
     'a name twice': [1, (p) => p.syn(1, compressed(block(2, 'port', '80', 'port', '81')))],
@@ -121,7 +121,7 @@ t.test('what breaks a stream’s rules resets the stream only', async (t) => {
   }
 });
 
-t.test('streams are bounded, refused at will, and free again when they are over', async (t) => {
+t.test('streams are limited, may be refused, and are released at their end', async (t) => {
   const p = peer({ maxStreams: 2, admit: (headers) => headers['streamtype'] === 'data' });
   p.syn(1, p.writer.encode({ streamtype: 'other' }));
   t.same([...(await p.next(frameType.rstStream))], [...uint32s(1, 3)]);
@@ -134,7 +134,7 @@ t.test('streams are bounded, refused at will, and free again when they are over'
   p.session.close();
 });
 
-t.test('frames in single bytes', async (t) => {
+t.test('frames may arrive byte by byte', async (t) => {
   const p = peer();
   const frame = controlFrame(
     frameType.synStream,
@@ -150,7 +150,7 @@ t.test('frames in single bytes', async (t) => {
   p.session.close();
 });
 
-t.test('a peer that asks without reading is not read on', async (t) => {
+t.test('a peer that does not read replies is not read', async (t) => {
   const p = peer({ reads: false });
   const requestCount = 50_000;
   for (let i = 0; i < requestCount; i++) p.control(frameType.ping, uint32s(2 * i + 1));
@@ -165,7 +165,7 @@ t.test('a peer that asks without reading is not read on', async (t) => {
   p.session.close();
 });
 
-t.test('what readers have taken is granted to a peer that keeps windows, and to no other', async (t) => {
+t.test('consumed bytes are granted only to a peer that keeps windows', async (t) => {
   const p = peer({ maxUnreadBytes: 100_000 });
   const granted = () => p.frames.filter((frame) => frame.kind === 'control' && frame.type === frameType.windowUpdate);
   p.syn(1);
@@ -194,7 +194,7 @@ t.test('what readers have taken is granted to a peer that keeps windows, and to 
   p.session.close();
 });
 
-t.test('windows are kept towards a peer that keeps them', async (t) => {
+t.test('windows of a peer that keeps them are respected', async (t) => {
   const p = peer();
   const received = () => p.frames.reduce((sum, f) => sum + (f.kind === 'data' ? f.bytes.length : 0), 0);
   const until = async (bytes: number) => {
@@ -209,7 +209,7 @@ t.test('windows are kept towards a peer that keeps them', async (t) => {
   await until(1000);
   p.control(frameType.windowUpdate, uint32s(1, 500));
   await until(1500);
-  // The initial window changes what is left of the open ones (section 2.6.8).
+  // A new initial window also changes open streams (section 2.6.8).
   p.control(frameType.settings, uint32s(1, 7, 3000));
   await until(3500);
   p.control(frameType.windowUpdate, uint32s(0, 100));
@@ -221,7 +221,7 @@ t.test('windows are kept towards a peer that keeps them', async (t) => {
   p.session.close();
 });
 
-t.test('random frames neither crash nor hang it', async (t) => {
+t.test('random frames neither crash nor hang a session', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.comment(`seed ${seed}`);
   const fraction = seededRandom(seed);
@@ -244,7 +244,7 @@ t.test('random frames neither crash nor hang it', async (t) => {
   }
 });
 
-t.test('a reader that is closed in the middle settles', async (t) => {
+t.test('closing a reader during a call settles the call', async (t) => {
   const reader = new HeaderReader();
   const decoded = reader.decode(new HeaderWriter().encode({ a: 'b' }));
   reader.close();

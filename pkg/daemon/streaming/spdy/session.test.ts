@@ -17,24 +17,24 @@ function sessions(onStream: (stream: SpdyStream) => void): SpdySession {
   return new SpdySession(near, 'client');
 }
 
-t.test('the dictionary is the draft’s', async (t) => {
+t.test('the dictionary matches the draft', async (t) => {
   t.equal(spdyDictionary.length, 1423);
 });
 
-t.test('header blocks', async (t) => {
+t.test('header blocks can be written and read', async (t) => {
   const writer = new HeaderWriter();
   const reader = new HeaderReader();
   for (const headers of [{ streamtype: 'data', port: '80' }, {}, { a: 'ü' }]) {
     t.same({ ...(await reader.decode(writer.encode(headers))) }, headers);
   }
-  // As another implementation compresses an empty block.
+  // An empty block as another implementation compresses it.
   const other = new HeaderReader();
   t.same({ ...(await other.decode(Buffer.from('78f9e3c6a7c26260606000000000ffff', 'hex'))) }, {});
   await t.rejects(other.decode(Buffer.from('deadbeef', 'hex')));
   for (const each of [reader, other]) each.close();
 });
 
-t.test('streams carry both ways, and each direction ends by itself', async (t) => {
+t.test('streams carry both directions, and each ends by itself', async (t) => {
   const client = sessions((stream) => {
     let got = '';
     stream.on('data', (chunk) => {
@@ -49,7 +49,7 @@ t.test('streams carry both ways, and each direction ends by itself', async (t) =
   client.close();
 });
 
-t.test('large data is whole, and a slow reader slows the writer', async (t) => {
+t.test('large data arrives complete, and a slow reader slows the writer', async (t) => {
   const size = 3 * 1024 * 1024;
   const client = sessions((stream) => stream.end(Buffer.alloc(size, 'x')));
   const stream = client.open({});
@@ -59,7 +59,7 @@ t.test('large data is whole, and a slow reader slows the writer', async (t) => {
   client.close();
 });
 
-t.test('a reset stream gives what came before it', async (t) => {
+t.test('a reset stream still delivers earlier data', async (t) => {
   const client = sessions((stream) => {
     stream.write('last words');
     setImmediate(() => stream.destroy());
@@ -83,7 +83,7 @@ t.test('the end of the connection ends every stream', async (t) => {
   t.throws(() => client.open({}));
 });
 
-t.test('what breaks the protocol ends the connection', async (t) => {
+t.test('protocol violations end the connection', async (t) => {
   for (const bytes of ['ffffffffffffffffffffff', '80030001000000040000000000', '8003000100000020'.padEnd(80, '5')]) {
     const [near, far] = duplexPair();
     const session = new SpdySession(far, 'server');
@@ -97,19 +97,19 @@ t.test('what breaks the protocol ends the connection', async (t) => {
   t.pass('all closed');
 });
 
-t.test('what a peer said last is not lost when its connection breaks off at once', async (t) => {
+t.test('the last data of a peer survives an immediate disconnect', async (t) => {
   const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   const client = new SpdySession(connection, 'client');
   const stream = client.open({});
   await new Promise(setImmediate);
   connection.push(controlFrame(frameType.synReply, 0, Buffer.concat([uint32s(1), new HeaderWriter().encode({})])));
   connection.push(Buffer.concat([dataHead(1, true, 10), Buffer.from('last words')]));
-  // As a socket does whose peer closed it while something was unread there.
+  // Like a socket whose peer closed it with unread data.
   connection.destroy(new Error('ECONNRESET'));
   t.equal(await text(stream), 'last words');
 });
 
-t.test('nor is what came while its connection was paused', async (t) => {
+t.test('data that arrived while paused survives, too', async (t) => {
   const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   const client = new SpdySession(connection, 'client');
   const stream = client.open({});
@@ -123,7 +123,7 @@ t.test('nor is what came while its connection was paused', async (t) => {
   t.equal((await text(stream)).slice(size), 'last words');
 });
 
-t.test('a stream that is cut off gives what came, and then breaks off', async (t) => {
+t.test('a cut stream delivers earlier data, then breaks off', async (t) => {
   const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   const client = new SpdySession(connection, 'client');
   const stream = client.open({});

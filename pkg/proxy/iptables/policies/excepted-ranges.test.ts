@@ -8,7 +8,7 @@ const block = (text: string): IPBlock => {
   return parsed;
 };
 
-t.test('what exceptions leave', (t) => {
+t.test('ranges between exceptions', (t) => {
   const ranges = (whole: string, ...except: string[]) =>
     rangesWithout(block(whole), except.map(block)).map(({ first, last }) => `${first}-${last}`);
   t.same(ranges('10.0.0.0/8'), ['10.0.0.0-10.255.255.255']);

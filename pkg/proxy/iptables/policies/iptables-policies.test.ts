@@ -15,7 +15,7 @@ const where = contextOf(
 const database = samplePod({ app: 'db' }, { ips: ['10.0.0.1'] });
 const web = (ip: string): Pod => samplePod({ app: 'web' }, { ips: [ip], nodeName: 'there' });
 
-/** Without hashes and digests. */
+/** Commands without hashes and digests. */
 const plain = (text = '') =>
   text
     .replaceAll(/-m comment --comment [0-9a-f]{12} /g, '')
@@ -87,7 +87,7 @@ t.test('with sets', (t) => {
   t.end();
 });
 
-t.test('without sets their members are in the rules', (t) => {
+t.test('without sets, members are part of the rules', (t) => {
   const { contribute, policies } = begin(false);
   const of = (commands: PolicyCommands | undefined) => chains(commands).filter((line) => line.startsWith('-A t-I'));
   const rule = (ip: string) => `-A t-I -s ${ip} -p tcp -m tcp --dport 8080 -j RETURN`;
@@ -98,12 +98,12 @@ t.test('without sets their members are in the rules', (t) => {
   const more = policies.state.takeChange();
   t.same(chains(more), ['*mangle', ':t-I - [0:0]', rule('10.0.1.1'), rule('10.0.1.2'), '-A t-I -j DROP', 'COMMIT']);
   for (const key of ['shop/web', 'shop/web-2']) contribute(key, undefined);
-  t.same(of(policies.state.takeChange()), ['-A t-I -j DROP'], 'nobody is let in any more');
+  t.same(of(policies.state.takeChange()), ['-A t-I -j DROP'], 'all traffic is blocked');
   t.equal(policies.state.takeChange(), undefined);
   t.end();
 });
 
-t.test('what the kernel has is compared', (t) => {
+t.test('differences from the kernel', (t) => {
   const { policies } = begin(true);
   const first = policies.state.differences(undefined);
   const saved = (text = '') => parseListing(text.replaceAll(/^-I (\w+)/gm, '-A $1'), (name) => name.startsWith('t-'));

@@ -7,7 +7,7 @@ import { type PolicyContext, planPod } from '#proxy/policies/policy-rules.js';
 import { contextOf, samplePod, samplePolicy } from '#proxy/policies/testing/samples.js';
 import type { Family } from '#proxy/services/proxy-settings.js';
 
-/** Hashes are the same for the same policies only. */
+/** Only equal policies have equal hashes. */
 const plain = (text: string) => text.replaceAll(/-[0-9a-f]{12}/g, '').replaceAll(/([BIE])[0-9a-f]{12}/g, '$1');
 
 function planned(subject: Pod, where: PolicyContext, more: Partial<PolicyChainContext> = {}) {
@@ -80,7 +80,7 @@ t.test('ingress', (t) => {
   t.end();
 });
 
-t.test('egress, to ports that have names', (t) => {
+t.test('egress to named ports', (t) => {
   const where = contextOf(
     samplePolicy({
       podSelector: {},
@@ -113,7 +113,7 @@ t.test('egress, to ports that have names', (t) => {
   t.end();
 });
 
-t.test('chains of the same policies are the same, whoever is selected', (t) => {
+t.test('equal policies share chains, whatever they select', (t) => {
   const name = (more: Partial<PolicyChainContext>) => planned(samplePod({}), ingress, more).chains[0]?.name;
   t.equal(name({}), name({ members: () => ['10.0.0.9'] }));
   t.match(name({}), /^t-I[0-9a-f]{12}$/);
