@@ -148,7 +148,7 @@ async function overUdp(): Promise<void> {
   const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
   const server = new DnsServer({
     ...{ informers, clock, log, metrics: new Registry(), random: Math.random, randomId: () => 1 },
-    exchange: () => Promise.reject(new Error('nobody is asked')),
+    exchange: () => Promise.reject(new Error('no upstream')),
     ...{ domain: 'cluster.local', addresses: ['127.0.0.1'], port: 0 },
     hostResolvers: async () => ({ upstreams: [], searches: [] }),
   });

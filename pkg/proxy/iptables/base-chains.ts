@@ -42,16 +42,16 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
       rules: [
         // Node ports at 127.0.0.1 require routing of loopback addresses; drop such packets from outside.
         ...(family === 'IPv4' ? [`! -i lo -d 127.0.0.0/8 ${isNew} -j DROP`] : []),
-        `${isNew} -j ${name('nobody')}`,
+        `${isNew} -j ${name('noEndpoints')}`,
       ],
     },
     {
       table: 'filter',
       name: name('forward'),
       // A reply without conntrack state would carry an address that the client does not know.
-      rules: ['-m conntrack --ctstate INVALID -j DROP', `${isNew} -j ${name('nobody')}`],
+      rules: ['-m conntrack --ctstate INVALID -j DROP', `${isNew} -j ${name('noEndpoints')}`],
     },
-    { table: 'filter', name: name('output'), rules: [`${isNew} -j ${name('nobody')}`] },
+    { table: 'filter', name: name('output'), rules: [`${isNew} -j ${name('noEndpoints')}`] },
   ];
   return {
     prefix,
@@ -70,8 +70,8 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
       list('mangle', 'sources', { before: ['-m conntrack ! --ctstate NEW -j RETURN'] }),
       list('nat', 'services', { after: atNode('nodePorts') }),
       list('nat', 'nodePorts'),
-      list('filter', 'nobody', { after: atNode('nobodyAtPort') }),
-      list('filter', 'nobodyAtPort'),
+      list('filter', 'noEndpoints', { after: atNode('noEndpointsAtPort') }),
+      list('filter', 'noEndpointsAtPort'),
     ],
   };
 }

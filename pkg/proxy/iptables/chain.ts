@@ -79,8 +79,8 @@ export const chainNames = {
   input: 'input',
   forward: 'forward',
   output: 'output',
-  nobody: 'nobody',
-  nobodyAtPort: 'nobody-port',
+  noEndpoints: 'nobody',
+  noEndpointsAtPort: 'nobody-port',
 } as const;
 
 /** Chains of policies: traffic that pods send, and traffic that they receive. */

@@ -144,13 +144,13 @@ t.test('local external traffic stays on the node', (t) => {
 });
 
 t.test('a service without endpoints', (t) => {
-  const nobody = (spec: Service['spec'], slices: readonly EndpointSlice[] = []) =>
+  const rejection = (spec: Service['spec'], slices: readonly EndpointSlice[] = []) =>
     paths(plan(service(spec), { slices }), 'filter').at(-1);
-  t.equal(nobody({}), '  -d 10.96.0.1 -p tcp -m tcp --dport 80 -j REJECT --reject-with tcp-reset');
-  t.equal(nobody({ ports: [{ port: 53, protocol: 'UDP' }] }), '  -d 10.96.0.1 -p udp -m udp --dport 53 -j REJECT');
+  t.equal(rejection({}), '  -d 10.96.0.1 -p tcp -m tcp --dport 80 -j REJECT --reject-with tcp-reset');
+  t.equal(rejection({ ports: [{ port: 53, protocol: 'UDP' }] }), '  -d 10.96.0.1 -p udp -m udp --dport 53 -j REJECT');
   const local = { internalTrafficPolicy: 'Local' };
-  t.equal(nobody(local, [slice(there)]), '  -d 10.96.0.1 -p tcp -m tcp --dport 80 -j DROP');
-  t.equal(nobody(local, [slice(here)]), undefined);
+  t.equal(rejection(local, [slice(there)]), '  -d 10.96.0.1 -p tcp -m tcp --dport 80 -j DROP');
+  t.equal(rejection(local, [slice(here)]), undefined);
   t.end();
 });
 
@@ -190,8 +190,8 @@ t.test('SCTP', (t) => {
     '    -j c',
     '      -p sctp -m sctp -j DNAT --to-destination 10.244.1.2:1320',
   ]);
-  const nobody = paths(plan(service(spec), { slices: [slice(there)] }), 'filter');
-  t.equal(nobody[1], '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j REJECT', 'TCP endpoints are none of its own');
+  const rejection = paths(plan(service(spec), { slices: [slice(there)] }), 'filter');
+  t.equal(rejection[1], '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j REJECT', 'TCP endpoints are none of its own');
   t.end();
 });
 

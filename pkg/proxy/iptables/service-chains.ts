@@ -158,12 +158,12 @@ class ChainBuilder {
 const addressLists: Readonly<Record<Chain['table'], keyof typeof chainNames>> = {
   mangle: 'sources',
   nat: 'services',
-  filter: 'nobody',
+  filter: 'noEndpoints',
 };
 
 const portLists: Readonly<Partial<Record<Chain['table'], keyof typeof chainNames>>> = {
   nat: 'nodePorts',
-  filter: 'nobodyAtPort',
+  filter: 'noEndpointsAtPort',
 };
 
 /** The block of 256 addresses around one. */

@@ -59,7 +59,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const labels = { mine: 'yes' };
     await client.resource(ingressclasses).update({ ...ingressClass, metadata: { ...ingressClass.metadata, labels } });
     await removeIngressClass(client);
-    t.same(await classNames(), ['built-in'], 'unless somebody has changed it');
+    t.same(await classNames(), ['built-in'], 'unless it was changed');
 
     const types = { ClusterRole: clusterroles, ClusterRoleBinding: clusterrolebindings, IngressClass: ingressclasses };
     const manifests = await documented(dialect);

@@ -69,7 +69,7 @@ t.test('in the kernel', { skip }, async (t) => {
   const both = await publish(client, 'both', { type: 'NodePort' }, podAddresses);
   const first = await publish(client, 'first', {}, [podAddresses[0]]);
   const sticky = await publish(client, 'sticky', { sessionAffinity: 'ClientIP' }, podAddresses);
-  const nobody = await publish(client, 'nobody', { type: 'NodePort' }, []);
+  const unserved = await publish(client, 'unserved', { type: 'NodePort' }, []);
   const local = await publish(client, 'local', { type: 'NodePort', externalTrafficPolicy: 'Local' }, [podAddresses[1]]);
   const elsewhere = await publish(client, 'elsewhere', { internalTrafficPolicy: 'Local' }, ['10.244.7.7']);
   for (const [name, ip, range] of [
@@ -165,9 +165,9 @@ t.test('in the kernel', { skip }, async (t) => {
     const same = new Set<string | undefined>();
     for (let i = 0; i < 8; i++) same.add(from(await fetch(pod, sticky.at)));
     t.equal(same.size, 1, 'a client stays at its endpoint');
-    for (const at of [nobody.at, nobody.nodePort]) t.equal(await fetch(outside, at), 'refused', 'nobody is there');
-    t.equal(await fetch(pod, nobody.at), 'refused', 'nor for a pod');
-    t.equal(await fetch(node, nobody.at), 'refused', 'nor for the node');
+    for (const at of [unserved.at, unserved.nodePort]) t.equal(await fetch(outside, at), 'refused', 'no listener');
+    t.equal(await fetch(pod, unserved.at), 'refused', 'nor for a pod');
+    t.equal(await fetch(node, unserved.at), 'refused', 'nor for the node');
     t.equal(await fetch(pod, elsewhere.at), 'silence', 'endpoints are elsewhere');
   };
   const slices = client.resource(endpointslices);
@@ -182,7 +182,7 @@ t.test('in the kernel', { skip }, async (t) => {
     await setEndpoints('first', [podAddresses[1]]);
     await eventually('another endpoint answers', async () => from(await fetch(node, first.at)) === podAddresses[1]);
     await setEndpoints('first', []);
-    await eventually('nobody answers', async () => (await fetch(node, first.at)) === 'refused');
+    await eventually('no endpoint', async () => (await fetch(node, first.at)) === 'refused');
     await setEndpoints('first', [podAddresses[0]]);
     await eventually('the first answers again', async () => from(await fetch(node, first.at)) === podAddresses[0]);
     t.pass();
