@@ -6,8 +6,8 @@ import { globalOptions } from '#cmd/orchctl/commands/options.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
-import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 
 const program = 'orchctl';

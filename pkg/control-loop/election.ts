@@ -12,8 +12,8 @@ import type { LeaderLock } from '#client/leaderelection/lock.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/option.js';
 import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface LockChoice {
   /** As `--leader-elect-resource-lock` has it. */

@@ -1,4 +1,3 @@
-
 /**
  * A daemon is an ordinary object built from options and dependencies; one process may run several. Only
  * `cmd/<name>/main.ts` touches the process itself.

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import t from 'tap';
 import type { Daemon } from '#daemon/daemon.js';
-import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { positive } from '#daemon/options/validate.js';
 import { type Program, type ProgramContext, type ProgramProcess, run } from '#daemon/run.js';
 

@@ -8,10 +8,10 @@ import { LineBuffer } from '#daemon/log/log-output.js';
 import { createLogger, type Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
-import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import { versionText } from '#daemon/version.js';
@@ -168,8 +168,6 @@ function failureText(error: unknown, hint: boolean, spelled: (text: string) => s
   const unforeseen = error instanceof TypeError || error instanceof ReferenceError;
   return unforeseen ? `Error: ${error.stack ?? error.message}\n` : `Error: ${error.message}\n`;
 }
-
-
 
 /** The part of the process that a running daemon uses. */
 export interface ProcessSignals {

@@ -64,11 +64,11 @@ async function setUp(t: Test, options: Partial<DnsServerOptions> = {}) {
   const server = new DnsServer({
     ...{ informers, clock, log, metrics, random: Math.random, randomId: () => Math.floor(Math.random() * 65_536) },
     exchange: async (_, query) => {
-      const { id = 0, questions = [] } = decode(query);
-      const name = questions[0]?.name ?? '';
+      const { id = 0, questions: asking = [] } = decode(query);
+      const name = asking[0]?.name ?? '';
       questions.push(name);
       const answers = [...(upstreamAnswers[name] ?? [])];
-      return encode({ type: 'response', id, flags: answers.length > 0 ? 0x8180 : 0x8183, questions, answers });
+      return encode({ type: 'response', id, flags: answers.length > 0 ? 0x8180 : 0x8183, questions: asking, answers });
     },
     ...{ domain: 'cluster.local', addresses: ['127.0.0.1'], port: 0 },
     hostResolvers: async () => ({ upstreams: [{ address: '192.0.2.53', port: 53 }], searches: ['corp.test'] }),
@@ -121,7 +121,11 @@ t.test('answers queries over UDP and TCP', async (t) => {
   const web = `web.${local}`;
   t.equal(answerText(await ask(`here.${local}`)), `NOERROR, here.${local} ${web}, ${web} 10.96.0.7`);
   const inside = 'in.corp.test www.example.com, www.example.com 192.0.2.1';
-  t.equal(answerText(await ask(`away.${local}`)), `NOERROR, away.${local} in.corp.test, ${inside}`, 'the whole way at once');
+  t.equal(
+    answerText(await ask(`away.${local}`)),
+    `NOERROR, away.${local} in.corp.test, ${inside}`,
+    'the whole way at once',
+  );
   t.equal(answerText(await ask(`circle.${local}`)), 'SERVFAIL');
   t.equal(answerText(await ask('none.example.com')), 'NXDOMAIN');
 
@@ -133,7 +137,11 @@ t.test('answers queries over UDP and TCP', async (t) => {
     ['in', `in.corp.test, ${inside}`],
   ];
   for (const [name, answer] of searched)
-    t.equal(answerText(await ask(`${name}.${local}`)), `NOERROR, ${name}.${local} ${answer}`, `${name}, in one round trip`);
+    t.equal(
+      answerText(await ask(`${name}.${local}`)),
+      `NOERROR, ${name}.${local} ${answer}`,
+      `${name}, in one round trip`,
+    );
   t.equal(answerText(await ask(`nothing.at.all.${local}`)), 'NXDOMAIN');
   t.equal(answerText(await ask(`web.${local}`, 'MX')), 'NOERROR', 'no search for what is there');
 

@@ -27,7 +27,7 @@ import { DnsMetrics, type Transport } from '#dns/metrics/dns-metrics.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
 import { Resolver } from '#dns/resolver.js';
-import { listenTcp, type Listener, listenUdp } from '#dns/server/listeners.js';
+import { type Listener, listenTcp, listenUdp } from '#dns/server/listeners.js';
 
 /** The node's own resolver configuration. */
 export interface HostResolvers {
@@ -164,7 +164,8 @@ export class DnsServer implements Daemon {
         if (error !== undefined) log.error({ err: error }, 'DNS socket failed; listening again');
       } catch (error) {
         // Log each problem once, not every second.
-        if (messageOf(error) !== lastError) log.error({ err: error, addresses, port }, 'cannot listen for DNS; retrying');
+        if (messageOf(error) !== lastError)
+          log.error({ err: error, addresses, port }, 'cannot listen for DNS; retrying');
         lastError = messageOf(error);
       }
       this.#listeners = [];

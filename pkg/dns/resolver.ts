@@ -3,7 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { ForwardError, type Forwarder } from '#dns/forward/forwarder.js';
 import { isWithin, nameBytes } from '#dns/message/names.js';
 import { flag, recordType, responseCode } from '#dns/message/numbers.js';
-import type { Query, OutgoingQuestion } from '#dns/message/query.js';
+import type { OutgoingQuestion, Query } from '#dns/message/query.js';
 import { joined, noRecords, type RecordSet, record, withOwner } from '#dns/message/records.js';
 import type { Content } from '#dns/message/response.js';
 import type { DnsMetrics } from '#dns/metrics/dns-metrics.js';
@@ -180,7 +180,6 @@ function isSendable(labels: readonly string[]): boolean {
     throw error;
   }
 }
-
 
 /** Content of a response from the zone. `lookup`: for the question's own name, not an alias. */
 export function contentOf(

@@ -20,8 +20,8 @@ import type { Daemon } from '#daemon/daemon.js';
 import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Endpoints } from '#ingress/endpoints/endpoints.js';
-import { ClientConnections, IngressServer } from '#ingress/http/ingress-server.js';
 import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
+import { ClientConnections, IngressServer } from '#ingress/http/ingress-server.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
 import { Certificates } from '#ingress/routing/certificates.js';
@@ -226,8 +226,7 @@ export class IngressController implements Daemon {
         return true;
       } catch (error) {
         // A previous controller may still hold the port.
-        if (messageOf(error) !== lastError)
-          log.error({ err: error }, 'cannot listen on an Ingress port; retrying');
+        if (messageOf(error) !== lastError) log.error({ err: error }, 'cannot listen on an Ingress port; retrying');
         lastError = messageOf(error);
         await clock.sleep(retryMs, signal);
       }

@@ -50,13 +50,13 @@ const ingressOptions = {
   'publish-service': {
     type: 'string',
     section,
-    meaning: 'Service in front of the controller, as NAMESPACE/NAME, whose load balancer’s addresses are written into the status.',
+    meaning:
+      'Service in front of the controller, as NAMESPACE/NAME, whose load balancer’s addresses are written into the status.',
   },
   'trusted-proxies': {
     type: 'strings',
     section,
-    meaning:
-      'Address ranges of proxies in front of the controller, whose X-Forwarded headers are kept.',
+    meaning: 'Address ranges of proxies in front of the controller, whose X-Forwarded headers are kept.',
   },
   'backend-timeout': {
     type: 'duration',

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/option.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';

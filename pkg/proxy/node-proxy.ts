@@ -13,23 +13,23 @@ import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import { type Backend, findBackend, policiesTable, removeRulesOf } from '#proxy/backend.js';
-import { chainPrefix } from '#proxy/iptables/chain.js';
 import { serviceBaseChains } from '#proxy/iptables/base-chains.js';
+import { chainPrefix } from '#proxy/iptables/chain.js';
 import { IptablesServices } from '#proxy/iptables/iptables-services.js';
 import { IptablesPolicies, policyRules } from '#proxy/iptables/policies/iptables-policies.js';
 import { type KernelSettings, prepareKernel } from '#proxy/kernel-settings.js';
 import { type KernelRules, RuleLoop, type RuleSource } from '#proxy/loop/rule-loop.js';
 import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
+import type { PolicyTable } from '#proxy/policies/model.js';
 import { NftPolicies } from '#proxy/policies/nft-policies.js';
 import { PolicyRules } from '#proxy/policies/policy-rules.js';
-import type { PolicyTable } from '#proxy/policies/model.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
 import { Conntrack } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
 import { NftServices } from '#proxy/services/nft-services.js';
-import { ServiceRules } from '#proxy/services/service-rules.js';
 import type { ProxySettings } from '#proxy/services/proxy-settings.js';
+import { ServiceRules } from '#proxy/services/service-rules.js';
 
 export interface NodeProxyOptions {
   /** Started and stopped by the caller. */
@@ -182,10 +182,7 @@ export class NodeProxy implements Daemon {
       // Left-over policies would not be updated and would isolate pods for ever.
       if (!policies) await removeRulesOf(mode, run, settings.table, ['policies']);
     } catch (error) {
-      log.warn(
-        { err: error, mode },
-        'cannot remove rules of another mode or of former policies; they still apply',
-      );
+      log.warn({ err: error, mode }, 'cannot remove rules of another mode or of former policies; they still apply');
     }
   }
 

@@ -20,9 +20,9 @@ import { silentLogger as log } from '#daemon/log/logger.js';
 import { DnsServer } from '#dns/dns-server.js';
 import { readQuery } from '#dns/message/query.js';
 import { writeResponse } from '#dns/message/response.js';
-import { contentOf } from '#dns/resolver.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
+import { contentOf } from '#dns/resolver.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';
 
 const serviceCount = Number(process.env['SERVICES'] ?? 10_000);
@@ -99,7 +99,10 @@ function inMemory(): void {
     table.setSlice(keepEndpoints(sliceOf(n, n * endpointCount)));
   }
   const cpuUsed = cpuSeconds() - started;
-  figure(`${serviceCount} headless services, ${serviceCount * endpointCount} endpoints: CPU`, `${cpuUsed.toFixed(2)} s`);
+  figure(
+    `${serviceCount} headless services, ${serviceCount * endpointCount} endpoints: CPU`,
+    `${cpuUsed.toFixed(2)} s`,
+  );
   figure('  memory, with the objects that informers keep', megabytes(heap() - before), '150 MB');
   const queries = Array.from({ length: serviceCount }, (_, n) => query(`s${n}`));
   for (const each of queries) answer(each);

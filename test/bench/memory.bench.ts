@@ -19,7 +19,7 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { collectWhenIdle, garbageCollector } from '#daemon/memory/idle-collector.js';
-import { heapGrowthFlag, daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
+import { daemonEnvironment, daemonNodeFlags, heapGrowthFlag } from '#daemon/memory/node-flags.js';
 import { staticToken } from '#http/client/credentials.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';

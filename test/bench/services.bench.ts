@@ -14,8 +14,8 @@ import { Nft } from '#proxy/nft/nft.js';
 import { TableState } from '#proxy/nft/table-state.js';
 import { runWithInput } from '#proxy/program/run-program.js';
 import { servicesBaseTable } from '#proxy/services/nft-base-table.js';
-import { planService, type ServicePlan } from '#proxy/services/service-plan.js';
 import type { ProxySettings } from '#proxy/services/proxy-settings.js';
+import { planService, type ServicePlan } from '#proxy/services/service-plan.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';
 
 const serviceCount = Number(process.env['SERVICES'] ?? 10_000);

@@ -3,7 +3,7 @@ import { type Answer, encode } from 'dns-packet';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { UpstreamAnswer } from '#dns/forward/upstream-answer.js';
 import { flag } from '#dns/message/numbers.js';
-import { readQuery, isAnswerTo, writeQuery } from '#dns/message/query.js';
+import { isAnswerTo, readQuery, writeQuery } from '#dns/message/query.js';
 import { readRecords } from '#dns/message/records.js';
 import { type Content, udpBytes, writeResponse } from '#dns/message/response.js';
 import { mutate } from '#test/fuzz/mutate.js';

@@ -20,8 +20,8 @@ import { certificatesOptions, clientNames } from '#cmd/orch/hosted/options.js';
 import { type Files, type HostedClient, hostedSecrets } from '#cmd/orch/hosted/secrets.js';
 import { ensureClientPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
-import { OptionsError, type OptionValues } from '#daemon/options/option.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { memoryFileStore } from '#pki/file-store.js';
 

@@ -18,8 +18,8 @@ import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
 import { publishClusterInfo } from '#cmd/orch/joining/cluster-info.js';
 import { publishNodeSettings } from '#cmd/orch/joining/node-settings.js';
 import { setUpMonitoringAccess } from '#cmd/orch/observe/access.js';
-import { OptionsError, type OptionValues } from '#daemon/options/option.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 export type PublishOptions = OptionValues<typeof publishOptions>;

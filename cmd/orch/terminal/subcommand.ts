@@ -1,7 +1,7 @@
 /** Commands of `orch` that have commands of their own: `orch backup save`. */
 import { stderr, stdout } from 'node:process';
-import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 export interface Subcommand<T extends OptionTable> {

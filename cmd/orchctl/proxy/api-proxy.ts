@@ -8,10 +8,10 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import type { FilteredRequest } from '#cmd/orchctl/proxy/filter.js';
-import { plain } from '#daemon/serving/plain-http.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
-import { AppUpgrades, type UpgradeRequest, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { endToEndHeaders, unchangedReplies, forwardingOptions } from '#daemon/streaming/forwarding.js';
+import { plain } from '#daemon/serving/plain-http.js';
+import { AppUpgrades, answerUpgrade, type UpgradeRequest } from '#daemon/streaming/app-upgrades.js';
+import { endToEndHeaders, forwardingOptions, unchangedReplies } from '#daemon/streaming/forwarding.js';
 import { askUpgrade } from '#daemon/streaming/tunnel.js';
 
 export interface ApiProxyOptions {

@@ -4,8 +4,8 @@
  */
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/option.js';
 import { resourceLocks } from '#daemon/options/groups/leader-election.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface LeaderMigration {
   /** Name of the lock that the moving controllers run under. */

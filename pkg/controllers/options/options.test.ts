@@ -10,9 +10,9 @@ import {
 } from '#controllers/options/options.js';
 import { specifiedOptions } from '#controllers/options/testing/specified-options.js';
 import { controllerFactories } from '#controllers/registry.js';
-import { OptionsError, type OptionDeclaration, type OptionTable } from '#daemon/options/option.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { legacyLoggingOptions } from '#daemon/options/groups/logging.js';
+import { type OptionDeclaration, OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 

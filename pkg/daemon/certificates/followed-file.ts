@@ -1,13 +1,14 @@
 /** Values read from files that may be replaced while they are in use. */
+
+import { type FSWatcher, watch } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/option.js';
-import { type FSWatcher, watch } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
 
 /** A value that may change. */
 export interface Followed<T> {
@@ -124,7 +125,6 @@ export class FileFollower implements Daemon {
   }
 }
 
-
 export interface FollowFilesOptions {
   readonly files: readonly string[];
   readonly clock: Clock;
@@ -191,7 +191,8 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
 
 /** Undefined if the system has no watch to give; polling remains. */
 function watchOrWarn(directory: string, log: Logger, changed: (name: string | null) => void): FSWatcher | undefined {
-  const failed = (err: unknown) => log.warn({ err, directory }, 'cannot watch the certificate directory; polling it instead');
+  const failed = (err: unknown) =>
+    log.warn({ err, directory }, 'cannot watch the certificate directory; polling it instead');
   try {
     const watcher = watch(directory, { persistent: false }, (_event, name) => changed(name));
     watcher.on('error', failed);
@@ -201,7 +202,6 @@ function watchOrWarn(directory: string, log: Logger, changed: (name: string | nu
     return undefined;
   }
 }
-
 
 /** A text that changes when a file is written, replaced or removed. Never rejects. */
 export async function stampOf(files: readonly string[]): Promise<string> {

@@ -14,9 +14,7 @@ function reports(output: LogOutput): number[] {
 }
 
 for (const code of ['ENOSPC', 'EIO', 'EROFS', 'EDQUOT'])
-  t.test(`${code} drops and counts lines until the disk recovers`, (t) =>
-    dropsLines(t, code),
-  );
+  t.test(`${code} drops and counts lines until the disk recovers`, (t) => dropsLines(t, code));
 
 async function dropsLines(t: Test, code: string): Promise<void> {
   let disk = '';

@@ -1,13 +1,12 @@
 /** Structured logging. Messages are constant; variable data goes into fields (`{ namespace, name, err }`). */
-import { Verbosity } from '#daemon/log/verbosity.js';
+
 import { pino } from 'pino';
+import { Verbosity } from '#daemon/log/verbosity.js';
 
 export type Logger = pino.Logger;
 
 /** Discards everything; for tests and for libraries without a logger. */
 export const silentLogger: Logger = pino({ enabled: false });
-
-
 
 export interface CreateLoggerOptions {
   /** The daemon's name, on every line. */

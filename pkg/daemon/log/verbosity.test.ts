@@ -1,6 +1,6 @@
 import t from 'tap';
-import { createLogger } from '#daemon/log/logger.js';
 import { LineBuffer } from '#daemon/log/log-output.js';
+import { createLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 
 const [trace, debug, info, warn] = [10, 20, 30, 40] as const;

@@ -19,14 +19,14 @@ export class IdleCollector implements Daemon {
   }
 }
 
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 /**
  * Returns memory after busy periods. The runtime collects garbage only when it needs room; what a burst of requests
  * leaves behind would stay in an idle process.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 export interface IdleCollectionOptions {
   readonly clock: Clock;

@@ -21,7 +21,6 @@ export function daemonNodeFlags(program: string): readonly string[] {
  */
 export const daemonEnvironment: Readonly<Record<string, string>> = { MALLOC_TRIM_THRESHOLD_: '1048576' };
 
-
 /**
  * V8 lets a heap grow to four times its live size before it collects old objects. A daemon's heap is mostly long-lived
  * caches, so doubling costs little: an API server with 50,000 pods becomes a sixth smaller, a scheduler with 5,000

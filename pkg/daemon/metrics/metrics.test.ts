@@ -1,8 +1,8 @@
 import { Gauge, Histogram } from 'prom-client';
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { labelAllowList, createRegistry, metricsText, metricsView } from '#daemon/metrics/registry.js';
 import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
+import { createRegistry, labelAllowList, metricsText, metricsView } from '#daemon/metrics/registry.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 
 t.test('build, process and runtime metrics', async (t) => {

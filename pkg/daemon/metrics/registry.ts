@@ -1,10 +1,11 @@
 /** A daemon's metrics: one registry per daemon, so that several can share a process. */
+
+import { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { type ProcessFacts, registerProcessMetrics } from '#daemon/metrics/process-metrics.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import { versionInfo } from '#daemon/version.js';
-import { Registry } from 'prom-client';
 
 export interface CreateRegistryOptions {
   readonly dialect: Dialect;
@@ -89,7 +90,6 @@ export function metricsView(values: Partial<MetricsValues>): MetricsView {
     showHidden: (values['show-hidden-metrics-for-version'] ?? '') !== '',
   };
 }
-
 
 /** The part of prom-client's `get()` result that is used here. */
 export interface MetricData {

@@ -1,6 +1,6 @@
 /** Merges a daemon's config file with its command line; the command line wins. */
 import { deepFreeze } from '#apimachinery/freeze.js';
-import { OptionsError, type OptionDeclaration, type OptionTable, type OptionValues } from '#daemon/options/option.js';
+import { type OptionDeclaration, OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { OptionValueError, parseValue } from '#daemon/options/value.js';
 

@@ -1,4 +1,3 @@
-
 /**
  * Options are declared once, in a table per daemon; parsing, help, validation and the reference docs come from it.
  *

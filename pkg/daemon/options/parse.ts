@@ -7,7 +7,7 @@
 
 import { quoted } from '#apimachinery/errors/shown.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
-import { OptionsError, type OptionDeclaration, type OptionTable, type OptionValues } from '#daemon/options/option.js';
+import { type OptionDeclaration, OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
 
 export interface ParsedOptions<T extends OptionTable> {

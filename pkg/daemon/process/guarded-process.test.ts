@@ -92,10 +92,7 @@ t.test('unhandled rejections and stream errors are logged and counted', async (t
   t.match(await tell('rejection'), { rejection: 1, stream: 0 });
   t.match(await tell('nothing'), { rejection: 2, stream: 0 });
   t.match(await tell('stream'), { rejection: 2, stream: 1 });
-  t.match(
-    stderr(),
-    /E.*"unhandled failure; continuing" err="unhandled" kind="rejection" stack=/,
-  );
+  t.match(stderr(), /E.*"unhandled failure; continuing" err="unhandled" kind="rejection" stack=/);
   t.match(stderr(), /err="connect ECONNREFUSED 127.0.0.1:1" kind="stream"/);
   child.stdin?.write('quit\n');
   t.same(await exited, [0, null]);
@@ -142,28 +139,32 @@ function tinyDisk(t: Test): string | undefined {
 
 const dir = tinyDisk(t);
 
-t.test('a disk that fills up and has room again', { skip: dir === undefined && 'mounting is not permitted' }, async (t) => {
-  if (dir === undefined) return;
-  const file = join(dir, 'log');
-  const log = openSync(file, 'a');
-  const { tell, child, exited } = start(t, log);
-  closeSync(log);
-  await tell('log');
-  t.throws(() => writeFileSync(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
-  let dropped = 0;
-  // The current page of the log has room for some lines.
-  for (let i = 0; i < 10 && dropped === 0; i++) dropped = (await tell('long'))['log_lines_dropped'] ?? 0;
-  t.equal(dropped, 1);
-  t.equal((await tell('long'))['log_lines_dropped'], 2);
-  rmSync(join(dir, 'ballast'));
-  t.equal((await tell('log'))['log_lines_dropped'], 2);
-  child.stdin?.write('quit\n');
-  t.same(await exited, [0, null]);
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  const notice = lines.findIndex((line) => line.endsWith('"log lines were dropped" lines=2'));
-  t.ok(notice > 0);
-  t.match(lines[notice - 1], /^I.*"a line of the log"$/);
-});
+t.test(
+  'a disk that fills up and has room again',
+  { skip: dir === undefined && 'mounting is not permitted' },
+  async (t) => {
+    if (dir === undefined) return;
+    const file = join(dir, 'log');
+    const log = openSync(file, 'a');
+    const { tell, child, exited } = start(t, log);
+    closeSync(log);
+    await tell('log');
+    t.throws(() => writeFileSync(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
+    let dropped = 0;
+    // The current page of the log has room for some lines.
+    for (let i = 0; i < 10 && dropped === 0; i++) dropped = (await tell('long'))['log_lines_dropped'] ?? 0;
+    t.equal(dropped, 1);
+    t.equal((await tell('long'))['log_lines_dropped'], 2);
+    rmSync(join(dir, 'ballast'));
+    t.equal((await tell('log'))['log_lines_dropped'], 2);
+    child.stdin?.write('quit\n');
+    t.same(await exited, [0, null]);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const notice = lines.findIndex((line) => line.endsWith('"log lines were dropped" lines=2'));
+    t.ok(notice > 0);
+    t.match(lines[notice - 1], /^I.*"a line of the log"$/);
+  },
+);
 
 t.test('errors of one stream are recognized', async (t) => {
   const error = (properties: object) => Object.assign(new Error('x'), properties);

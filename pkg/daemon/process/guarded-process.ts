@@ -1,10 +1,11 @@
 /** Protects a daemon's process from failures that must not end it. For `main.ts` files only. */
+
+import { fstatSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { fileOutput, type LogOutput, streamOutput } from '#daemon/log/log-output.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import type { ProgramProcess } from '#daemon/run.js';
-import { fstatSync, writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
 
 export interface GuardedProcess extends ProgramProcess, ProcessFacts {
   constrainedMemory(): number;
@@ -52,7 +53,6 @@ function standardErrorOf(process: NodeJS.Process): LogOutput {
   const isPlain = kind.isFile() || (kind.isCharacterDevice() && !isatty(standardError));
   return isPlain ? fileOutput((bytes) => writeSync(standardError, bytes)) : streamOutput(process.stderr);
 }
-
 
 /** The part of the process that is used. */
 export interface FailingProcess {

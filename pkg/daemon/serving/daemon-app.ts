@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
+import type { FastifyInstance } from 'fastify';
 
 /** The Fastify application that a daemon adds its routes to. */
 export type DaemonApp = FastifyInstance<Server>;
-
 
 function refuse(): never {
   throw new Error('routes have no schemas here');

@@ -284,24 +284,21 @@ t.test('each server name gets its certificate, even a replaced one', async (t) =
   t.equal(name, 'later');
 });
 
-t.test(
-  'cipher suites apply up to TLS 1.2; TLS 1.3 starts with the cheapest suite',
-  async (t) => {
-    const negotiated = async (port: number, maxVersion: 'TLSv1.2' | 'TLSv1.3') => {
-      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion });
-      await once(socket, 'secureConnect');
-      const { name } = socket.getCipher();
-      socket.destroy();
-      return name;
-    };
-    const { port } = await setUp(t, ['--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']);
-    t.equal(await negotiated(port, 'TLSv1.2'), 'ECDHE-ECDSA-AES256-GCM-SHA384');
-    t.equal(await negotiated(port, 'TLSv1.3'), 'TLS_AES_128_GCM_SHA256');
-    const { port: open } = await setUp(t);
-    t.equal(await negotiated(open, 'TLSv1.2'), 'ECDHE-ECDSA-AES128-GCM-SHA256');
-    t.equal(await negotiated(open, 'TLSv1.3'), 'TLS_AES_128_GCM_SHA256');
-  },
-);
+t.test('cipher suites apply up to TLS 1.2; TLS 1.3 starts with the cheapest suite', async (t) => {
+  const negotiated = async (port: number, maxVersion: 'TLSv1.2' | 'TLSv1.3') => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion });
+    await once(socket, 'secureConnect');
+    const { name } = socket.getCipher();
+    socket.destroy();
+    return name;
+  };
+  const { port } = await setUp(t, ['--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']);
+  t.equal(await negotiated(port, 'TLSv1.2'), 'ECDHE-ECDSA-AES256-GCM-SHA384');
+  t.equal(await negotiated(port, 'TLSv1.3'), 'TLS_AES_128_GCM_SHA256');
+  const { port: open } = await setUp(t);
+  t.equal(await negotiated(open, 'TLSv1.2'), 'ECDHE-ECDSA-AES128-GCM-SHA256');
+  t.equal(await negotiated(open, 'TLSv1.3'), 'TLS_AES_128_GCM_SHA256');
+});
 
 t.test('port 0 disables the server', async (t) => {
   const server = await createDaemonServer({

@@ -32,11 +32,11 @@ import {
   tcpKeepAliveMs,
 } from '#daemon/serving/connection-limits.js';
 import { type DaemonApp, schemaless } from '#daemon/serving/daemon-app.js';
-import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, type RequestTarget } from '#daemon/serving/request-target.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
 import { endWithResponse } from '#daemon/streaming/raw-response.js';

@@ -1,19 +1,20 @@
 /** Builds a daemon's authenticator and authorizer from its options. */
+
+import { readFile } from 'node:fs/promises';
+import type { Registry } from 'prom-client';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/option.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { type Authenticator, DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { type Authorizer, DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import { parseJsonList } from '#daemon/serving/json-list.js';
 import { countedReviews } from '#daemon/serving/review-metrics.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
-import { readFile } from 'node:fs/promises';
-import type { Registry } from 'prom-client';
 
 export interface DelegatedAuth {
   readonly authenticator: Authenticator;
@@ -194,7 +195,6 @@ function authoritiesOf(option: string, pem: string): CertificateAuthorities {
     throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }
-
 
 export interface PublishedAuthentication {
   /**

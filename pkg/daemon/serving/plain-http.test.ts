@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import { answerAlways, listenPlainly, plainApp, PlainEndpoints } from '#daemon/serving/plain-http.js';
+import { answerAlways, listenPlainly, PlainEndpoints, plainApp } from '#daemon/serving/plain-http.js';
 
 const loopback = { address: '127.0.0.1', port: 0 };
 

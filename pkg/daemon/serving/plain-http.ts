@@ -1,4 +1,7 @@
 /** Ports without TLS and authentication: health, metrics, and what a node shows to every client. */
+
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -6,8 +9,6 @@ import { metricsText } from '#daemon/metrics/registry.js';
 import { http1Limits, maxHeaderBytes, standardLimits } from '#daemon/serving/connection-limits.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
-import type { Registry } from 'prom-client';
 
 export interface PlainAnswer {
   readonly status: number;

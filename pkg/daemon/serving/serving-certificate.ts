@@ -6,8 +6,8 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
-import { OptionsError } from '#daemon/options/option.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { directoryStore, type FileStore, memoryFileStore } from '#pki/file-store.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 

@@ -1,4 +1,7 @@
 /** Routes that every daemon's server has: health, metrics and debug endpoints. */
+
+import type { FastifyReply } from 'fastify';
+import type { Registry } from 'prom-client';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
@@ -6,8 +9,6 @@ import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
 import { plain } from '#daemon/serving/plain-http.js';
 import { queryOf } from '#daemon/serving/request-target.js';
-import type { FastifyReply } from 'fastify';
-import type { Registry } from 'prom-client';
 
 export function addHealthRoutes(
   app: DaemonApp,
@@ -31,7 +32,6 @@ export function addMetricsRoute(app: DaemonApp, metrics: Registry | undefined, v
     reply.header('content-type', metrics.contentType).send(await metricsText(metrics, view)),
   );
 }
-
 
 /** Debug bodies are numbers. */
 const bodyLimitBytes = 1024;

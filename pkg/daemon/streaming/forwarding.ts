@@ -40,7 +40,6 @@ function connectionOptions(value: string): ReadonlySet<string> {
 
 const none: ReadonlySet<string> = new Set();
 
-
 /** Idempotent methods, which may be repeated if it is unknown whether they arrived (RFC 9110, 9.2.2). */
 export const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 

@@ -2,10 +2,11 @@
  * Tunnels upgraded connections (SPDY, WebSocket and others) for all servers that forward them: after the backend's 101
  * response, bytes pass unchanged in both directions.
  */
-import type { Clock, Timer } from '#apimachinery/clock.js';
+
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '#apimachinery/clock.js';
 
 /** A backend's response to an upgrade request. */
 export type UpgradeAnswer = Switched | { readonly refusal: IncomingMessage };

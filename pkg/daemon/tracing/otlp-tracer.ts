@@ -30,7 +30,7 @@ import type { Registry } from 'prom-client';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { counter } from '#daemon/metrics/metric.js';
-import { boundOf, shareOf, TraceIds, formatTraceparent, parseTraceparent } from '#daemon/tracing/trace-ids.js';
+import { boundOf, formatTraceparent, parseTraceparent, shareOf, TraceIds } from '#daemon/tracing/trace-ids.js';
 import type {
   CallSpan,
   ServerSpan,

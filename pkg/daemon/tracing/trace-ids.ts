@@ -3,8 +3,9 @@
  * if the result is below the share of 2^32. New traces get IDs that combine to the hash of the object's key, so that
  * all daemons keep traces of the same objects.
  */
-import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
+
 import { randomFillSync } from 'node:crypto';
+import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
 
 const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;

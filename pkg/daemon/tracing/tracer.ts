@@ -1,8 +1,9 @@
 /** Tracing interface for a daemon's parts. Absent in daemons without tracing. */
+
+import type { Registry } from 'prom-client';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { TracingConfig } from '#daemon/tracing/tracing-config.js';
-import type { Registry } from 'prom-client';
 
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
@@ -70,7 +71,6 @@ export interface TracerSetup {
   /** Registry for counters; absent: spans are not counted. */
   readonly metrics?: Registry | undefined;
 }
-
 
 /** Metadata that identifies an object. */
 export interface Identity {

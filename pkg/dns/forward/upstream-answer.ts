@@ -1,7 +1,7 @@
 /** A response of another server, as cached and sent to clients. */
 import { decode, encode } from 'dns-packet';
 import { flag, headerBytes, recordType, responseCode } from '#dns/message/numbers.js';
-import { noRecords, type RecordSet, type RecordPlace, readRecords, type Section } from '#dns/message/records.js';
+import { noRecords, type RecordPlace, type RecordSet, readRecords, type Section } from '#dns/message/records.js';
 import type { Content } from '#dns/message/response.js';
 
 /** Longest cache time of positive and negative responses. */

@@ -3,7 +3,7 @@ import { decode, encode, type OptAnswer, type Packet } from 'dns-packet';
 import t from 'tap';
 import { recordType, responseCode } from '#dns/message/numbers.js';
 import { readQuery } from '#dns/message/query.js';
-import { addressRecords, joined, record, readRecords } from '#dns/message/records.js';
+import { addressRecords, joined, readRecords, record } from '#dns/message/records.js';
 import { udpBytes, writeResponse } from '#dns/message/response.js';
 
 const question = { name: 'Web.Default.svc', type: 'A' } as const;

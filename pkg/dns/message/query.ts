@@ -1,6 +1,14 @@
 /** Parses untrusted queries of clients, and writes queries to other servers. */
-import { readQuestionName, nameBytes } from '#dns/message/names.js';
-import { classInternet, dnssecOk, flag, headerBytes, recordType, responseCode, ednsBytes } from '#dns/message/numbers.js';
+import { nameBytes, readQuestionName } from '#dns/message/names.js';
+import {
+  classInternet,
+  dnssecOk,
+  ednsBytes,
+  flag,
+  headerBytes,
+  recordType,
+  responseCode,
+} from '#dns/message/numbers.js';
 import { readRecords } from '#dns/message/records.js';
 
 export interface Query {
@@ -63,7 +71,6 @@ function checked(query: Query, bytes: Buffer, end: number): ReadQuery {
   if (bytes.readUInt16BE(end + 2) !== classInternet) return { kind: 'refused', code: responseCode.REFUSED, query };
   return { kind: 'query', query };
 }
-
 
 export interface OutgoingQuestion {
   readonly labels: readonly string[];

@@ -1,8 +1,9 @@
 /** Parses records of messages, and encodes records once for many responses. */
-import { addressBytes } from '#apimachinery/net/ip.js';
-import { skipName, nameBytes } from '#dns/message/names.js';
-import { headerBytes, classInternet, recordType } from '#dns/message/numbers.js';
+
 import { type Answer, encode } from 'dns-packet';
+import { addressBytes } from '#apimachinery/net/ip.js';
+import { nameBytes, skipName } from '#dns/message/names.js';
+import { classInternet, headerBytes, recordType } from '#dns/message/numbers.js';
 
 export type Section = 'answer' | 'authority' | 'additional';
 
@@ -65,7 +66,6 @@ export function recordEnd(bytes: Buffer, start: number): number {
   const name = skipName(bytes, start) ?? bytes.length;
   return name + fixedBytes + bytes.readUInt16BE(name + 8);
 }
-
 
 export interface RecordSet {
   readonly bytes: Buffer;

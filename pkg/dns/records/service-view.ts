@@ -184,7 +184,6 @@ function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target):
   else entry.targets.push(target);
 }
 
-
 export interface NamedAddress {
   readonly address: string;
   readonly hostname?: string | undefined;

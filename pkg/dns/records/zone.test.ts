@@ -6,9 +6,9 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { readQuery } from '#dns/message/query.js';
 import { writeResponse } from '#dns/message/response.js';
-import { contentOf } from '#dns/resolver.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
+import { contentOf } from '#dns/resolver.js';
 
 const serviceLabel = 'example.com/service-name';
 const service = (name: string, spec: Partial<ServiceSpec>, namespace = 'default'): Service =>

@@ -7,7 +7,7 @@ import { strictFamily } from '#apimachinery/net/parse-ip.js';
 import { isWithin, labelsOf, nameBytes } from '#dns/message/names.js';
 import { headerBytes, recordType } from '#dns/message/numbers.js';
 import { addressRecords, joined, type RecordSet, record } from '#dns/message/records.js';
-import type { ServiceEntry, RecordTable } from '#dns/records/table.js';
+import type { RecordTable, ServiceEntry } from '#dns/records/table.js';
 
 export type Lookup =
   | { readonly kind: 'records'; readonly answers: RecordSet; readonly additional?: RecordSet }

@@ -1,7 +1,8 @@
 /** Listeners for DNS over UDP and TCP. */
+
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { createSocket, type Socket } from 'node:dgram';
-import { createServer, type Server, type Socket } from 'node:net';
 
 /** Calls `respond` at most once, immediately or later. */
 export type Responder = (message: Buffer, source: string, respond: (answer: Buffer) => void) => void;
@@ -54,7 +55,7 @@ export async function listenUdp({ address, port, responder, onError }: ListenerO
 
 function ignore(): void {}
 
-function bound(socket: Socket, address: string, port: number): Promise<void> {
+function bound(socket: UdpSocket, address: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       socket.close();
@@ -73,7 +74,6 @@ function bound(socket: Socket, address: string, port: number): Promise<void> {
   });
 }
 
-
 const maxConnections = 500;
 /** Limit of pending queries per connection; further ones are not read. */
 const maxWaiting = 64;
@@ -87,7 +87,7 @@ const maxQueryBytes = 4096;
  */
 export async function listenTcp(options: ListenerOptions & { readonly clock: Clock }): Promise<Listener> {
   const { address, port, onError } = options;
-  const sockets = new Set<Socket>();
+  const sockets = new Set<TcpSocket>();
   const server = createServer((socket) => {
     if (sockets.size >= maxConnections) {
       socket.destroy();
@@ -119,7 +119,7 @@ function listening(server: Server, address: string, port: number): Promise<void>
   });
 }
 
-function serve(socket: Socket, { clock, responder }: ListenerOptions & { readonly clock: Clock }): void {
+function serve(socket: TcpSocket, { clock, responder }: ListenerOptions & { readonly clock: Clock }): void {
   const source = socket.remoteAddress ?? '';
   let received: Buffer = Buffer.alloc(0);
   let waiting = 0;

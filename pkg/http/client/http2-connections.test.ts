@@ -97,43 +97,40 @@ t.test('more connections are opened when the server allows no more streams', asy
   t.equal(sessions.length, 3);
 });
 
-t.test(
-  'a request that may not be sent any more is not sent, and a reset drops running ones',
-  async (t) => {
-    const { server, sessions, url } = await setUp(t);
-    const seen: string[] = [];
-    server.on('stream', (stream, headers) => {
-      seen.push(headers[':path'] ?? '');
-      stream.on('error', () => undefined);
-      if (headers[':path'] === '/kept') return;
-      stream.respond({ ':status': 200 });
-      stream.end();
+t.test('a request that may not be sent any more is not sent, and a reset drops running ones', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  const seen: string[] = [];
+  server.on('stream', (stream, headers) => {
+    seen.push(headers[':path'] ?? '');
+    stream.on('error', () => undefined);
+    if (headers[':path'] === '/kept') return;
+    stream.respond({ ':status': 200 });
+    stream.end();
+  });
+  const transport = transportTo(t, url);
+  let mayBe = true;
+  const post = (path: string) =>
+    transport.request({
+      method: 'POST',
+      path,
+      headers: {},
+      beforeSending: () => {
+        if (!mayBe) throw new TransportError('Aborted', 'too late');
+      },
     });
-    const transport = transportTo(t, url);
-    let mayBe = true;
-    const post = (path: string) =>
-      transport.request({
-        method: 'POST',
-        path,
-        headers: {},
-        beforeSending: () => {
-          if (!mayBe) throw new TransportError('Aborted', 'too late');
-        },
-      });
-    const waiting = rejection(post('/late'));
-    mayBe = false;
-    t.match(await waiting, { message: 'too late', reason: 'Aborted' }, 'it had to wait for its connection');
-    mayBe = true;
-    const arrived = once(server, 'stream');
-    const kept = rejection(post('/kept'));
-    await arrived;
-    transport.reset();
-    t.ok(isTransportError(await kept, 'Aborted'));
-    t.equal(await ask(transport, '/new'), '200 ');
-    t.same(seen, ['/kept', '/new']);
-    t.equal(sessions.length, 2);
-  },
-);
+  const waiting = rejection(post('/late'));
+  mayBe = false;
+  t.match(await waiting, { message: 'too late', reason: 'Aborted' }, 'it had to wait for its connection');
+  mayBe = true;
+  const arrived = once(server, 'stream');
+  const kept = rejection(post('/kept'));
+  await arrived;
+  transport.reset();
+  t.ok(isTransportError(await kept, 'Aborted'));
+  t.equal(await ask(transport, '/new'), '200 ');
+  t.same(seen, ['/kept', '/new']);
+  t.equal(sessions.length, 2);
+});
 
 t.test('a broken connection is replaced, and its requests fail', async (t) => {
   const { server, sessions, url } = await setUp(t);

@@ -1,13 +1,20 @@
 /** HTTP/2 connections to one server, with health checks by pings. */
+
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { abortError, type Connections, type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
+import {
+  abortError,
+  type Connections,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  UnsentError,
+} from '#http/client/connections.js';
 import { Http2Exchange } from '#http/client/http2-exchange.js';
 import { TransportError } from '#http/client/transport-error.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders } from '#http/http2/hpack.js';
-import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 
 export interface Http2ConnectionOptions {
   /** Connected, with HTTP/2 negotiated. */
@@ -197,7 +204,6 @@ function encoded(name: string, value: string): Buffer {
   if (!sendable.test(value)) throw new TypeError(`the value of ${name} cannot be sent in a header`);
   return encodeHeaders([[name, value]]);
 }
-
 
 export interface Http2Options {
   readonly origin: string;

@@ -128,6 +128,7 @@ function explained(failure: StreamFailure | undefined, unanswered: boolean): Err
   const { cause, code, sent } = failure ?? {};
   if (sent === false && unanswered) return new UnsentError('the server did not take the request', { cause });
   if (cause instanceof Error) return cause;
-  const how = code === undefined ? 'the connection closed before the response' : `the server reset the stream (${code})`;
+  const how =
+    code === undefined ? 'the connection closed before the response' : `the server reset the stream (${code})`;
   return Object.assign(new Error(how), { code: 'ECONNRESET' });
 }

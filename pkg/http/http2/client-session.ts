@@ -321,7 +321,8 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
 
   protected goneAway(last: number, code: number): void {
     // Callers may have retried later streams elsewhere already.
-    if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'GOAWAY with a higher stream id than before');
+    if (last > this.#lastId)
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'GOAWAY with a higher stream id than before');
     this.#lastId = last;
     const failure = {
       code: code === resetCode.NO_ERROR ? resetCode.REFUSED_STREAM : code,

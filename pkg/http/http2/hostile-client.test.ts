@@ -20,7 +20,7 @@ import {
 import { encodeHeaders, HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
 import { ServerSession } from '#http/http2/server-session.js';
 import type { ServerStream } from '#http/http2/server-stream.js';
-import { sentFrames, lastSent, type SentFrame } from '#http/http2/testing/sent-frames.js';
+import { lastSent, type SentFrame, sentFrames } from '#http/http2/testing/sent-frames.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
@@ -185,7 +185,10 @@ const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
   '5.1 half-closed: DATA': [all(requestHead, frame(DATA, 0, 1, text)), STREAM_CLOSED],
   '5.1 half-closed: HEADERS': [all(requestHead, requestHead), STREAM_CLOSED],
   '6.9 a window that does not grow': [all(requestHead, numberFrame(WINDOW_UPDATE, 1, 0)), PROTOCOL_ERROR],
-  '6.9.1 a window too large': [all(requestHead, many(2, numberFrame(WINDOW_UPDATE, 1, 2 ** 31 - 1))), FLOW_CONTROL_ERROR],
+  '6.9.1 a window too large': [
+    all(requestHead, many(2, numberFrame(WINDOW_UPDATE, 1, 2 ** 31 - 1))),
+    FLOW_CONTROL_ERROR,
+  ],
   '8.1 trailers that are not the end': [all(begun, head([['x', 'y']])), PROTOCOL_ERROR],
   '8.1.1 more data than content-length': [
     all(head([...post, ['content-length', '3']]), frame(DATA, 0, 1, text)),
@@ -248,32 +251,29 @@ void t.test('oversized headers are reported', async (t) => {
   t.equal(its.streams.get(1)?.ended, true);
 });
 
-void t.test(
-  'oversized header blocks up to a bound are reported, and the connection continues',
-  async (t) => {
-    const its = scene(t);
-    const long = encodeHeaders([...get, ['x', 'y'.repeat(7000)]]);
-    const inParts = (bytes: Buffer, streamId: number) =>
-      all(
-        frame(HEADERS, END_STREAM, streamId, bytes.subarray(0, 3000)),
-        frame(CONTINUATION, END_HEADERS, streamId, bytes.subarray(3000)),
-      );
-    its.peer.write(inParts(long, 1));
-    await answered(its);
-    t.equal(its.streams.get(1)?.ended, true);
-    // Each byte stands for an entry of 4 kB; later entries are counted but not kept.
-    const entry = all(Buffer.from([0x40]), encodeHeaders([['x', 'v'.repeat(4000)]]).subarray(1));
-    its.peer.write(inParts(all(encodeHeaders(get), entry, Buffer.alloc(3000, 0xbe)), 3));
-    await answered(its);
-    t.equal(its.streams.get(3)?.ended, true);
-    its.peer.write(head(get, END_STREAM, 5));
-    await answered(its);
-    t.equal(its.said(GOAWAY), undefined);
-    its.peer.write(inParts(Buffer.alloc(9000), 7));
-    await until(() => its.said(GOAWAY) !== undefined);
-    t.equal(its.said(GOAWAY)?.payload.readUInt32BE(4), ENHANCE_YOUR_CALM);
-  },
-);
+void t.test('oversized header blocks up to a bound are reported, and the connection continues', async (t) => {
+  const its = scene(t);
+  const long = encodeHeaders([...get, ['x', 'y'.repeat(7000)]]);
+  const inParts = (bytes: Buffer, streamId: number) =>
+    all(
+      frame(HEADERS, END_STREAM, streamId, bytes.subarray(0, 3000)),
+      frame(CONTINUATION, END_HEADERS, streamId, bytes.subarray(3000)),
+    );
+  its.peer.write(inParts(long, 1));
+  await answered(its);
+  t.equal(its.streams.get(1)?.ended, true);
+  // Each byte stands for an entry of 4 kB; later entries are counted but not kept.
+  const entry = all(Buffer.from([0x40]), encodeHeaders([['x', 'v'.repeat(4000)]]).subarray(1));
+  its.peer.write(inParts(all(encodeHeaders(get), entry, Buffer.alloc(3000, 0xbe)), 3));
+  await answered(its);
+  t.equal(its.streams.get(3)?.ended, true);
+  its.peer.write(head(get, END_STREAM, 5));
+  await answered(its);
+  t.equal(its.said(GOAWAY), undefined);
+  its.peer.write(inParts(Buffer.alloc(9000), 7));
+  await until(() => its.said(GOAWAY) !== undefined);
+  t.equal(its.said(GOAWAY)?.payload.readUInt32BE(4), ENHANCE_YOUR_CALM);
+});
 
 void t.test('data after a response is discarded', async (t) => {
   const its = scene(t);
@@ -305,29 +305,26 @@ void t.test('an unread body stays with the client', async (t) => {
   t.equal(its.said(GOAWAY)?.payload.readUInt32BE(4), FLOW_CONTROL_ERROR);
 });
 
-void t.test(
-  'a response respects the windows, and is cancelled if the client does not read',
-  async (t) => {
-    const its = scene(t);
-    its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), requestHead, head(get, END_STREAM, 3)));
-    await answered(its);
-    for (const { stream } of its.streams.values()) {
-      stream.head(encodeHeaders([[':status', '200']]));
-      stream.end(Buffer.from('answer'));
-    }
-    its.peer.write(numberFrame(WINDOW_UPDATE, 1, 2));
-    await answered(its);
-    t.equal(its.said(DATA, 1)?.payload.toString(), 'an');
-    its.peer.write(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 4]]));
-    await answered(its);
-    t.match(its.said(DATA, 1), { payload: Buffer.from('swer'), flags: END_STREAM });
-    t.equal(its.streams.get(1)?.over, 'well');
-    its.session.resetStalled(realClock.monotonic());
-    await answered(its);
-    t.equal(its.said(RST_STREAM, 3)?.payload.readUInt32BE(0), CANCEL);
-    t.ok(its.streams.get(3)?.over);
-  },
-);
+void t.test('a response respects the windows, and is cancelled if the client does not read', async (t) => {
+  const its = scene(t);
+  its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), requestHead, head(get, END_STREAM, 3)));
+  await answered(its);
+  for (const { stream } of its.streams.values()) {
+    stream.head(encodeHeaders([[':status', '200']]));
+    stream.end(Buffer.from('answer'));
+  }
+  its.peer.write(numberFrame(WINDOW_UPDATE, 1, 2));
+  await answered(its);
+  t.equal(its.said(DATA, 1)?.payload.toString(), 'an');
+  its.peer.write(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 4]]));
+  await answered(its);
+  t.match(its.said(DATA, 1), { payload: Buffer.from('swer'), flags: END_STREAM });
+  t.equal(its.streams.get(1)?.over, 'well');
+  its.session.resetStalled(realClock.monotonic());
+  await answered(its);
+  t.equal(its.said(RST_STREAM, 3)?.payload.readUInt32BE(0), CANCEL);
+  t.ok(its.streams.get(3)?.over);
+});
 
 void t.test('a client with a smaller table is told that none is used', async (t) => {
   const its = scene(t);

@@ -104,7 +104,6 @@ export function placeOf({ address, port }: Pick<Endpoint, 'address' | 'port'>): 
   return hostPort(address, port);
 }
 
-
 export interface Choice {
   /** Endpoints already tried for this request. */
   readonly tried: ReadonlySet<Endpoint>;

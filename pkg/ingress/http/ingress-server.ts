@@ -1,15 +1,16 @@
 /** The controller's two ports: HTTP/1.1 on both, and HTTP/2 with TLS. Independent of rules. */
+
+import type { Server } from 'node:http';
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
 import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
-import { type FastifyInstance, fastify } from 'fastify';
-import type { Server } from 'node:http';
-import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
 
 export interface IngressServerOptions {
   readonly clock: Clock;
@@ -169,7 +170,6 @@ const refusals: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
-
 
 export interface ClientConnectionsOptions {
   readonly limits: Pick<IngressLimits, 'maxConnections' | 'maxConnectionsPerClient'>;

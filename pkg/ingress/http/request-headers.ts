@@ -1,7 +1,7 @@
 /** Reads a request's host, and writes the headers for its backend. Pure. */
-import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
-import type { IncomingHttpHeaders } from 'node:http';
 
+import type { IncomingHttpHeaders } from 'node:http';
+import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 
 export interface RequestHost {
   /** As received, with an optional port; may be empty for HTTP/1.0. */

@@ -8,25 +8,25 @@ import { ProblemEvents } from '#ingress/status/problem-events.js';
 t.test('a lasting problem is recorded once', async (t) => {
   const clock = new VirtualClock();
   const events: string[] = [];
-  const events = new ProblemEvents(clock, {
+  const problems = new ProblemEvents(clock, {
     record: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`),
   });
   const ingress = { metadata: { name: 'web', namespace: 'default', uid: '1' } } as Ingress;
   const problem = (message: string): Problem => ({ ingress, reason: 'BackendNotFound', message });
-  events.update([problem('a'), problem('a'), problem('b')]);
+  problems.update([problem('a'), problem('a'), problem('b')]);
   await clock.advance(4000);
-  events.update([problem('a')]);
+  problems.update([problem('a')]);
   await clock.advance(2000);
   t.same(events, ['Warning BackendNotFound a'], 'what was over soon is not told');
-  events.update([problem('a')]);
+  problems.update([problem('a')]);
   await clock.advance(60_000);
   t.equal(events.length, 1, 'not again');
-  events.update([]);
-  events.update([problem('a')]);
+  problems.update([]);
+  problems.update([problem('a')]);
   await clock.advance(6000);
   t.equal(events.length, 2, 'unless it has come back');
-  events.update([problem('c')]);
-  events.close();
+  problems.update([problem('c')]);
+  problems.close();
   await clock.advance(60_000);
   t.equal(events.length, 2);
 });

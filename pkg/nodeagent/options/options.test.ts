@@ -1,7 +1,7 @@
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { OptionsError, type OptionDeclaration, type OptionTable } from '#daemon/options/option.js';
 import { formatDefault } from '#daemon/options/help.js';
+import { type OptionDeclaration, OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';

@@ -4,7 +4,7 @@
  * (filter), and finally masqueraded if the reply would not return through this node. Long address lists are split into
  * chains by address block.
  */
-import { type Chain, chainNames, type BaseChains, type Hook, type List } from '#proxy/iptables/chain.js';
+import { type BaseChains, type Chain, chainNames, type Hook, type List } from '#proxy/iptables/chain.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
 

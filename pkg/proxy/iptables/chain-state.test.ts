@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Contribution, chainPrefix, digestOf, type BaseChains, ownChains } from '#proxy/iptables/chain.js';
+import { type BaseChains, type Contribution, chainPrefix, digestOf, ownChains } from '#proxy/iptables/chain.js';
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import { parseListing } from '#proxy/iptables/listing.js';
 

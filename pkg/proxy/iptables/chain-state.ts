@@ -2,7 +2,17 @@
  * Combines the chains that owners contribute for one family, and compares them with the kernel's. Only changed chains
  * are written.
  */
-import { type Chain, type Contribution, digestOf, type Entry, type BaseChains, type Hook, type List, type ChainChange, changeText } from '#proxy/iptables/chain.js';
+import {
+  type BaseChains,
+  type Chain,
+  type ChainChange,
+  type Contribution,
+  changeText,
+  digestOf,
+  type Entry,
+  type Hook,
+  type List,
+} from '#proxy/iptables/chain.js';
 import type { ChainListing, ListedChain } from '#proxy/iptables/listing.js';
 
 interface Bucket {

@@ -1,7 +1,8 @@
 /** Chains of iptables as data, in the syntax of iptables-restore(8), and the commands that change them. */
+
+import { createHash } from 'node:crypto';
 import { blockAround } from '#apimachinery/net/ip.js';
 import { rangeText } from '#proxy/services/addresses.js';
-import { createHash } from 'node:crypto';
 
 /** In packet order. */
 export const tables = ['mangle', 'nat', 'filter'] as const;
@@ -107,7 +108,6 @@ export function digestOf(rules: readonly string[]): string {
   return shortHash(rules.join('\n'));
 }
 
-
 export interface ChainChange {
   /** Created or replaced. */
   readonly written: readonly Chain[];
@@ -149,7 +149,6 @@ function ruleLines({ name, rules }: Chain): string[] {
     return `-A ${name} ${comment}${rule}`;
   });
 }
-
 
 /** The block of this prefix length around an address, as text; other text is returned unchanged. */
 export function addressBucket(address: string, prefix: number): string {

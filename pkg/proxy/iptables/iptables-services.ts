@@ -1,11 +1,12 @@
 /** Service rules as chains of iptables, for both families. */
-import { ChainState } from '#proxy/iptables/chain-state.js';
+
 import { serviceBaseChains } from '#proxy/iptables/base-chains.js';
+import { ChainState } from '#proxy/iptables/chain-state.js';
 import type { Listings, Texts } from '#proxy/iptables/iptables.js';
 import { planChains } from '#proxy/iptables/service-chains.js';
 import type { RuleState } from '#proxy/loop/rule-loop.js';
-import type { ServiceRoutes, ServiceTable } from '#proxy/services/routes.js';
 import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
+import type { ServiceRoutes, ServiceTable } from '#proxy/services/routes.js';
 
 export interface IptablesServicesOptions {
   readonly families: readonly Family[];
@@ -21,7 +22,9 @@ export class IptablesServices implements ServiceTable<Listings, Texts> {
   constructor(options: IptablesServicesOptions) {
     this.#options = options;
     const { families, prefix, settings } = options;
-    this.#states = new Map(families.map((family) => [family, new ChainState(serviceBaseChains(family, prefix, settings))]));
+    this.#states = new Map(
+      families.map((family) => [family, new ChainState(serviceBaseChains(family, prefix, settings))]),
+    );
     this.state = {
       takeChange: () => this.#texts((state) => state.takeChange()),
       differences: (listings) =>

@@ -1,5 +1,5 @@
 /** Runs iptables(8) and ip6tables(8): changes and lists chains. */
-import { type Hook, type Keeper, ownChains, tables, changeText } from '#proxy/iptables/chain.js';
+import { changeText, type Hook, type Keeper, ownChains, tables } from '#proxy/iptables/chain.js';
 import { type ChainListing, parseListing } from '#proxy/iptables/listing.js';
 import type { KernelRules } from '#proxy/loop/rule-loop.js';
 import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';

@@ -4,8 +4,8 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Contribution, Table } from '#proxy/iptables/chain.js';
 import { planChains } from '#proxy/iptables/service-chains.js';
-import { serviceRoutes } from '#proxy/services/routes.js';
 import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
+import { serviceRoutes } from '#proxy/services/routes.js';
 
 const settings: ProxySettings = {
   table: 't',

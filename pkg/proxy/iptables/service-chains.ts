@@ -1,9 +1,17 @@
 /** The chains that a service contributes for a family. Pure. */
-import { addressBucket, type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
+
 import { markText } from '#proxy/iptables/base-chains.js';
+import {
+  addressBucket,
+  type Chain,
+  type Contribution,
+  chainNames,
+  type Entry,
+  shortHash,
+} from '#proxy/iptables/chain.js';
 import { type Endpoint, targetOf } from '#proxy/services/endpoints.js';
-import type { Route, ServiceRoutes } from '#proxy/services/routes.js';
 import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
+import type { Route, ServiceRoutes } from '#proxy/services/routes.js';
 
 export interface ChainContext {
   readonly family: Family;

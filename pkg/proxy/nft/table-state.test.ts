@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parseListing } from '#proxy/nft/listing.js';
-import { type Contribution, type BaseTable, versionChain } from '#proxy/nft/table.js';
+import { type BaseTable, type Contribution, versionChain } from '#proxy/nft/table.js';
 import { TableState } from '#proxy/nft/table-state.js';
 
 const frame: BaseTable = {

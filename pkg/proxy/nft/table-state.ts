@@ -2,8 +2,19 @@
  * Combines what owners contribute to a table, and compares it with the kernel's table. The cost of a change depends
  * only on its own size.
  */
-import { type TableChange, changeText, isEmptyChange, type Contribution, type NftChain, type NftElement, type NftSet, type BaseTable, versionChain } from '#proxy/nft/table.js';
+
 import type { TableListing } from '#proxy/nft/listing.js';
+import {
+  type BaseTable,
+  type Contribution,
+  changeText,
+  isEmptyChange,
+  type NftChain,
+  type NftElement,
+  type NftSet,
+  type TableChange,
+  versionChain,
+} from '#proxy/nft/table.js';
 
 /** Claims of one element, sorted by owner: if they want different data, the first wins. */
 interface Claim {

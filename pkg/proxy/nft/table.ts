@@ -48,7 +48,6 @@ export function versionChain({ version }: BaseTable): string {
   return `version-${version}`;
 }
 
-
 /** A change of a table, applied as one transaction. */
 export interface TableChange {
   readonly addSets: readonly NftSet[];

@@ -44,7 +44,6 @@ export interface PodPlan {
   readonly isolated: Readonly<Partial<Record<Direction, readonly (readonly Allowance[])[]>>>;
 }
 
-
 export interface PolicyTable<Listing, Commands> {
   readonly state: RuleState<Listing, Commands>;
   /** All selections that policies use, before the plans that use them. */

@@ -2,12 +2,21 @@
 
 import { createHash } from 'node:crypto';
 import type { TableListing } from '#proxy/nft/listing.js';
-import type { Contribution, NftChain, NftElement, NftSet, BaseTable } from '#proxy/nft/table.js';
+import type { BaseTable, Contribution, NftChain, NftElement, NftSet } from '#proxy/nft/table.js';
 import { TableState } from '#proxy/nft/table-state.js';
-import { type Allowance, type Direction, directions, type Membership, type Peer, type PodPlan, type PortRange, type PolicyTable } from '#proxy/policies/model.js';
+import {
+  type Allowance,
+  type Direction,
+  directions,
+  type Membership,
+  type Peer,
+  type PodPlan,
+  type PolicyTable,
+  type PortRange,
+} from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';
-import { familyName } from '#proxy/services/chains.js';
 import { disjointBlocks, rangeText } from '#proxy/services/addresses.js';
+import { familyName } from '#proxy/services/chains.js';
 import { type Family, families } from '#proxy/services/proxy-settings.js';
 
 /** Owner of the sets; pods' keys contain a slash. */

@@ -8,7 +8,14 @@ import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuleSource, RuleState } from '#proxy/loop/rule-loop.js';
 import { type CompiledPolicy, compilePolicy, type NamedPort } from '#proxy/policies/compile.js';
-import { type Allowance, type Direction, directions, type Membership, type PodPlan, type PolicyTable } from '#proxy/policies/model.js';
+import {
+  type Allowance,
+  type Direction,
+  directions,
+  type Membership,
+  type PodPlan,
+  type PolicyTable,
+} from '#proxy/policies/model.js';
 import type { Labels, SelectedPod, Selection } from '#proxy/policies/selection.js';
 import { addressesOf } from '#proxy/services/addresses.js';
 import { families } from '#proxy/services/proxy-settings.js';

@@ -1,5 +1,12 @@
 /** Addresses and ranges by family. */
-import { canonicalAddress, ipFamily, blockHolds, formatAddress, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
+import {
+  blockHolds,
+  canonicalAddress,
+  formatAddress,
+  type IPBlock,
+  ipFamily,
+  parseCIDR,
+} from '#apimachinery/net/ip.js';
 import type { Family } from '#proxy/services/proxy-settings.js';
 
 /** Family of an address or range (`10.0.0.0/8`); undefined for other text. */
@@ -19,7 +26,6 @@ export function addressesOf(family: Family, ...lists: readonly (readonly (string
   }
   return [...addresses];
 }
-
 
 /** `loadBalancerSourceRanges` as disjoint ranges, as kernel sets require; `all` if one range covers everything. */
 export function coveringRanges(ranges: readonly string[], family: Family): readonly string[] | 'all' {

@@ -4,7 +4,7 @@
  * reply would not return through this node.
  */
 import { createHash } from 'node:crypto';
-import type { NftChain, NftSet, BaseTable } from '#proxy/nft/table.js';
+import type { BaseTable, NftChain, NftSet } from '#proxy/nft/table.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import { endpointsMap, familyName, type PickedBy, pickChains, rememberChain } from '#proxy/services/chains.js';
 import { type Family, families, type ProxySettings, protocols } from '#proxy/services/proxy-settings.js';

@@ -4,9 +4,9 @@ import type { Nft } from '#proxy/nft/nft.js';
 import { TableState } from '#proxy/nft/table-state.js';
 import { endpointsMap, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
 import { servicesBaseTable } from '#proxy/services/nft-base-table.js';
+import { families, type ProxySettings, protocols } from '#proxy/services/proxy-settings.js';
 import type { Frontend, ServiceRoutes, ServiceTable } from '#proxy/services/routes.js';
 import { affinityOf, frontendKey, planTable, slotsKey } from '#proxy/services/service-plan.js';
-import { families, type ProxySettings, protocols } from '#proxy/services/proxy-settings.js';
 
 export class NftServices implements ServiceTable<TableListing, string> {
   readonly state: TableState;

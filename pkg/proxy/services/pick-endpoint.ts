@@ -26,7 +26,11 @@ export function serviceAt(services: readonly Service[], address: string): Servic
 }
 
 /** An endpoint of the service's TCP port; undefined if there is none. */
-export function pickEndpoint(service: Service, to: Destination, { random, slices }: PickOptions): Destination | undefined {
+export function pickEndpoint(
+  service: Service,
+  to: Destination,
+  { random, slices }: PickOptions,
+): Destination | undefined {
   const port = service.spec?.ports?.find((each) => each.port === to.port && (each.protocol ?? 'TCP') === 'TCP');
   if (port === undefined) return undefined;
   const node = { names: new Set<string>(), zone: undefined };

@@ -4,7 +4,14 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { RuleState } from '#proxy/loop/rule-loop.js';
 import { addressesOf, coveringRanges } from '#proxy/services/addresses.js';
-import { type Endpoint, type EndpointGates, endpointsOf, reachable, type TrafficPolicy, targetOf } from '#proxy/services/endpoints.js';
+import {
+  type Endpoint,
+  type EndpointGates,
+  endpointsOf,
+  reachable,
+  type TrafficPolicy,
+  targetOf,
+} from '#proxy/services/endpoints.js';
 import { type Family, families, type NodeView, type Protocol } from '#proxy/services/proxy-settings.js';
 
 export interface RouteContext {
@@ -181,7 +188,6 @@ function protocolOf({ protocol = 'TCP' }: ServicePort): Protocol {
 function isExternal({ spec }: Service): boolean {
   return spec?.type === 'NodePort' || spec?.type === 'LoadBalancer' || (spec?.externalIPs ?? []).length > 0;
 }
-
 
 export interface ServiceTable<Listing, Commands> {
   readonly state: RuleState<Listing, Commands>;

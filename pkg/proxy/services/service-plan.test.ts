@@ -4,9 +4,9 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { changeText } from '#proxy/nft/table.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 import { isSkipped } from '#proxy/services/routes.js';
 import { affinityOf, type PlanContext, planService, type ServicePlan } from '#proxy/services/service-plan.js';
-import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 const settings: ProxySettings = {
   table: 't',

@@ -13,6 +13,7 @@ import {
   rememberChain,
 } from '#proxy/services/chains.js';
 import { targetOf } from '#proxy/services/endpoints.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 import {
   type Frontend,
   frontendOf,
@@ -21,7 +22,6 @@ import {
   type ServiceRoutes,
   serviceRoutes,
 } from '#proxy/services/routes.js';
-import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface TableContext {
   readonly settings: ProxySettings;

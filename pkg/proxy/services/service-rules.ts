@@ -12,8 +12,8 @@ import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 import { type Conntrack, staleFlows } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import type { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
-import { type Frontend, frontendOf, isSkipped, serviceRoutes, type ServiceTable } from '#proxy/services/routes.js';
 import type { NodeView } from '#proxy/services/proxy-settings.js';
+import { type Frontend, frontendOf, isSkipped, type ServiceTable, serviceRoutes } from '#proxy/services/routes.js';
 
 export interface ServiceRulesOptions<Listing, Commands> {
   readonly informers: InformerFactory;

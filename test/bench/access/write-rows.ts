@@ -126,7 +126,9 @@ export async function leaseRow(field: Field): Promise<void> {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
     const path = method === 'POST' ? leasesPath : `${leasesPath}/lease-${i}`;
     const { body } = await ask(server, method, path, { body: JSON.stringify(lease) });
-    serverVersions[i] = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+    serverVersions[i] = (
+      JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }
+    ).metadata.resourceVersion;
   };
   for (const server of apis(field)) for (let i = 0; i < leases; i++) await write(server, 'POST', i);
   await compare(

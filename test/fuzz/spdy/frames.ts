@@ -1,7 +1,7 @@
 /** Connections' worth of SPDY frames, more and less honest ones. Pure: the randomness is handed in. */
 import { deflateSync } from 'node:zlib';
-import { spdyDictionary, HeaderWriter } from '#daemon/streaming/spdy/headers.js';
 import { controlFrame, dataHead, frameType, uint32s } from '#daemon/streaming/spdy/frames.js';
+import { HeaderWriter, spdyDictionary } from '#daemon/streaming/spdy/headers.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
 const controlTypes = Object.values(frameType);

@@ -6,7 +6,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
-import { OptionsError, type OptionDeclaration, type OptionTable, type OptionType } from '#daemon/options/option.js';
+import { type OptionDeclaration, OptionsError, type OptionTable, type OptionType } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';

@@ -111,7 +111,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       metadata: { name: 'web', namespace },
       spec: { ports: [{ port: 80 }] },
     } as never);
-    const identity = await createSelfSigned({ commonName: 'shop', names: ['shop.example.com'], ips: [], now: Date.now() });
+    const identity = await createSelfSigned({
+      commonName: 'shop',
+      names: ['shop.example.com'],
+      ips: [],
+      now: Date.now(),
+    });
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     await client.resource(secrets).create({
       metadata: { name: 'shop-certificate', namespace },

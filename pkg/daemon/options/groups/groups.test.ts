@@ -1,6 +1,5 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
 import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
@@ -11,6 +10,7 @@ import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js'
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
 import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 

@@ -32,8 +32,7 @@ export const loggingOptions = {
     type: 'duration',
     default: 5000,
     section,
-    meaning:
-      'Longest time that a line is buffered; errors are never buffered. If not set, no line is.',
+    meaning: 'Longest time that a line is buffered; errors are never buffered. If not set, no line is.',
   },
   v: {
     type: 'int',

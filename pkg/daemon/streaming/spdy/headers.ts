@@ -1,7 +1,7 @@
 /** SPDY header blocks: one zlib stream per direction, flushed after each block. */
-import { SpdyProtocolError, uint32s } from '#daemon/streaming/spdy/frames.js';
-import { constants, createInflate, type Inflate } from 'node:zlib';
 
+import { constants, createInflate, type Inflate } from 'node:zlib';
+import { SpdyProtocolError, uint32s } from '#daemon/streaming/spdy/frames.js';
 
 /** Words that the dictionary stores with a 32-bit length in front. */
 const words =

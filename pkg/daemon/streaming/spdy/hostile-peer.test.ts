@@ -6,8 +6,8 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { duplexPair } from '#daemon/streaming/duplex-pair.js';
-import { spdyDictionary, HeaderReader, HeaderWriter } from '#daemon/streaming/spdy/headers.js';
 import { controlFrame, dataHead, type Frame, FrameReader, frameType, uint32s } from '#daemon/streaming/spdy/frames.js';
+import { HeaderReader, HeaderWriter, spdyDictionary } from '#daemon/streaming/spdy/headers.js';
 import { SpdySession, type SpdySessionOptions, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 
 interface Peer {

@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 import t from 'tap';
 import { duplexPair } from '#daemon/streaming/duplex-pair.js';
-import { spdyDictionary, HeaderReader, HeaderWriter } from '#daemon/streaming/spdy/headers.js';
 import { controlFrame, dataHead, frameType, uint32s } from '#daemon/streaming/spdy/frames.js';
+import { HeaderReader, HeaderWriter, spdyDictionary } from '#daemon/streaming/spdy/headers.js';
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 
 async function text(stream: AsyncIterable<unknown>): Promise<string> {

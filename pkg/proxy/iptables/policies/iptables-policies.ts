@@ -4,6 +4,7 @@ import type { Ipset } from '#proxy/ipset/ipset.js';
 import { type SetChange, type SetListing, SetState } from '#proxy/ipset/set-state.js';
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import type { Iptables, Listings, Texts } from '#proxy/iptables/iptables.js';
+import { policyBaseChains } from '#proxy/iptables/policies/base-policy-chains.js';
 import {
   memberOf,
   ownSets,
@@ -12,7 +13,6 @@ import {
   selectionsOf,
   setName,
 } from '#proxy/iptables/policies/policy-chains.js';
-import { policyBaseChains } from '#proxy/iptables/policies/base-policy-chains.js';
 import type { KernelRules, RuleState } from '#proxy/loop/rule-loop.js';
 import type { PodPlan, PolicyTable } from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';

@@ -3,7 +3,15 @@ import { addressToNumber, formatAddress, type IPBlock, numberToAddress } from '#
 import type { Member, MemberSet } from '#proxy/ipset/set-state.js';
 import { addressBucket, type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
 import { directionChain } from '#proxy/iptables/policies/base-policy-chains.js';
-import { type Allowance, type Direction, directions, type Membership, type Peer, type PodPlan, type PortRange } from '#proxy/policies/model.js';
+import {
+  type Allowance,
+  type Direction,
+  directions,
+  type Membership,
+  type Peer,
+  type PodPlan,
+  type PortRange,
+} from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';
 import { rangeText } from '#proxy/services/addresses.js';
 import type { Family } from '#proxy/services/proxy-settings.js';
@@ -145,7 +153,6 @@ export function selectionsOf({ isolated }: PodPlan): Selection[] {
     }),
   );
 }
-
 
 /** An inclusive range. */
 export interface AddressRange {

@@ -8,8 +8,8 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
-import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
 import { type NamedPlugin, type PluginSet, type PluginSets, pluginPoints } from '#scheduler/framework/plugin-sets.js';
