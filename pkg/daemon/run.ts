@@ -188,7 +188,7 @@ export interface RunDaemonOptions {
  * Runs a daemon until it is told to stop: the first signal lets its work finish, the second ends the process. Returns
  * the exit code: 0 after a requested stop, 1 if the daemon could not continue. Never rejects.
  */
-export async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
+async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
   const stop = new AbortController();
   const onSignal = () => {
     if (stop.signal.aborted) {

@@ -121,7 +121,7 @@ export function labelAllowList(option: Readonly<Record<string, string>>): LabelA
 }
 
 /** Replaces values outside the list by `unexpected`, as in release 1.24, and merges series that become equal. */
-export function constrain(data: MetricData, allowed: ReadonlyMap<string, ReadonlySet<string>>): MetricData {
+function constrain(data: MetricData, allowed: ReadonlyMap<string, ReadonlySet<string>>): MetricData {
   const merged = new Map<string, MetricValue>();
   for (const item of data.values) {
     const labels: Record<string, string | number | undefined> = { ...item.labels };

@@ -97,7 +97,7 @@ export function isStreamFailure(error: unknown): boolean {
  *
  * Both are defects: each failure has a place where it should have been handled.
  */
-export class UnhandledFailures {
+class UnhandledFailures {
   readonly #process: FailingProcess;
   readonly #strays: Record<StrayKind, number> = { rejection: 0, stream: 0 };
   #log: Logger | undefined;

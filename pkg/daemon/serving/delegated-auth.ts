@@ -212,7 +212,7 @@ export interface PublishedAuthentication {
 const configMapName = 'extension-apiserver-authentication';
 
 /** Reads the published settings. Rejects with the client's errors. */
-export async function lookUpAuthentication(client: ReviewClient, dialect: Dialect): Promise<PublishedAuthentication> {
+async function lookUpAuthentication(client: ReviewClient, dialect: Dialect): Promise<PublishedAuthentication> {
   const path = `/api/v1/namespaces/${dialect.namespaces.system}/configmaps/${configMapName}`;
   const { data = {} } = await client.request<ConfigMap>('GET', path);
   const clientCa = data['client-ca-file'];

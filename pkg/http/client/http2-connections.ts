@@ -33,7 +33,7 @@ const pingTimeoutMs = 15_000;
 const streamWindowBytes = 4 * 1024 * 1024;
 const sessionWindowBytes = 16 * 1024 * 1024;
 
-export class Http2Connection {
+class Http2Connection {
   readonly #session: Http2Session;
   readonly #socket: Socket;
   readonly #clock: Clock;

@@ -35,7 +35,7 @@ export const spdyDictionary: Buffer = Buffer.concat([
 ]);
 
 /** Start of a zlib stream with this dictionary: the header with FDICT set, and the checksum. */
-export const zlibHeader: Buffer = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
+const zlibHeader: Buffer = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
 
 /** Lower-case name → value. */
 export type SpdyHeaders = Readonly<Record<string, string>>;
