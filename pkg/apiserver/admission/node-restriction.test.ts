@@ -10,7 +10,7 @@ import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import { forbiddenLabels, NodeRestriction } from '#apiserver/admission/node-restriction.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
 /** Node n1 asks; empty when it may, else what it is told after "forbidden: ", or the reason of another refusal. */
 function setup(user = 'system:node:n1') {

@@ -2,8 +2,12 @@ import t from 'tap';
 import type { PersistentVolumeClaim, Pod, ResourceQuota, ResourceQuotaSpec } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { limitedByDefault } from '#apiserver/admission/limited-resources.js';
-import { checkQuotas, type LimitedByDefault, type QuotaRequest } from '#apiserver/admission/quota-check.js';
+import {
+  checkQuotas,
+  type LimitedByDefault,
+  limitedByDefault,
+  type QuotaRequest,
+} from '#apiserver/admission/quota-check.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 
 const evaluators = new QuotaEvaluators(orchDialect);

@@ -118,3 +118,27 @@ function notCovered(
   );
   return `insufficient quota to match these scopes: [${printed.join(' ')}]`;
 }
+
+/** What may be used only where a quota covers it, as the operator has configured it. */
+
+export interface LimitedResource {
+  /** Name of the group; empty for core. */
+  readonly apiGroup: string;
+  readonly resource: string;
+  /** Parts of the names under which quotas count the resource. */
+  readonly matchContains: readonly string[];
+  readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
+}
+
+/** The part that concerns one resource. Scopes are looked at whichever resource they were configured for, as in 1.24. */
+export function limitedByDefault(
+  limited: readonly LimitedResource[],
+  group: string,
+  resource: string,
+): LimitedByDefault {
+  const concerned = limited.filter((each) => each.apiGroup === group && each.resource === resource);
+  return {
+    names: concerned.flatMap(({ matchContains }) => matchContains),
+    scopes: limited.flatMap(({ matchScopes }) => matchScopes),
+  };
+}

@@ -8,7 +8,7 @@ import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
 const group = dialect.groupName('rbac');
 const read: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };

@@ -11,16 +11,20 @@
  * Assumption, as in 1.24: a quota is enforced once its `status.hard` says so, which the controller writes when it has counted
  * what there is.
  */
-
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { type LimitedResource, limitedByDefault } from '#apiserver/admission/limited-resources.js';
-import { NamespaceTurns } from '#apiserver/admission/namespace-turns.js';
-import { type Charge, checkQuotas, type QuotaRequest } from '#apiserver/admission/quota-check.js';
+import {
+  type Charge,
+  checkQuotas,
+  type LimitedResource,
+  limitedByDefault,
+  type QuotaRequest,
+} from '#apiserver/admission/quota-check.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 import type { QuotaEvaluators } from '#quota/evaluators.js';
@@ -160,4 +164,48 @@ class QuotaCharge implements WriteCondition {
 
 function sameVersions(a: readonly Entry[], b: readonly Entry[]): boolean {
   return a.length === b.length && a.every((entry, i) => entry.revision === b[i]?.revision);
+}
+
+/** One after the other within a namespace: what would overtake each other waits instead. */
+
+export class NamespaceTurns {
+  /** Who waits in each namespace where it is somebody's turn. At most as many as there are requests. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  /** Resolves, when it is the caller's turn, to what ends it. Rejects with the reason when the signal aborts before. */
+  async take(namespace: string, signal?: Cancellation): Promise<() => void> {
+    signal?.throwIfAborted();
+    const queue = this.#waiting.get(namespace);
+    if (queue === undefined) this.#waiting.set(namespace, []);
+    else await this.#inLine(queue, signal);
+    let over = false;
+    return () => {
+      if (!over) this.#next(namespace);
+      over = true;
+    };
+  }
+
+  async #inLine(queue: (() => void)[], signal: Cancellation | undefined): Promise<void> {
+    const turn = deferred();
+    const start = () => turn.resolve();
+    const leave = () => {
+      const at = queue.indexOf(start);
+      if (at < 0) return;
+      queue.splice(at, 1);
+      turn.reject(signal?.reason);
+    };
+    queue.push(start);
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      await turn.promise;
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  #next(namespace: string): void {
+    const next = this.#waiting.get(namespace)?.shift();
+    if (next === undefined) this.#waiting.delete(namespace);
+    else next();
+  }
 }

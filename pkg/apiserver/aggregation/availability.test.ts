@@ -8,7 +8,7 @@ import { foundFault, type Observed } from '#apiserver/aggregation/availability.j
 import { AvailabilityController } from '#apiserver/aggregation/availability-controller.js';
 import { type RemoteService, remoteService } from '#apiserver/aggregation/remote-service.js';
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import type { Client } from '#client/client.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';

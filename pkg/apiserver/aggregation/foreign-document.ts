@@ -3,7 +3,7 @@
  * these need, in the shapes that this server's own documents have. Everything else is left out. Pure.
  */
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
-import { isKindsExtension } from '#apiserver/openapi/foreign-names.js';
+import { isKindsExtension } from '#apiserver/openapi/aggregated-documents.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 
 export interface ForeignDocument {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { foreignDocument } from '#apiserver/aggregation/foreign-document.js';
 import { mergeDocuments } from '#apiserver/aggregation/merge-documents.js';
-import { withFreeNames } from '#apiserver/openapi/foreign-names.js';
+import { withFreeNames } from '#apiserver/openapi/aggregated-documents.js';
 
 const remote = { group: 'a.example.com', version: 'v1' };
 const ref = (name: string) => ({ $ref: `#/definitions/${name}` });

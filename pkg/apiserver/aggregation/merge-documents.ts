@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ForeignDocument } from '#apiserver/aggregation/foreign-document.js';
-import { isKindsExtension, withRefs } from '#apiserver/openapi/foreign-names.js';
+import { isKindsExtension, withRefs } from '#apiserver/openapi/aggregated-documents.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 
 interface MergedDocument {

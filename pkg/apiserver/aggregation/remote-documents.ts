@@ -10,7 +10,7 @@ import { type ForeignDocument, foreignDocument } from '#apiserver/aggregation/fo
 import { mergeDocuments } from '#apiserver/aggregation/merge-documents.js';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
-import type { ForeignDocuments, ForeignPart, ForeignVersion } from '#apiserver/openapi/foreign-documents.js';
+import type { ForeignDocuments, ForeignPart, ForeignVersion } from '#apiserver/openapi/aggregated-documents.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';

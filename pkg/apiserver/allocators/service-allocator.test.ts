@@ -4,12 +4,11 @@ import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
-import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import { Bitmap, RangeFullError, RangeRegistry } from '#apiserver/allocators/range-registry.js';
-import { RangeRepair } from '#apiserver/allocators/repair.js';
-import { type HeldNumbers, heldAddresses, heldNodePorts } from '#apiserver/allocators/repair-findings.js';
+import { type HeldNumbers, heldAddresses, heldNodePorts, RangeRepair } from '#apiserver/allocators/repair.js';
 import { ServiceAllocator } from '#apiserver/allocators/service-allocator.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 

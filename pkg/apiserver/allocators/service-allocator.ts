@@ -10,7 +10,7 @@ import { invalidValue, Strings } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { resolveFamilies } from '#apiserver/allocators/ip-families.js';
 import type { IpRange } from '#apiserver/allocators/ip-range.js';
-import type { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import type { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import { RangeFullError, type RangeRegistry } from '#apiserver/allocators/range-registry.js';
 import {
   alignClusterIPs,

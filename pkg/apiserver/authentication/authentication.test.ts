@@ -15,7 +15,7 @@ import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-he
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 

@@ -4,7 +4,7 @@ import { secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { secretTokenClaims } from '#api/core/v1/secret/token-claims.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { SecretTokenAuthenticator } from '#apiserver/authentication/secret-token.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { type JwtClaims, jwtSigningKey, signJwt } from '#pki/jwt.js';
 
 const makeKey = () => jwtSigningKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);

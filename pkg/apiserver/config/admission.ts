@@ -20,7 +20,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
+import type { LimitedResource } from '#apiserver/admission/quota-check.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
 import { webhookCredentials as credentialsFrom } from '#apiserver/config/webhook-credentials.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';

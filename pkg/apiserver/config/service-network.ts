@@ -3,7 +3,7 @@
 import type { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
-import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import { clusterIPMetrics, type RangeMetrics } from '#apiserver/allocators/range-metrics.js';
 import { RangeRegistry, reservedPart } from '#apiserver/allocators/range-registry.js';
 import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/allocators/service-allocator.js';

@@ -11,8 +11,7 @@ import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from 
 import type { RequestContext } from '#apiserver/http/context.js';
 import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PackedRow, pack } from '#apiserver/representation/packed.js';
-import { packedAnswer } from '#apiserver/representation/packed-answer.js';
+import { PackedRow, pack, packedAnswer } from '#apiserver/representation/gzip-document.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
 export interface AggregatedForm {

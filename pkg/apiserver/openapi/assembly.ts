@@ -1,9 +1,9 @@
 /** Puts a document together from its units. */
 import { isNotFound } from '#apimachinery/errors/status.js';
-import type { ForeignPart } from '#apiserver/openapi/foreign-documents.js';
+import type { ForeignPart } from '#apiserver/openapi/aggregated-documents.js';
 import type { DocumentFormat, DocumentInfo } from '#apiserver/openapi/format.js';
 import type { Unit, Units } from '#apiserver/openapi/units.js';
-import { type Packed, PackedRow, wrap } from '#apiserver/representation/packed.js';
+import { type Packed, PackedRow, wrap } from '#apiserver/representation/gzip-document.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface DocumentContents {

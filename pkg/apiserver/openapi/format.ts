@@ -1,7 +1,7 @@
 /** The forms that documents have: of each the entries of its maps, and what stands around them. */
 
-import { delimiter } from '#apiserver/openapi/message.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import { delimiter } from '#apiserver/openapi/protobuf-message.js';
 import { documentV2Fields, headV2, pathV2, schemaV2 } from '#apiserver/openapi/protobuf-v2.js';
 import { documentV3Fields, headV3, pathV3, schemaV3 } from '#apiserver/openapi/protobuf-v3.js';
 import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';

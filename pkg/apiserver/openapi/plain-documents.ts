@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
-import type { ForeignPart } from '#apiserver/openapi/foreign-documents.js';
+import type { ForeignPart } from '#apiserver/openapi/aggregated-documents.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { definitionName } from '#apiserver/openapi/names.js';
 import { SchemaCollector } from '#apiserver/openapi/schemas.js';

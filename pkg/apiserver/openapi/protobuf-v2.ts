@@ -2,9 +2,9 @@
  * Parts of an OpenAPI 2.0 document as Protobuf: the messages of gnostic's `openapi.v2` package
  * (github.com/google/gnostic, openapiv2/OpenAPIv2.proto), which older clients ask for. Field numbers are that file's.
  */
-import { any, extensions, Message, named } from '#apiserver/openapi/message.js';
+
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
-import { type PathItemFields, pathItem } from '#apiserver/openapi/path-item.js';
+import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
 /** Fields of `Document`; of `paths` and `definitions` the entries stand there one after the other. */
 export const documentV2Fields = { paths: 8, definitions: 9 } as const;

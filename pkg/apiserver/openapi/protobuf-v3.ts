@@ -2,9 +2,9 @@
  * Parts of an OpenAPI 3.0 document as Protobuf: the messages of gnostic's `openapi.v3` package
  * (github.com/google/gnostic, openapiv3/OpenAPIv3.proto). Field numbers are that file's.
  */
-import { any, extensions, Message, named } from '#apiserver/openapi/message.js';
+
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
-import { type PathItemFields, pathItem } from '#apiserver/openapi/path-item.js';
+import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
 /** Fields of `Document`, and the one of `Components` that is used. */
 export const documentV3Fields = { paths: 4, components: 5, schemas: 1 } as const;

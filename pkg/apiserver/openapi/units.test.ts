@@ -9,7 +9,7 @@ import { assembled } from '#apiserver/openapi/assembly.js';
 import { formats } from '#apiserver/openapi/format.js';
 import type { PathDocument } from '#apiserver/openapi/model.js';
 import { Units } from '#apiserver/openapi/units.js';
-import { unpack } from '#apiserver/representation/packed.js';
+import { unpack } from '#apiserver/representation/gzip-document.js';
 
 const scheme = schemeFor(dialect);
 const turns = new TurnQueue({ clock: realClock, defer: setImmediate });

@@ -6,13 +6,12 @@
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
-import type { ForeignPart } from '#apiserver/openapi/foreign-documents.js';
-import { withFreeNames } from '#apiserver/openapi/foreign-names.js';
+import { type ForeignPart, withFreeNames } from '#apiserver/openapi/aggregated-documents.js';
 import type { DocumentFormat } from '#apiserver/openapi/format.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
 import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import { type Packed, pack } from '#apiserver/representation/packed.js';
+import { type Packed, pack } from '#apiserver/representation/gzip-document.js';
 import type { DescribedResource, ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface Unit {

@@ -1,6 +1,6 @@
 /** Options of Services and of the ways to nodes and extension API servers. */
 
-import { portRangeError } from '#apiserver/allocators/node-ports.js';
+import { portRangeError } from '#apiserver/allocators/node-port-range.js';
 import { defaultAddressTypes } from '#apiserver/streaming/node-agents.js';
 import type { OptionTable } from '#daemon/options/option.js';
 

@@ -1,7 +1,7 @@
 /** What 1.24 refuses about the addresses and ports of Services. */
 import { dialectByName } from '#apimachinery/dialect.js';
 import { type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
-import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 

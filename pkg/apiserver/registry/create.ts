@@ -19,9 +19,9 @@ import {
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
 import { beginCreate, leaderCondition, undoAll } from '#apiserver/registry/write-hooks.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
+import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
   formOf,
   keyOf,

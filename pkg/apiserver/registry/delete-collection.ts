@@ -6,7 +6,7 @@ import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { isUncached, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { selection } from '#apiserver/registry/selection.js';
+import { selection } from '#apiserver/registry/selectors.js';
 import { scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 

@@ -8,8 +8,8 @@ import { annotateSpan, entryResponse, negotiateObject } from '#apiserver/registr
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
-import { pauseOf } from '#apiserver/registry/steps.js';
 import { deleted, leaderCondition } from '#apiserver/registry/write-hooks.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 import {
   converted,
   formOf,

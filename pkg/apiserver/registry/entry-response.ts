@@ -5,8 +5,8 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { isLarge, pauseOf } from '#apiserver/registry/steps.js';
-import { isNoList, partialJson } from '#apiserver/representation/partial.js';
+import { isLarge, pauseOf } from '#apiserver/registry/write-steps.js';
+import { isNoList, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import {
   converted,

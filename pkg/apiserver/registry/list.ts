@@ -7,18 +7,24 @@ import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { isUncached, type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { selection } from '#apiserver/registry/selection.js';
-import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
-import { itemOf, jsonItems } from '#apiserver/representation/list-item.js';
-import { isList, partialJson } from '#apiserver/representation/partial.js';
+import { selection } from '#apiserver/registry/selectors.js';
+import type { CompressedLists, ReadyList } from '#apiserver/representation/compressed-lists.js';
+import {
+  compactParts,
+  itemOf,
+  jsonItems,
+  type ListDocument,
+  prettyParts,
+  yamlParts,
+} from '#apiserver/representation/list-document.js';
+import { isList, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
-import type { ReadyList } from '#apiserver/representation/ready-list.js';
-import { readyListResponse } from '#apiserver/representation/ready-list-response.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
-import { partsResponse } from '#apiserver/representation/streaming.js';
+import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
+import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 
 /** What lists use of the registry. */
@@ -229,4 +235,31 @@ function mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iter
       for (const entry of entries) yield make(entry);
     },
   };
+}
+
+export interface ReadyListOptions {
+  readonly contentType: string;
+  /** Where compressed blocks are kept; absent: the client takes no gzip, or the list is a choice of objects. */
+  readonly compressed: CompressedLists | undefined;
+  /** There may be many objects. */
+  readonly turns: Pick<TurnQueue, 'pause'>;
+}
+
+export async function readyListResponse(
+  list: ReadyList,
+  { contentType, compressed, turns }: ReadyListOptions,
+): Promise<ApiResponse> {
+  const headers: Record<string, string> = { 'content-type': contentType };
+  const { head, entries, bytesOf, skipped, separator, tail } = list;
+  const itemAt = (index: number) => bytesOf(entries[index] as Entry);
+  const parts = new SeparatedParts({ head, count: entries.length, itemAt, skipped, separator, tail });
+  // To look at each object of a large list twice would cost as much as to copy it.
+  const upTo = compressed === undefined ? largeBodyBytes : gzipThresholdBytes;
+  const length = await parts.lengthUpTo(upTo, turns);
+  if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };
+  if (compressed !== undefined) {
+    return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
+  }
+  const isLarge = length >= largeBodyBytes;
+  return { status: 200, headers, body: new PartsBody(parts, isLarge ? { isLarge } : { length }) };
 }

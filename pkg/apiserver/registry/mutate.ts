@@ -14,10 +14,10 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { dropClusterName, dropRepeatedOwners, objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
-import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
-import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
+import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/update-base.js';
 import { beginUpdate, deleted, leaderCondition, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-request.js';
+import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
   converted,
   formOf,

@@ -23,7 +23,7 @@ import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.j
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { toJSON, undecoded } from '#apiserver/bodies/parse-ahead.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { pauseOf } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 

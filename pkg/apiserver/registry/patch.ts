@@ -29,9 +29,9 @@ import {
   tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
 import { tooLargeToStore } from '#apiserver/registry/record-managers.js';
-import { pauseOf } from '#apiserver/registry/steps.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 /**

@@ -14,7 +14,7 @@ import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import type { ManagedWrite } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { isLarge } from '#apiserver/registry/steps.js';
+import { isLarge } from '#apiserver/registry/write-steps.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /**

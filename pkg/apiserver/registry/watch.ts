@@ -8,7 +8,7 @@ import { type Negotiated, transforms } from '#apiserver/http/media-type.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { onlyField, selection, selectionName } from '#apiserver/registry/selection.js';
+import { onlyField, selection, selectionName } from '#apiserver/registry/selectors.js';
 import { WatchBody, type WatchBodyContext } from '#apiserver/registry/watch-body.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { includeObject } from '#apiserver/representation/table.js';

@@ -12,7 +12,7 @@ import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/fa
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { invalidOptions, type OptionsKind } from '#apiserver/registry/request-errors.js';
-import { pauseOf } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { crc32, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
+import { CompressedLists, type ReadyList } from '#apiserver/representation/compressed-lists.js';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
-import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { encodeStored } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';

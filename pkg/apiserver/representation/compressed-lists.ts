@@ -5,13 +5,28 @@
  * be put together in any order and number; the checksum of the whole is computed from theirs. Blocks begin at objects that
  * are chosen by their keys, so that a change makes one block anew and leaves those behind it as they are.
  */
+
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
-import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
 import { IterableBody } from '#http/server/body.js';
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
+
+/** Lists whose objects are encoded already: nothing is made for an answer but what stands before and behind them. */
+
+export interface ReadyList {
+  /** Names the bytes of the objects: the same objects have the same bytes in lists of the same form. */
+  readonly form: string;
+  readonly head: Buffer;
+  readonly entries: readonly Entry[];
+  readonly bytesOf: (entry: Entry) => EntryBytes;
+  /** Bytes at the beginning of each object that are left out. */
+  readonly skipped: number;
+  /** Between two objects; empty where nothing is. */
+  readonly separator: Buffer;
+  readonly tail: Buffer;
+}
 
 interface Block {
   /** Which objects in which versions. */

@@ -6,7 +6,7 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { partialJson } from '#apiserver/representation/partial.js';
+import { partialJson } from '#apiserver/representation/partial-metadata.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 

@@ -6,7 +6,7 @@ import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { partialJson, partialOf, viewName } from '#apiserver/representation/partial.js';
+import { partialJson, partialOf, viewName } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Codec } from '#apiserver/resources/codec.js';

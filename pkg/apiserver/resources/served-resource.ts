@@ -6,12 +6,14 @@ import { andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#ap
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, pathNotFound, type Qualified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
 import type {
   InProcessConversion,
   RemoteConversion,
@@ -269,4 +271,19 @@ export function formOf(
 /** Remembers of what was just written that it is canonical. */
 export function markCanonical(resource: ServedResource, entry: Entry): void {
   if (resource.conversion === undefined) entry.canonical = true;
+}
+
+/** The kind that a subresource speaks; the resource's own for an empty name. Throws 404 for one that does not exist. */
+export function subresourceType(
+  { dialect }: { readonly dialect: Dialect },
+  resource: ServedResource,
+  name: string,
+): TypeRef {
+  const { declaration, apiVersion } = resource;
+  if (name === '') return { apiVersion, kind: declaration.kind };
+  const subresource = declaration.subresources?.find((s) => s.name === name);
+  if (subresource === undefined) throw pathNotFound();
+  if (subresource.group === undefined) return { apiVersion, kind: subresource.kind };
+  const version = subresource.version ?? declaration.version;
+  return { apiVersion: dialect.apiVersion(subresource.group, version), kind: subresource.kind };
 }

@@ -2,6 +2,7 @@
  * The cached storage of every resource that has objects. Made before the API server, because authentication,
  * authorization and admission read from the same caches. Versions and groups that share a stored form share a cache.
  */
+
 import { setMaxListeners } from 'node:events';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
@@ -11,9 +12,10 @@ import { hasNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.j
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import { isServed } from '#apiserver/resources/gated-resource.js';
 import { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 import { readHistory } from '#storage/cache/read-history.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
@@ -250,4 +252,14 @@ function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo 
   const [stored] = found;
   if (stored === undefined || found.length > 1) throw new RangeError(`${name}: ${found.length} stored versions`);
   return stored;
+}
+
+/** Resources that are there only while the gate of their feature is on. */
+
+/** `gate` is true for gates that are on; absent: they are as the release has them. */
+export function isServed(
+  { featureGate }: ResourceDeclaration,
+  gate: (name: string) => boolean = (name) => new FeatureGates().enabled(name as FeatureGateName),
+): boolean {
+  return featureGate === undefined || gate(featureGate);
 }

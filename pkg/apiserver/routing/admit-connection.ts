@@ -6,7 +6,7 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { subresourceType } from '#apiserver/resources/subresource-type.js';
+import { subresourceType } from '#apiserver/resources/served-resource.js';
 
 type ReadOptions = (context: RequestContext) => object;
 

@@ -4,12 +4,12 @@ import { pathNotFound } from '#apimachinery/errors/status.js';
 import { Discovery, type DiscoveryOptions, requireReading } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
-import { versionDocument } from '#apiserver/discovery/version.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { OpenApi, type OpenApiOptions } from '#apiserver/openapi/openapi.js';
 import type { Endpoint } from '#apiserver/pipeline/pipeline.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { versionInfo } from '#daemon/version.js';
 
 export interface PlainPathsOptions extends DiscoveryOptions, OpenApiOptions {
   readonly metrics: Registry;
@@ -51,7 +51,7 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
     if (own !== undefined) return own(context);
     if (path === '/version' || path === '/version/') {
       requireReading(context);
-      return responder.object(context, versionDocument(dialect), 200, jsonForm);
+      return responder.object(context, versionInfo(dialect), 200, jsonForm);
     }
     if (path === '/metrics') return metricsResponse(metrics);
     if (path === '/') return responder.object(context, { paths: allPaths(options) }, 200, jsonForm);

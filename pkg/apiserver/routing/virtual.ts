@@ -6,11 +6,11 @@ import { requireNamespace } from '#apiserver/registry/create.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers } from '#apiserver/registry/record-managers.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { pauseOf } from '#apiserver/registry/steps.js';
 import { readBody, writeOptions } from '#apiserver/registry/write-request.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+import { subresourceType } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 /** POST to an operation. */
 export async function serveVirtual(operation: Operation, virtual: VirtualResource): Promise<ApiResponse> {

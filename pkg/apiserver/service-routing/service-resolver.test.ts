@@ -1,7 +1,7 @@
 import t from 'tap';
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Service, ServiceSpec } from '#api/core/v1/types.gen.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { clusterAddress, endpointAddress, ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
 
 const ports = [{ name: 'https', port: 443 }];

@@ -5,7 +5,7 @@ import { pods, secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { issuerDiscovery } from '#apiserver/serviceaccount/discovery.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
 import { jwtKey, jwtSigningKey, readJwt, signJwt, verifyJwt } from '#pki/jwt.js';

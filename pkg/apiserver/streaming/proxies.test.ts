@@ -7,7 +7,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { requestInfo } from '#apiserver/http/request-info.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { proxies } from '#apiserver/streaming/proxies.js';

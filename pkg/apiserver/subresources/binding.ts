@@ -14,7 +14,7 @@ import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { requireStored } from '#apiserver/registry/update.js';
 import { readBody, writeOptions } from '#apiserver/registry/write-request.js';
-import { subresourceType } from '#apiserver/resources/subresource-type.js';
+import { subresourceType } from '#apiserver/resources/served-resource.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
 export async function bindPod(addressed: Operation): Promise<ApiResponse> {

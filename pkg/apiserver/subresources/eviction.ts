@@ -16,10 +16,9 @@ import { type DeleteOptions, requireValid } from '#apiserver/registry/delete-opt
 import { readEntry } from '#apiserver/registry/get.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { statusProfile } from '#apiserver/registry/profiles.js';
+import { statusProfile } from '#apiserver/registry/update-profiles.js';
 import { bodyEncoding, writeOptions } from '#apiserver/registry/write-request.js';
-import { objectOf } from '#apiserver/resources/served-resource.js';
-import { subresourceType } from '#apiserver/resources/subresource-type.js';
+import { objectOf, subresourceType } from '#apiserver/resources/served-resource.js';
 
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };

@@ -24,14 +24,13 @@ import { objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { patchedObject, patchOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, patchFindings, patchKinds, readPatch, tellRepeatedKeys } from '#apiserver/registry/patch-body.js';
-import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
+import { mainProfile } from '#apiserver/registry/update-profiles.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
 import { type Scale, scaleOf, specReplicas, wantedReplicas, withValue } from '#apiserver/resources/scale-of.js';
-import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
-import { subresourceType } from '#apiserver/resources/subresource-type.js';
+import { converted, objectOf, type ServedResource, subresourceType } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export async function serveScale(operation: Operation): Promise<ApiResponse> {

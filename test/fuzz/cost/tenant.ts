@@ -12,7 +12,7 @@ import { PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authoriza
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { accessReviews } from '#apiserver/authorization/reviews.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';

@@ -11,7 +11,7 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { ApiServer, ApiServerDependencies } from '#apiserver/apiserver.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';

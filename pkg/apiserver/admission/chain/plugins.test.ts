@@ -23,7 +23,7 @@ import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admiss
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import { silentLogger } from '#daemon/log/logger.js';

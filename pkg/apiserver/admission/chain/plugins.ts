@@ -14,18 +14,17 @@ import {
   CertificateSigning,
   CertificateSubjectRestriction,
 } from '#apiserver/admission/certificates.js';
-import { PersistentVolumeClaimResize } from '#apiserver/admission/claim-resize.js';
 import { DefaultIngressClass, DefaultStorageClass } from '#apiserver/admission/default-classes.js';
 import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
-import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
 import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js';
 import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
 import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { PodPriority } from '#apiserver/admission/pod-priority.js';
+import type { LimitedResource } from '#apiserver/admission/quota-check.js';
 import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
 import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
-import { StorageObjectInUseProtection } from '#apiserver/admission/storage-in-use.js';
+import { PersistentVolumeClaimResize, StorageObjectInUseProtection } from '#apiserver/admission/volumes.js';
 import type { WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
 import { MutatingWebhooks } from '#apiserver/admission/webhook/mutating-webhooks.js';
 import { ValidatingWebhooks } from '#apiserver/admission/webhook/validating-webhooks.js';

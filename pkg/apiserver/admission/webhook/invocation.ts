@@ -3,11 +3,21 @@ import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { internalError, notFound } from '#apimachinery/errors/status.js';
 import type { LabelSelector } from '#apimachinery/selectors/labels.js';
-import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
 import { type AskedAbout, matchesRule } from '#apiserver/admission/webhook/rules.js';
+import type { Views } from '#apiserver/admission/webhook/views.js';
+import type { WebhookStep } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { type Concerned, nameOf, type OrderedWebhook } from '#apiserver/admission/webhook/webhook-source.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+
+/** What a webhook is asked about. */
+export interface Subject {
+  readonly attributes: AdmissionAttributes;
+  readonly scope: AdmissionScope;
+  readonly views: Views;
+  readonly type: WebhookStep;
+}
 
 /** A webhook that is to be asked. */
 export interface Invocation {

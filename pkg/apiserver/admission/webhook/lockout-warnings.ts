@@ -2,10 +2,13 @@
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import { namespaces, services } from '#api/core/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { compileConfiguration, type WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
-import { exemptResources, isExempt } from '#apiserver/admission/webhook/exempt.js';
-import { lockouts } from '#apiserver/admission/webhook/lockouts.js';
+import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import {
+  type CompiledWebhook,
+  compileConfiguration,
+  type WebhookConfiguration,
+} from '#apiserver/admission/webhook/compiled-webhook.js';
+import { exemptResources, isExempt, matchesRule } from '#apiserver/admission/webhook/rules.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Labels = Readonly<Record<string, string>>;
@@ -68,4 +71,87 @@ async function gathered<T>(keys: readonly string[], look: (key: string) => Promi
   const unique = [...new Set(keys)];
   const found = await Promise.all(unique.map(look));
   return new Map(unique.map((key, i) => [key, found[i] as T]));
+}
+
+/**
+ * Webhooks that could keep the cluster from mending itself: once they do not answer, what would bring them back is refused.
+ * Pure.
+ */
+
+/** What of the cluster is needed to know who would be asked about what. */
+export interface Surroundings {
+  readonly dialect: Dialect;
+  /** Labels of a namespace. */
+  readonly namespace: (name: string) => Labels;
+  /** Labels that the pods behind a Service have at least; undefined where that is not known. */
+  readonly servicePods: (namespace: string, name: string) => Labels | undefined;
+}
+
+interface Subject {
+  readonly group: string;
+  readonly resource: string;
+  readonly operations: readonly AdmissionOperation[];
+  /** Empty: cluster-wide. */
+  readonly namespace: string;
+  readonly labels: Labels;
+}
+
+/** Texts of warnings. */
+export function lockouts(webhook: CompiledWebhook, { dialect, namespace, servicePods }: Surroundings): string[] {
+  const named = `webhook ${JSON.stringify(webhook.name)}`;
+  const found: string[] = [];
+  if (namesConfigurations(webhook, dialect)) {
+    found.push(`${named} names webhook configurations: no webhook is asked about these`);
+  }
+  if (!webhook.mustAnswer) return found;
+  const isAsked = (subject: Subject) =>
+    asksAbout(webhook, subject, subject.namespace === '' ? {} : namespace(subject.namespace));
+  const pods = (at: string, labels: Labels) =>
+    isAsked({ group: '', resource: 'pods', operations: ['CREATE'], namespace: at, labels });
+  const { service } = webhook.clientConfig;
+  const { system, nodeLease } = dialect.namespaces;
+  if (service !== undefined && pods(service.namespace, servicePods(service.namespace, service.name) ?? {})) {
+    const own = `the pods of its own service ${service.namespace}/${service.name}`;
+    found.push(`${named} must allow ${own}: when none of them answers, none can be created; ${remedy}`);
+  } else if (pods(system, {})) {
+    found.push(
+      `${named} must allow the pods of ${system}: while it does not answer, none of them can be created; ${remedy}`,
+    );
+  }
+  const nodes = { group: '', resource: 'nodes', operations: ['CREATE', 'UPDATE'], namespace: '', labels: {} } as const;
+  if (isAsked(nodes))
+    found.push(`${named} must allow nodes: while it does not answer, no node can join or change; ${remedy}`);
+  const leases = { ...nodes, group: dialect.groupName('coordination'), resource: 'leases' };
+  const held = [nodeLease, system].filter((at) => isAsked({ ...leases, namespace: at }));
+  if (held.length > 0) {
+    const where = held.join(' and ');
+    found.push(
+      `${named} must allow leases in ${where}: while it does not answer, nodes and controllers seem to be dead; ${remedy}`,
+    );
+  }
+  return found;
+}
+
+const remedy = 'leave these out by its rules or selectors, or set failurePolicy to Ignore';
+
+function asksAbout(webhook: CompiledWebhook, subject: Subject, namespaceLabels: Labels): boolean {
+  const { rules, namespaceSelector, objectSelector } = webhook;
+  const { group, resource, operations, namespace, labels } = subject;
+  const namespaced = namespace !== '';
+  const asks = operations.some((operation) =>
+    rules.some((rule) =>
+      matchesRule(rule, { group, version: 'v1', resource }, { operation, subresource: '', namespaced }),
+    ),
+  );
+  if (!asks || objectSelector?.matches(labels) !== true) return false;
+  return !namespaced || namespaceSelector?.matches(namespaceLabels) === true;
+}
+
+/** Where a rule means everything, nobody expects that. */
+function namesConfigurations({ rules }: CompiledWebhook, dialect: Dialect): boolean {
+  const group = dialect.groupName('admissionregistration');
+  return rules.some(
+    ({ apiGroups = [], resources = [] }) =>
+      apiGroups.includes(group) && resources.some((text) => text.split('/')[0]?.endsWith('webhookconfigurations')),
+  );
 }

@@ -1,6 +1,6 @@
 /** Which requests a webhook's rules speak of. Pure; the rules of 1.24 (`plugin/webhook/predicates/rules`). */
 import type { RuleWithOperations } from '#api/admissionregistration/v1/types.gen.js';
-import type { AdmissionOperation } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
 
 /** A resource by its names on the wire. */
 export interface ResourceName {
@@ -57,4 +57,14 @@ function matchesResource(text: string, resource: string, subresource: string): b
 function split(text: string): [resource: string, subresource: string] {
   const at = text.indexOf('/');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+export const exemptResources = [
+  { group: 'admissionregistration', resource: 'mutatingwebhookconfigurations' },
+  { group: 'admissionregistration', resource: 'validatingwebhookconfigurations' },
+] as const;
+
+/** No webhook is asked about webhook configurations: one that refuses everything could never be put right. */
+export function isExempt({ resource }: Pick<AdmissionAttributes, 'resource'>): boolean {
+  return exemptResources.some((exempt) => exempt.group === resource.group && exempt.resource === resource.resource);
 }

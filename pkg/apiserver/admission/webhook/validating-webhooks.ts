@@ -2,9 +2,8 @@
 import type { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { ask, underPolicy } from '#apiserver/admission/webhook/asking.js';
-import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
-import type { Subject } from '#apiserver/admission/webhook/subject.js';
+import { ask, underPolicy } from '#apiserver/admission/webhook/call-webhook.js';
+import { type Invocation, invocationOf, type Subject } from '#apiserver/admission/webhook/invocation.js';
 import { Views } from '#apiserver/admission/webhook/views.js';
 import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-source.js';
 

@@ -12,8 +12,7 @@ import {
   compileConfiguration,
   type WebhookConfiguration,
 } from '#apiserver/admission/webhook/compiled-webhook.js';
-import { isExempt } from '#apiserver/admission/webhook/exempt.js';
-import { concernsResource, type ResourceName } from '#apiserver/admission/webhook/rules.js';
+import { concernsResource, isExempt, type ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';

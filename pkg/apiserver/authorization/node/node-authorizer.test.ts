@@ -5,7 +5,7 @@ import { volumeattachments } from '#api/storage/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
 import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
 const pod = (name: string, more: Partial<Pod> = {}): Pod => ({
   metadata: { name, namespace: 'ns', uid: `${name}-uid` },

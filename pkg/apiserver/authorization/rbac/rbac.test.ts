@@ -9,7 +9,7 @@ import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 import { RuleSet } from '#apiserver/authorization/rbac/rule-set.js';
-import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
 const ask = (text: string, more: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => {
   // `get apps/deployments/scale web/front` or `get /healthz`

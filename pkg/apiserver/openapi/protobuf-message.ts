@@ -1,6 +1,8 @@
 /** A Protobuf message under construction: fields are appended in the order of the calls. */
+
 import protobuf from 'protobufjs/minimal.js';
 import { stringify } from 'yaml';
+import type { OperationDocument, ParameterDocument, PathDocument } from '#apiserver/openapi/model.js';
 
 export class Message {
   readonly #writer = protobuf.Writer.create();
@@ -77,4 +79,33 @@ export function extensions(target: Message, field: number, source: object): Mess
     if (name.startsWith('x-')) target.message(field, named(name, any(value)));
   }
   return target;
+}
+
+/** An entry of an OpenAPI document's paths as Protobuf; both versions have the same members, with other numbers. */
+
+export interface PathItemFields {
+  /** Field numbers by method, in their order. */
+  readonly methods: Readonly<Record<string, number>>;
+  readonly parameters: number;
+}
+
+export interface PathItemParts {
+  operationOf(operation: OperationDocument): Message;
+  parameterOf(parameter: ParameterDocument): Message;
+}
+
+export function pathItem(
+  path: PathDocument,
+  fields: PathItemFields,
+  { operationOf, parameterOf }: PathItemParts,
+): Message {
+  const message = new Message();
+  for (const [method, field] of Object.entries(fields.methods)) {
+    const operation = path[method];
+    if (operation !== undefined) message.message(field, operationOf(operation as OperationDocument));
+  }
+  for (const parameter of (path['parameters'] ?? []) as readonly ParameterDocument[]) {
+    message.message(fields.parameters, parameterOf(parameter));
+  }
+  return message;
 }

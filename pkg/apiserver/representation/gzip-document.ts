@@ -2,10 +2,15 @@
  * Bytes that are kept compressed, and put together in any order without being compressed again: each is a row of deflate's
  * blocks that ends at a byte and is not the last one (RFC 1951), so that several in a row are one stream of gzip (RFC 1952).
  */
+
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
+import { acceptsGzip } from '#apiserver/representation/respond.js';
+import { IterableBody, PartsBody } from '#http/server/body.js';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
@@ -92,4 +97,33 @@ export class PackedRow {
   async *plain(): AsyncGenerator<Buffer, void, void> {
     for (const part of this.parts) yield await unpack(part);
   }
+}
+
+/** Documents that are kept compressed, as answers. */
+
+/** Larger ones are sent in parts. */
+const wholeBytes = 128 * 1024;
+/** Memory that taking a part out takes. */
+const heldBytes = 256 * 1024;
+
+/** Shorter ones than `minGzipBytes` are sent as they are. */
+export async function packedAnswer(
+  context: Pick<RequestContext, 'request'>,
+  row: PackedRow,
+  headers: Record<string, string>,
+  minGzipBytes: number,
+): Promise<ApiResponse> {
+  const gzip = row.length >= minGzipBytes && acceptsGzip(context.request);
+  if (gzip) {
+    const packed = { ...headers, 'content-encoding': 'gzip' };
+    const { gzipLength: length } = row;
+    if (length <= wholeBytes) return { status: 200, headers: packed, body: Buffer.concat([...row.gzip()], length) };
+    return { status: 200, headers: packed, body: new PartsBody(row.gzip(), { length }) };
+  }
+  if (row.length > wholeBytes) {
+    return { status: 200, headers, body: new IterableBody(row.plain(), { length: row.length, held: heldBytes }) };
+  }
+  const parts: Buffer[] = [];
+  for await (const part of row.plain()) parts.push(part);
+  return { status: 200, headers, body: Buffer.concat(parts) };
 }

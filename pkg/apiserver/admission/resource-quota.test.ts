@@ -1,5 +1,5 @@
 import t from 'tap';
-import { NamespaceTurns } from '#apiserver/admission/namespace-turns.js';
+import { NamespaceTurns } from '#apiserver/admission/resource-quota.js';
 
 t.test('one after the other within a namespace', async (t) => {
   const turns = new NamespaceTurns();

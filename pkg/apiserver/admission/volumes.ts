@@ -4,7 +4,7 @@ import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
@@ -48,4 +48,36 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
 
 function requested({ spec }: PersistentVolumeClaim): string {
   return spec.resources?.requests?.['storage'] ?? '0';
+}
+
+/** Volumes and claims are made with a finalizer, which their controllers take away when nothing uses them any more. */
+
+export class StorageObjectInUseProtection implements AdmissionPlugin {
+  readonly name = 'StorageObjectInUseProtection';
+  readonly resources = [
+    { group: 'core', resource: 'persistentvolumes' },
+    { group: 'core', resource: 'persistentvolumeclaims' },
+  ] as const;
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && this.#finalizerOf(attributes) !== undefined;
+  }
+
+  async admit(attributes: MutableAttributes): Promise<void> {
+    const finalizer = this.#finalizerOf(attributes);
+    const metadata = attributes.object?.metadata;
+    if (finalizer === undefined || metadata === undefined || metadata.finalizers?.includes(finalizer)) return;
+    metadata.finalizers = [...(metadata.finalizers ?? []), finalizer];
+  }
+
+  #finalizerOf(attributes: AdmissionAttributes): string | undefined {
+    const { pvProtection, pvcProtection } = this.#dialect.finalizers;
+    if (concerns(attributes, 'core', 'persistentvolumes')) return pvProtection;
+    return concerns(attributes, 'core', 'persistentvolumeclaims') ? pvcProtection : undefined;
+  }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { crc32, gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
-import { type Packed, PackedRow, pack, unpack, wrap } from '#apiserver/representation/packed.js';
+import { type Packed, PackedRow, pack, unpack, wrap } from '#apiserver/representation/gzip-document.js';
 
 const never = { pause: () => undefined };
 

@@ -4,10 +4,9 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
-import { isServed } from '#apiserver/resources/gated-resource.js';
 import { inProcess } from '#apiserver/resources/served-conversion.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
-import type { ResourceStorages } from '#apiserver/resources/storages.js';
+import { isServed, type ResourceStorages } from '#apiserver/resources/storages.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface ServeOptions {

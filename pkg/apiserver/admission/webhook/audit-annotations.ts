@@ -1,8 +1,7 @@
 /** What the audit log is told of webhooks: 1.24's annotations, and how long each of them took. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import type { Invocation } from '#apiserver/admission/webhook/invocation.js';
-import type { Subject } from '#apiserver/admission/webhook/subject.js';
+import type { Invocation, Subject } from '#apiserver/admission/webhook/invocation.js';
 
 export type Outcome = 'allowed' | 'denied' | 'failed' | 'ignored';
 

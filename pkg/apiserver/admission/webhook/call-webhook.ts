@@ -5,11 +5,15 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { internalError, StatusError, timeout } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
-import { type Outcome, recordFailedOpen, recordOwn, recordTime } from '#apiserver/admission/webhook/annotations.js';
-import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/failures.js';
-import { type Invocation, isNamespace } from '#apiserver/admission/webhook/invocation.js';
+import {
+  type Outcome,
+  recordFailedOpen,
+  recordOwn,
+  recordTime,
+} from '#apiserver/admission/webhook/audit-annotations.js';
+import { type Invocation, isNamespace, type Subject } from '#apiserver/admission/webhook/invocation.js';
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
-import type { Subject } from '#apiserver/admission/webhook/subject.js';
+import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/webhook-errors.js';
 import { nameOf, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
 import { timed } from '#apiserver/http/context.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';

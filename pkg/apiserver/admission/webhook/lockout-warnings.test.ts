@@ -2,7 +2,7 @@ import t from 'tap';
 import type { ValidatingWebhook } from '#api/admissionregistration/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { compileConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
-import { lockouts } from '#apiserver/admission/webhook/lockouts.js';
+import { lockouts } from '#apiserver/admission/webhook/lockout-warnings.js';
 
 const rule = (resources: string[], more: object = {}) => ({
   operations: ['*'],
