@@ -13,7 +13,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { builtInVersions, type LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
-import { RangeRepair } from '#apiserver/allocators/repair.js';
+import { RangeRepair } from '#apiserver/allocators/range-repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';

@@ -45,7 +45,7 @@ import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { serverOptions } from '#apiserver/server-settings.js';
-import { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
+import { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';

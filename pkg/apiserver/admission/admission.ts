@@ -1,10 +1,12 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -14,11 +16,11 @@ import type { WriteCondition } from '#storage/resource-storage.js';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** The request behind an operation: what is needed to put its objects to somebody outside of the server. */
+/** The request behind an operation, with what is needed to send its objects to a webhook. */
 export interface AdmissionScope {
   readonly registry: StrategyEnvironment & { readonly codec: Codec; readonly resources: ResourceTable };
   readonly context: RequestContext;
-  /** As it was addressed. */
+  /** The addressed version. */
   readonly resource: ServedResource;
 }
 
@@ -31,42 +33,51 @@ export interface AdmissionAttributes {
   readonly name: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** The new object. Absent for DELETE. For subresources with a kind of their own: that object. */
+  /** The new object; for subresources with a kind of their own, an object of that kind. Absent for DELETE. */
   readonly object?: ApiObjectShape;
-  /** The object as it is stored. Not to be modified. */
+  /** The stored object. Do not modify. */
   readonly oldObject?: ApiObjectShape;
-  /** Of a deletion: what the client asked for. */
+  /** DELETE only: the client's options. */
   readonly options?: object;
-  /** Absent in tests of what needs none. */
+  /** Absent in tests of plugins that do not need it. */
   readonly scope?: AdmissionScope;
-  /** Set by plugins that may make another round necessary. */
+  /** Set by plugins that may require another round. */
   reinvocation?: Reinvocation;
   /** Adds a `Warning` header to the response. */
   warn(text: string): void;
   /**
-   * Lets the write happen only under that condition, and together with what it puts. For the second pass over creations and
-   * updates of whole objects; not for dry runs, which write nothing.
+   * Makes the write depend on a condition and writes the condition's own updates with it. Only in `validate`, for creations
+   * and updates of whole objects; not for dry runs, which write nothing.
    */
   require(condition: WriteCondition): void;
 }
 
-/** What plugins are asked before validation: they may change the new object, in place. */
+/** Attributes of the first pass, whose plugins may change the new object in place. */
 export interface MutableAttributes extends AdmissionAttributes {
   readonly object?: Draft<ApiObjectShape>;
 }
 
-/** Throws a StatusError (mostly 403 Forbidden) to refuse. Who has to wait for nothing returns no promise: every write comes through here. */
+/**
+ * Refuses by throwing a StatusError (mostly 403 Forbidden). Every write passes here, so plugins return a promise only if they
+ * must wait.
+ */
 export interface AdmissionPlugin {
   readonly name: string;
-  /** True: it does something besides judging, so that a dry run which it handles has to be refused. */
+  /** True: the plugin has side effects, so dry runs that it handles are refused. */
   readonly sideEffects?: boolean;
-  /** Begins to follow what it needs to know, until the signal aborts. */
+  /** Starts following the plugin's data until the signal aborts. */
   start?(signal: AbortSignal): void;
-  /** The resources that it looks at, with their subresources: it is not asked about others. Absent: all. */
+  /** The resources, with their subresources, that the plugin handles. Absent: all. */
   readonly resources?: readonly GroupResource[];
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
   admit?(attributes: MutableAttributes): MaybePromise<void>;
   /** Second pass: sees the final object. */
   validate?(attributes: AdmissionAttributes): MaybePromise<void>;
+}
+
+/** Dependencies of plugins that read other objects. */
+export interface ReadingPluginOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
 }

@@ -1,4 +1,4 @@
-/** Guards certificate signing requests: who may approve and sign for which signer, and what may not be asked for. */
+/** Guards certificate signing requests: who may approve and sign for a signer, and which subjects are allowed. */
 
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
@@ -16,7 +16,7 @@ export interface SignerGuardOptions {
 
 const resource = 'certificatesigningrequests';
 
-/** Whether the user has the verb for the signer, by its name or for all of its domain. */
+/** True if the user has the verb for the signer, by its name or for its whole domain. */
 async function mayActFor(
   { dialect, authorizer }: SignerGuardOptions,
   attributes: AdmissionAttributes,
@@ -96,7 +96,7 @@ function failed(request: CertificateSigningRequest | undefined): boolean {
   return (request?.status?.conditions ?? []).some((condition) => condition.type === 'Failed');
 }
 
-/** Nobody gets a certificate of the group to which everything is allowed through the API. */
+/** Refuses client certificates of the group that may do everything. */
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
   readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;

@@ -1,4 +1,4 @@
-/** Claims and ingresses that name no class get the cluster's default one. */
+/** Sets the cluster's default class in claims and ingresses that name none. */
 
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -7,24 +7,32 @@ import type { Ingress } from '#api/networking/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
-export interface DefaultClassOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
+/** The name of the default class, if there is one. Refuses the request if there are several. */
+function defaultClass(
+  attributes: AdmissionAttributes,
+  dialect: Dialect,
+  { classes, annotation, plural }: { classes: readonly ApiObjectShape[]; annotation: string; plural: string },
+): string | undefined {
+  const [first, ...others] = classes.filter(({ metadata }) => metadata.annotations?.[annotation] === 'true');
+  if (others.length === 0) return first?.metadata.name;
+  const why = `Internal error occurred: ${others.length + 1} default ${plural} were found`;
+  throw refusal(attributes, dialect, why);
 }
-
-const marked = (object: ApiObjectShape, annotation: string): boolean =>
-  object.metadata.annotations?.[annotation] === 'true';
 
 export class DefaultStorageClass implements AdmissionPlugin {
   readonly name = 'DefaultStorageClass';
   readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
-  readonly #options: DefaultClassOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: DefaultClassOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -35,18 +43,12 @@ export class DefaultStorageClass implements AdmissionPlugin {
   async admit(attributes: MutableAttributes): Promise<void> {
     const { dialect, reader } = this.#options;
     const claim = attributes.object as Draft<PersistentVolumeClaim>;
-    // An empty name says that no class is wanted; only a missing one is filled.
+    // An empty name requests no class; only an absent one is filled in.
     const old = `volume.beta.${dialect.labelDomain}/storage-class`;
     if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[old] !== undefined) return;
     const annotation = `storageclass.${dialect.labelDomain}/is-default-class`;
-    const defaults = (await reader.list(storageclasses)).filter((found) => marked(found, annotation));
-    if (defaults.length > 1)
-      throw refusal(
-        attributes,
-        dialect,
-        `Internal error occurred: ${defaults.length} default StorageClasses were found`,
-      );
-    const name = defaults[0]?.metadata.name;
+    const classes = await reader.list(storageclasses);
+    const name = defaultClass(attributes, dialect, { classes, annotation, plural: 'StorageClasses' });
     if (name !== undefined) claim.spec.storageClassName = name;
   }
 }
@@ -54,9 +56,9 @@ export class DefaultStorageClass implements AdmissionPlugin {
 export class DefaultIngressClass implements AdmissionPlugin {
   readonly name = 'DefaultIngressClass';
   readonly resources = [{ group: 'networking', resource: 'ingresses' }] as const;
-  readonly #options: DefaultClassOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: DefaultClassOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -69,14 +71,8 @@ export class DefaultIngressClass implements AdmissionPlugin {
     const ingress = attributes.object as Draft<Ingress>;
     const { classAnnotation: old, defaultClassAnnotation: annotation } = dialect.ingress;
     if (ingress.spec?.ingressClassName !== undefined || ingress.metadata.annotations?.[old] !== undefined) return;
-    const defaults = (await reader.list(ingressclasses)).filter((found) => marked(found, annotation));
-    if (defaults.length > 1)
-      throw refusal(
-        attributes,
-        dialect,
-        `Internal error occurred: ${defaults.length} default IngressClasses were found`,
-      );
-    const name = defaults[0]?.metadata.name;
+    const classes = await reader.list(ingressclasses);
+    const name = defaultClass(attributes, dialect, { classes, annotation, plural: 'IngressClasses' });
     if (name !== undefined) ingress.spec = { ...ingress.spec, ingressClassName: name };
   }
 }

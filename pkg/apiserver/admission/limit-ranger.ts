@@ -1,20 +1,23 @@
-/** Applies a namespace's LimitRanges: default requests and limits, and bounds on what may be asked for. */
+/** Applies a namespace's LimitRanges: default requests and limits, and their bounds. */
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { addQuantities, compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 interface Usage {
   readonly requests: Readonly<Record<string, string>>;
   readonly limits: Readonly<Record<string, string>>;
 }
 
-/** One sentence for each bound of one item of a LimitRange that the usage breaks; empty when all hold. Pure. */
+/** A sentence for each bound of a LimitRange's item that the usage breaks; empty if all hold. Pure. */
 function limitFailures(item: LimitRangeItem, usage: Usage): string[] {
   const failures: string[] = [];
   for (const [name, min] of Object.entries(item.min ?? {})) failures.push(...minimum(item.type, name, min, usage));
@@ -57,7 +60,7 @@ function ratioWithin(type: string, name: string, ratio: string, { requests, limi
   return actual > allowed ? [`${words}, but provided ratio is ${actual.toFixed(6)}`] : [];
 }
 
-/** What a whole pod uses: all containers together, or the largest init container where that is more. */
+/** The usage of a whole pod: that of all containers, or of the largest init container if that is more. */
 function sumResources(containers: readonly Usage[], initContainers: readonly Usage[]): Usage {
   const total = (kind: keyof Usage) => {
     const sum: Record<string, string> = {};
@@ -76,12 +79,7 @@ function sumResources(containers: readonly Usage[], initContainers: readonly Usa
   return { requests: total('requests'), limits: total('limits') };
 }
 
-export interface LimitRangerOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
-
-/** Amounts times containers: a hundred of each, and several times that. */
+/** Limit of amounts times containers: a hundred of each, and some reserve. */
 const maxChecks = 50_000;
 
 export class LimitRanger implements AdmissionPlugin {
@@ -90,9 +88,9 @@ export class LimitRanger implements AdmissionPlugin {
     { group: 'core', resource: 'pods' },
     { group: 'core', resource: 'persistentvolumeclaims' },
   ] as const;
-  readonly #options: LimitRangerOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: LimitRangerOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -143,7 +141,7 @@ export class LimitRanger implements AdmissionPlugin {
     throw refusal(attributes, this.#options.dialect, why);
   }
 
-  /** Every container gets, and is held against, every amount: of both there can be as many as fit into an object. */
+  /** Bounds the work: every container is checked against every amount, and an object may contain many of both. */
   #requireFew(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
     const containers = concerns(attributes, 'core', 'pods') ? containersOf(attributes.object as Draft<Pod>).length : 1;
     const amounts = items.reduce((sum, item) => sum + amountsOf(item), 0);
@@ -154,11 +152,11 @@ export class LimitRanger implements AdmissionPlugin {
 
   #items({ namespace }: AdmissionAttributes): MaybePromise<readonly LimitRangeItem[]> {
     const ranges: MaybePromise<readonly LimitRange[]> = this.#options.reader.list(limitranges, namespace);
-    return andThen(ranges, (found) => found.flatMap((range) => range.spec?.limits ?? []));
+    return andThen(ranges, (objects) => objects.flatMap((range) => range.spec?.limits ?? []));
   }
 }
 
-/** What of the object an item of that type bounds. */
+/** The usage that an item of that type bounds. */
 function usages(attributes: AdmissionAttributes, type: string): Usage[] {
   if (concerns(attributes, 'core', 'persistentvolumeclaims')) {
     const claim = attributes.object as Draft<PersistentVolumeClaim>;
@@ -170,7 +168,7 @@ function usages(attributes: AdmissionAttributes, type: string): Usage[] {
   return type === 'Pod' ? [sumResources(containers.map(usageOf), initContainers.map(usageOf))] : [];
 }
 
-/** Validation, which misses containers where there are none, comes later. */
+/** Containers may be missing, since validation runs later. */
 function containersOf({ spec: { containers = [], initContainers = [] } }: Pod): Container[] {
   return [...containers, ...initContainers];
 }
@@ -185,14 +183,14 @@ const usageOf = ({ resources }: Container): Usage => ({
   limits: resources?.limits ?? {},
 });
 
-/** Fills what the container leaves out; returns what was filled, in words. */
+/** Fills in the container's missing amounts; returns a description of what it set. */
 function applyDefaults(container: Draft<Container>, item: LimitRangeItem, what: string): string[] {
   const notes: string[] = [];
   const fill = (kind: 'limits' | 'requests', defaults: Record<string, string>) => {
-    const given = container.resources?.[kind] ?? {};
-    const missing = Object.entries(defaults).filter(([name]) => !(name in given));
+    const amounts = container.resources?.[kind] ?? {};
+    const missing = Object.entries(defaults).filter(([name]) => !(name in amounts));
     if (missing.length === 0) return;
-    container.resources = { ...container.resources, [kind]: { ...given, ...Object.fromEntries(missing) } };
+    container.resources = { ...container.resources, [kind]: { ...amounts, ...Object.fromEntries(missing) } };
     const names = missing
       .map(([name]) => name)
       .sort()

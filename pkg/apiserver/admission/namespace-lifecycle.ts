@@ -1,27 +1,23 @@
-/** Namespaced objects need their namespace; ending namespaces take nothing new; some namespaces never end. */
+/**
+ * Requires namespaced objects to have a namespace, refuses new ones in a terminating namespace, and protects some namespaces
+ * from deletion.
+ */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { notFound } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, ReadingPluginOptions } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-
-export interface NamespaceLifecycleOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
 
 export class NamespaceLifecycle implements AdmissionPlugin {
   readonly name = 'NamespaceLifecycle';
-  readonly #options: NamespaceLifecycleOptions;
-  readonly #immortal: ReadonlySet<string>;
+  readonly #options: ReadingPluginOptions;
+  readonly #protected: ReadonlySet<string>;
 
-  constructor(options: NamespaceLifecycleOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
     const { default: usual, system, public: open } = options.dialect.namespaces;
-    this.#immortal = new Set([usual, system, open]);
+    this.#protected = new Set([usual, system, open]);
   }
 
   handles({ operation }: AdmissionAttributes): boolean {
@@ -31,19 +27,19 @@ export class NamespaceLifecycle implements AdmissionPlugin {
   admit(attributes: AdmissionAttributes): MaybePromise<void> {
     const { operation, resource, namespace, name } = attributes;
     const { dialect } = this.#options;
-    if (operation === 'DELETE' && concerns(attributes, 'core', 'namespaces') && this.#immortal.has(name))
+    if (operation === 'DELETE' && concerns(attributes, 'core', 'namespaces') && this.#protected.has(name))
       throw refusal(attributes, dialect, 'this namespace may not be deleted');
     if (!resource.namespaced || namespace === '' || operation === 'DELETE') return;
-    // Questions about rights are answered for namespaces that do not exist, too.
+    // Access reviews are answered even for namespaces that do not exist.
     if (concerns(attributes, 'authorization', 'localsubjectaccessreviews')) return;
-    return andThen(this.#find(namespace), (found) => this.#require(attributes, found));
+    return andThen(this.#find(namespace), (namespaceObject) => this.#require(attributes, namespaceObject));
   }
 
-  /** Throws 404 without a namespace, and 403 for what is new in one that ends. */
-  #require(attributes: AdmissionAttributes, found: Namespace | undefined): void {
+  /** Throws 404 without a namespace, and 403 for new objects in a terminating one. */
+  #require(attributes: AdmissionAttributes, namespaceObject: Namespace | undefined): void {
     const { operation, namespace } = attributes;
-    if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
-    if (operation !== 'CREATE' || !isEnding(found)) return;
+    if (namespaceObject === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+    if (operation !== 'CREATE' || !isTerminating(namespaceObject)) return;
     const error = refusal(
       attributes,
       this.#options.dialect,
@@ -64,13 +60,13 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   #find(name: string): MaybePromise<Namespace | undefined> {
     const { reader } = this.#options;
-    // The cache may not know yet of a namespace that was made a moment ago, or of one that was made again.
+    // The cache may not show yet that the namespace was just created or re-created.
     return andThen(reader.get(namespaces, '', name), (cached) =>
-      cached !== undefined && !isEnding(cached) ? cached : reader.get(namespaces, '', name, 'latest'),
+      cached !== undefined && !isTerminating(cached) ? cached : reader.get(namespaces, '', name, 'latest'),
     );
   }
 }
 
-function isEnding(namespace: Namespace): boolean {
+function isTerminating(namespace: Namespace): boolean {
   return namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating';
 }

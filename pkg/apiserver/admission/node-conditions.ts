@@ -1,4 +1,4 @@
-/** New nodes start tainted; pods tolerate short troubles of their node. */
+/** Taints new nodes, and lets pods tolerate short failures of their node. */
 
 import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -6,7 +6,7 @@ import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns } from '#apiserver/admission/refusal.js';
 
-/** A node takes no pods before the node lifecycle controller has seen it ready. */
+/** A node takes no pods until the node lifecycle controller has seen it ready. */
 export class TaintNodesByCondition implements AdmissionPlugin {
   readonly name = 'TaintNodesByCondition';
   readonly resources = [{ group: 'core', resource: 'nodes' }] as const;
@@ -35,7 +35,7 @@ export interface DefaultTolerationSecondsOptions {
   readonly unreachableSeconds: number;
 }
 
-/** Pods stay on a node that is not ready, or cannot be reached, for a while before they are evicted. */
+/** Pods stay on a node that is not ready or unreachable for a while before they are evicted. */
 export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
   readonly resources = [{ group: 'core', resource: 'pods' }] as const;

@@ -12,7 +12,9 @@ import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import { forbiddenLabels, NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
-/** Node n1 asks; empty when it may, else what it is told after "forbidden: ", or the reason of another refusal. */
+/**
+ * Sends a request as node n1; empty if it is allowed, else the text after "forbidden: ", or the reason of another refusal.
+ */
 function setup(user = 'system:node:n1') {
   const reader = new MemoryObjectReader();
   reader.put<Node>(nodes, { metadata: { name: 'n1', uid: 'n1-uid' } } as Node);
@@ -48,7 +50,7 @@ const pod = (spec: Partial<Pod['spec']> = {}, metadata: Pod['metadata'] = {}): P
   spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
 });
 
-t.test('mirror pods', async (t) => {
+t.test('nodes may create only mirror pods', async (t) => {
   const ask = setup();
   const owner: OwnerReference = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'n1-uid', controller: true };
   const annotations = { [dialect.annotations.configMirror]: 'x' };
@@ -91,11 +93,11 @@ t.test('mirror pods', async (t) => {
   );
   const other = setup('system:node:n3');
   const theirs = { ...owner, name: 'n3', uid: 'x' };
-  const made = pod({ nodeName: 'n3' }, { annotations, ownerReferences: [theirs] });
-  t.equal(await other(pods, { object: made }), 'nodes "n3" not found');
+  const mirrorPod = pod({ nodeName: 'n3' }, { annotations, ownerReferences: [theirs] });
+  t.equal(await other(pods, { object: mirrorPod }), 'nodes "n3" not found');
 });
 
-t.test('pods', async (t) => {
+t.test('nodes may change only their own pods', async (t) => {
   const ask = setup();
   const only = (what: string) => `node "n1" can only ${what} pods with spec.nodeName set to itself`;
   const [mine, theirs] = [pod({ nodeName: 'n1' }, { name: 'mine' }), pod({ nodeName: 'n2' }, { name: 'theirs' })];
@@ -120,12 +122,12 @@ t.test('pods', async (t) => {
   t.equal(await status(labelled, mine), 'node "n1" cannot update labels through pod status');
   t.equal(await status(pod({ nodeName: 'n1' }, { labels: {} }), mine), '', 'no labels are no labels');
   for (const subresource of ['binding', 'ephemeralcontainers', 'exec']) {
-    const wanted = `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`;
-    t.equal(await ask(pods, { subresource, object: mine }), wanted);
+    const expected = `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`;
+    t.equal(await ask(pods, { subresource, object: mine }), expected);
   }
 });
 
-t.test('claims: how a resize goes, and nothing else', async (t) => {
+t.test('nodes may update only the resize status of claims', async (t) => {
   const ask = setup();
   const old: PersistentVolumeClaim = {
     metadata: { name: 'c', namespace: 'ns', resourceVersion: '1', labels: { a: 'b' } },
@@ -163,7 +165,7 @@ t.test('claims: how a resize goes, and nothing else', async (t) => {
     t.equal(await status(old, { operation, subresource: '' }), 'may only update PVC status', operation);
 });
 
-t.test('its own node, lease and CSINode', async (t) => {
+t.test('nodes may change only their own node, lease and CSINode', async (t) => {
   const ask = setup();
   const node = (name: string, more: ApiObjectShape['metadata'] = {}, spec: Node['spec'] = {}): Node => ({
     metadata: { name, ...more },
@@ -219,7 +221,7 @@ t.test('its own node, lease and CSINode', async (t) => {
   t.equal(await ask(csinodes, { operation: 'UPDATE', name: 'n2', object: { metadata: { name: 'n2' } } }), notItsCsi);
 });
 
-t.test('tokens for pods on it', async (t) => {
+t.test('nodes get tokens only for their own pods', async (t) => {
   const ask = setup();
   const token = (boundObjectRef?: object) =>
     ask(serviceaccounts, {
@@ -242,7 +244,7 @@ t.test('tokens for pods on it', async (t) => {
   t.equal(await token(theirs), 'node requested token bound to a pod scheduled on a different node');
 });
 
-t.test('who is a node', async (t) => {
+t.test('users that count as nodes', async (t) => {
   t.equal(await setup('alice')(pods, { object: pod() }), 'not looked at');
   const nameless = setup('system:node:');
   t.equal(await nameless(configmaps, { object: pod() }), 'could not determine node from user "system:node:"');

@@ -1,23 +1,17 @@
-/** Keeps node agents to their own node's objects, where authorization alone cannot tell. */
+/** Restricts node agents to their own node's objects, where authorization alone cannot decide. */
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound, type StatusError } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, ReadingPluginOptions } from '#apiserver/admission/admission.js';
 import { refusal } from '#apiserver/admission/refusal.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
 import { podReferences } from '#apiserver/authorization/node/pod-references.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
-export interface NodeRestrictionOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
-
-/** A request of a node's, as each rule looks at it. */
-interface Asked {
+/** A node agent's request, as each rule sees it. */
+interface NodeRequest {
   readonly node: string;
   readonly attributes: AdmissionAttributes;
   refuse(why: string): StatusError;
@@ -25,9 +19,9 @@ interface Asked {
 
 export class NodeRestriction implements AdmissionPlugin {
   readonly name = 'NodeRestriction';
-  readonly #options: NodeRestrictionOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: NodeRestrictionOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -42,18 +36,18 @@ export class NodeRestriction implements AdmissionPlugin {
     const node = nodeOf(user, dialect) ?? '';
     const refuse = (why: string) => refusal(attributes, dialect, why);
     if (node === '') throw refuse(`could not determine node from user ${JSON.stringify(user.name)}`);
-    const asked: Asked = { node, attributes, refuse };
+    const request: NodeRequest = { node, attributes, refuse };
     switch (`${resource.group}/${resource.resource}`) {
       case 'core/pods':
-        return this.#pods(asked);
+        return this.#pods(request);
       case 'core/nodes':
-        return this.#nodes(asked);
+        return this.#nodes(request);
       case 'core/persistentvolumeclaims':
-        return claimStatus(asked);
+        return claimStatus(request);
       case 'core/serviceaccounts':
-        return this.#token(asked);
+        return this.#token(request);
       case 'coordination/leases':
-        return this.#lease(asked);
+        return this.#lease(request);
       case 'storage/csinodes':
         if (nameOf(attributes) === node) return;
         throw refuse('can only access CSINode with the same name as the requesting node');
@@ -61,20 +55,20 @@ export class NodeRestriction implements AdmissionPlugin {
     }
   }
 
-  async #pods(asked: Asked): Promise<void> {
-    const { node, attributes, refuse } = asked;
+  async #pods(request: NodeRequest): Promise<void> {
+    const { node, attributes, refuse } = request;
     const { operation, subresource } = attributes;
     const unexpected = `unexpected operation ${JSON.stringify(operation)}`;
     switch (subresource) {
       case '':
-        if (operation === 'CREATE') return this.#mirror(asked);
-        if (operation === 'DELETE') return this.#ownPod(asked, 'delete');
+        if (operation === 'CREATE') return this.#mirror(request);
+        if (operation === 'DELETE') return this.#ownPod(request, 'delete');
         throw refuse(`${unexpected}, node ${JSON.stringify(node)} can only create and delete mirror pods`);
       case 'status':
-        if (operation === 'UPDATE') return podStatus(asked);
+        if (operation === 'UPDATE') return podStatus(request);
         throw refuse(unexpected);
       case 'eviction':
-        if (operation === 'CREATE') return this.#ownPod(asked, 'evict');
+        if (operation === 'CREATE') return this.#ownPod(request, 'evict');
         throw refuse(unexpected);
       default:
         throw refuse(
@@ -83,50 +77,50 @@ export class NodeRestriction implements AdmissionPlugin {
     }
   }
 
-  async #mirror({ node, attributes, refuse }: Asked): Promise<void> {
+  async #mirror({ node, attributes, refuse }: NodeRequest): Promise<void> {
     const { dialect, reader } = this.#options;
     const failure = mirrorPodFailure(attributes.object as Pod, await reader.get(nodes, '', node), { node, dialect });
     if (failure === 'no node') throw notFound({ group: '', resource: 'nodes' }, node);
     if (failure !== undefined) throw refuse(failure);
   }
 
-  /** Of what is deleted, the stored object counts; of an eviction, what this server knows, which a fresh pod may not be in. */
-  async #ownPod({ node, attributes, refuse }: Asked, what: string): Promise<void> {
+  /** A deletion is judged by the stored object; an eviction by the cache, or by the store if the cache lacks the pod. */
+  async #ownPod({ node, attributes, refuse }: NodeRequest, what: string): Promise<void> {
     const { reader } = this.#options;
     const { namespace, name, oldObject } = attributes;
-    const known = (oldObject as Pod | undefined) ?? (await reader.get(pods, namespace, name));
-    const pod = known ?? (await reader.get(pods, namespace, name, 'latest'));
+    const cached = (oldObject as Pod | undefined) ?? (await reader.get(pods, namespace, name));
+    const pod = cached ?? (await reader.get(pods, namespace, name, 'latest'));
     if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
     if (pod.spec.nodeName === node) return;
     throw refuse(`node ${JSON.stringify(node)} can only ${what} pods with spec.nodeName set to itself`);
   }
 
-  #nodes({ node, attributes, refuse }: Asked): void {
+  #nodes({ node, attributes, refuse }: NodeRequest): void {
     const { operation } = attributes;
     const who = `node ${JSON.stringify(node)} is not allowed to`;
     const name = nameOf(attributes);
     if (name !== node) throw refuse(`${who} modify node ${JSON.stringify(name)}`);
     if (operation === 'DELETE') return;
-    const [made, old] = [attributes.object, attributes.oldObject] as (Node | undefined)[];
-    const source = made?.spec?.configSource;
+    const [next, old] = [attributes.object, attributes.oldObject] as (Node | undefined)[];
+    const source = next?.spec?.configSource;
     if (operation === 'CREATE') {
       if (source !== undefined) throw refuse(`${who} create pods with a non-nil configSource`);
     } else {
       if (source !== undefined && !semanticEqual(source, old?.spec?.configSource))
         throw refuse(`${who} update configSource to a new non-nil configSource`);
-      if (!semanticEqual(made?.spec?.taints, old?.spec?.taints)) throw refuse(`${who} modify taints`);
-      // 1.24 lets this pass: a node could have itself deleted with any object, and its pods with it.
-      if (!semanticEqual(made?.metadata.ownerReferences, old?.metadata.ownerReferences))
+      if (!semanticEqual(next?.spec?.taints, old?.spec?.taints)) throw refuse(`${who} modify taints`);
+      // 1.24 allows this: a node could tie itself and its pods to another object's deletion.
+      if (!semanticEqual(next?.metadata.ownerReferences, old?.metadata.ownerReferences))
         throw refuse(`${who} modify ownerReferences`);
     }
-    const labels = forbiddenLabels(made?.metadata.labels ?? {}, old?.metadata.labels ?? {}, this.#options.dialect);
+    const labels = forbiddenLabels(next?.metadata.labels ?? {}, old?.metadata.labels ?? {}, this.#options.dialect);
     if (labels.length === 0) return;
     throw refuse(
       `${who} ${operation === 'CREATE' ? 'set the following labels' : 'modify labels'}: ${labels.join(', ')}`,
     );
   }
 
-  async #token({ node, attributes, refuse }: Asked): Promise<void> {
+  async #token({ node, attributes, refuse }: NodeRequest): Promise<void> {
     if (attributes.operation !== 'CREATE' || attributes.subresource !== 'token') return;
     const reference = (attributes.object as unknown as TokenRequest).spec?.boundObjectRef;
     const { name = '', uid = '' } = reference ?? {};
@@ -142,7 +136,7 @@ export class NodeRestriction implements AdmissionPlugin {
     if (pod.spec.nodeName !== node) throw refuse('node requested token bound to a pod scheduled on a different node');
   }
 
-  #lease({ node, attributes, refuse }: Asked): void {
+  #lease({ node, attributes, refuse }: NodeRequest): void {
     const { nodeLease } = this.#options.dialect.namespaces;
     if (attributes.namespace !== nodeLease)
       throw refuse(`can only access leases in the ${JSON.stringify(nodeLease)} system namespace`);
@@ -151,33 +145,36 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 }
 
-/** What is made may leave its name to the server: then it has none yet. */
+/** A new object may leave its name to the server: then it has none yet. */
 function nameOf({ operation, object, name }: AdmissionAttributes): string {
   return operation === 'CREATE' ? (object?.metadata.name ?? '') : name;
 }
 
-function podStatus({ node, attributes, refuse }: Asked): void {
-  const [made, old] = [attributes.object, attributes.oldObject] as [Pod, Pod];
+function podStatus({ node, attributes, refuse }: NodeRequest): void {
+  const [next, old] = [attributes.object, attributes.oldObject] as [Pod, Pod];
   const who = `node ${JSON.stringify(node)}`;
   if (old.spec.nodeName !== node)
     throw refuse(`${who} can only update pod status for pods with spec.nodeName set to itself`);
-  if (!semanticEqual(made.metadata.labels ?? {}, old.metadata.labels ?? {}))
+  if (!semanticEqual(next.metadata.labels ?? {}, old.metadata.labels ?? {}))
     throw refuse(`${who} cannot update labels through pod status`);
 }
 
-/** A node tells how a resize goes. It must not label a claim, or give it finalizers or owners to be deleted with. */
-function claimStatus({ node, attributes, refuse }: Asked): void {
+/** A node reports the progress of a resize. It must not label a claim, or give it finalizers or owners. */
+function claimStatus({ node, attributes, refuse }: NodeRequest): void {
   const { operation, subresource, object, oldObject } = attributes;
   if (subresource !== 'status') throw refuse('may only update PVC status');
   if (operation !== 'UPDATE') throw refuse(`unexpected operation ${JSON.stringify(operation)}`);
-  if (semanticEqual(claimRest(object as PersistentVolumeClaim), claimRest(oldObject as PersistentVolumeClaim))) return;
+  if (
+    semanticEqual(protectedParts(object as PersistentVolumeClaim), protectedParts(oldObject as PersistentVolumeClaim))
+  )
+    return;
   throw refuse(
     `node ${JSON.stringify(node)} is not allowed to update fields other than status.capacity and status.conditions`,
   );
 }
 
-/** What of a claim a node may not touch. */
-function claimRest({ metadata, status, ...others }: PersistentVolumeClaim): object {
+/** The parts of a claim that a node must not change. */
+function protectedParts({ metadata, status, ...others }: PersistentVolumeClaim): object {
   const { resourceVersion, managedFields, ...ownMetadata } = metadata;
   const { capacity, conditions, allocatedResources, resizeStatus, ...ownStatus } = status ?? {};
   return { ...others, metadata: ownMetadata, status: ownStatus };
@@ -190,18 +187,18 @@ interface MirrorPodContext {
 }
 
 /**
- * Why a pod is not the image of a static pod of its node, in the words of 1.24; `no node` where the node itself is not
- * there. Images must not refer to anything of the cluster.
+ * The reason, in the words of 1.24, why a pod is no mirror of a static pod of its node; `no node` if the node does not exist.
+ * A mirror pod must not refer to other objects.
  */
-function mirrorPodFailure(pod: Pod, found: Node | undefined, context: MirrorPodContext): string | undefined {
+function mirrorPodFailure(pod: Pod, nodeObject: Node | undefined, context: MirrorPodContext): string | undefined {
   const { node, dialect } = context;
   const { configMirror } = dialect.annotations;
   const who = `node ${JSON.stringify(node)}`;
   if (pod.metadata.annotations?.[configMirror] === undefined)
     return `pod does not have ${JSON.stringify(configMirror)} annotation, ${who} can only create mirror pods`;
   if (pod.spec.nodeName !== node) return `${who} can only create pods with spec.nodeName set to itself`;
-  const ofOwner = ownerFailure(pod, found, node);
-  if (ofOwner !== undefined) return ofOwner;
+  const failure = ownerFailure(pod, nodeObject, node);
+  if (failure !== undefined) return failure;
   const references = podReferences(pod);
   const refers = (what: string) => `${who} can not create pods that reference ${what}`;
   if (references.serviceAccount !== '') return refers('a service account');
@@ -210,8 +207,8 @@ function mirrorPodFailure(pod: Pod, found: Node | undefined, context: MirrorPodC
   return references.claims.size > 0 ? refers('persistentvolumeclaims') : undefined;
 }
 
-/** It has one owner, its node as it is now, so that it goes away with it. */
-function ownerFailure({ metadata }: Pod, found: Node | undefined, node: string): string | undefined {
+/** Requires the current node as the only owner, so that the pod is deleted with it. */
+function ownerFailure({ metadata }: Pod, nodeObject: Node | undefined, node: string): string | undefined {
   const who = `node ${JSON.stringify(node)}`;
   const [owner, ...more] = metadata.ownerReferences ?? [];
   if (more.length > 0) return `${who} can only create pods with a single owner reference set to itself`;
@@ -219,12 +216,12 @@ function ownerFailure({ metadata }: Pod, found: Node | undefined, node: string):
     return `${who} can only create pods with an owner reference set to itself`;
   if (owner.controller !== true) return `${who} can only create pods with a controller owner reference set to itself`;
   if (owner.blockOwnerDeletion === true) return `${who} must not set blockOwnerDeletion on an owner reference`;
-  if (found === undefined) return 'no node';
-  const { uid = '' } = found.metadata;
+  if (nodeObject === undefined) return 'no node';
+  const { uid = '' } = nodeObject.metadata;
   return owner.uid === uid ? undefined : `${who} UID mismatch: expected ${uid} got ${owner.uid}`;
 }
 
-/** Names of labels that were added, changed or removed although the node agent may not: pods are steered by these. */
+/** Names of labels that the node agent added, changed or removed although they steer pods. */
 export function forbiddenLabels(
   now: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,

@@ -1,20 +1,18 @@
-/** Turns a pod's priority class into a number, and keeps priority classes sound. */
+/** Resolves a pod's priority class to a number, and validates priority classes. */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-
-export interface PriorityOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
 
 interface Priority {
   readonly name: string;
@@ -30,9 +28,9 @@ export class PodPriority implements AdmissionPlugin {
     { group: 'core', resource: 'pods' },
     { group: 'scheduling', resource: 'priorityclasses' },
   ] as const;
-  readonly #options: PriorityOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: PriorityOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -46,15 +44,15 @@ export class PodPriority implements AdmissionPlugin {
     if (!concerns(attributes, 'core', 'pods')) return;
     const { spec } = attributes.object as Draft<Pod>;
     if (attributes.operation === 'UPDATE') {
-      // A client that does not know of priorities leaves them out; they cannot change anyway.
+      // Clients that do not know priorities omit them; they cannot change anyway.
       const old = (attributes.oldObject as Pod).spec;
       if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
       if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined)
         spec.preemptionPolicy = old.preemptionPolicy;
       return;
     }
-    const found = this.#priorityOf(attributes, spec.priorityClassName ?? '');
-    return andThen(found, (priority) => this.#set(attributes, priority));
+    const pending = this.#priorityOf(attributes, spec.priorityClassName ?? '');
+    return andThen(pending, (priority) => this.#set(attributes, priority));
   }
 
   #set(attributes: MutableAttributes, priority: Priority): void {
@@ -68,29 +66,29 @@ export class PodPriority implements AdmissionPlugin {
 
   validate(attributes: AdmissionAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'scheduling', 'priorityclasses')) return;
-    const wanted = attributes.object as PriorityClass;
-    if (wanted.globalDefault !== true) return;
+    const priorityClass = attributes.object as PriorityClass;
+    if (priorityClass.globalDefault !== true) return;
     return andThen(this.#options.reader.list(priorityclasses), (others) => this.#only(attributes, others));
   }
 
-  /** There is one default at most. */
+  /** Allows only one default. */
   #only(attributes: AdmissionAttributes, others: readonly PriorityClass[]): void {
-    const wanted = attributes.object as PriorityClass;
-    const other = others.find((found) => found.globalDefault === true && found.metadata.name !== wanted.metadata.name);
+    const priorityClass = attributes.object as PriorityClass;
+    const other = others.find((one) => one.globalDefault === true && one.metadata.name !== priorityClass.metadata.name);
     if (other === undefined) return;
     const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
     throw refusal(attributes, this.#options.dialect, why);
   }
 
-  /** What the client gave must be what the class says. */
+  /** The client's value must be the class's. */
   #accept<V extends string | number>(
     attributes: AdmissionAttributes,
-    given: V | undefined,
+    requested: V | undefined,
     computed: V,
     what: string,
   ): void {
-    if (given === undefined || given === computed) return;
-    const why = `the ${what} (${given}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`;
+    if (requested === undefined || requested === computed) return;
+    const why = `the ${what} (${requested}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`;
     throw refusal(attributes, this.#options.dialect, why);
   }
 
@@ -102,28 +100,28 @@ export class PodPriority implements AdmissionPlugin {
 
   async #namedPriority(attributes: AdmissionAttributes, name: string): Promise<Priority> {
     const { reader, dialect } = this.#options;
-    const found =
+    const priorityClass =
       systemPriorityClasses.find((own) => own.metadata.name === name) ??
       (await reader.get(priorityclasses, '', name)) ??
       (await reader.get(priorityclasses, '', name, 'latest'));
-    if (found === undefined) throw refusal(attributes, dialect, `no PriorityClass with name ${name} was found`);
-    return priorityOf(found);
+    if (priorityClass === undefined) throw refusal(attributes, dialect, `no PriorityClass with name ${name} was found`);
+    return priorityOf(priorityClass);
   }
 }
 
-/** Of pods that name none: the default class's, the least of several. */
+/** The priority of pods without a class: the default class's, or the lowest of several. */
 function defaultPriority(classes: readonly PriorityClass[]): Priority {
   let least: PriorityClass | undefined;
-  for (const found of classes) {
-    if (found.globalDefault === true && (least === undefined || found.value < least.value)) least = found;
+  for (const one of classes) {
+    if (one.globalDefault === true && (least === undefined || one.value < least.value)) least = one;
   }
   return least === undefined ? noClass : priorityOf(least);
 }
 
-function priorityOf(found: PriorityClass): Priority {
+function priorityOf(priorityClass: PriorityClass): Priority {
   return {
-    name: found.metadata.name ?? '',
-    value: found.value,
-    preemptionPolicy: found.preemptionPolicy ?? noClass.preemptionPolicy,
+    name: priorityClass.metadata.name ?? '',
+    value: priorityClass.value,
+    preemptionPolicy: priorityClass.preemptionPolicy ?? noClass.preemptionPolicy,
   };
 }

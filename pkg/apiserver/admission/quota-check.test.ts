@@ -34,14 +34,14 @@ const claim = (storage: string): PersistentVolumeClaim => ({
   spec: { resources: { requests: { storage } } },
 });
 
-function outcome(quotas: readonly ResourceQuota[], asked: QuotaRequest): unknown {
-  const verdict = checkQuotas(quotas, asked);
+function outcome(quotas: readonly ResourceQuota[], request: QuotaRequest): unknown {
+  const verdict = checkQuotas(quotas, request);
   if ('refused' in verdict) return verdict.refused;
   return Object.fromEntries(verdict.charges.map((charge) => [charge.quota.metadata.name, charge.used]));
 }
 
-t.test('new objects', (t) => {
-  const rows: [what: string, quotas: ResourceQuota[], asked: QuotaRequest, wanted: unknown][] = [
+t.test('new objects are charged in full', (t) => {
+  const rows: [what: string, quotas: ResourceQuota[], request: QuotaRequest, expected: unknown][] = [
     ['no quota', [], request('pods', pod()), {}],
     ['a quota of something else', [quota('q', { secrets: '1' }, { secrets: '1' })], request('pods', pod()), {}],
     ['room', [quota('q', { pods: '2' }, { pods: '1' })], request('pods', pod()), { q: { pods: '2' } }],
@@ -103,11 +103,11 @@ t.test('new objects', (t) => {
       'status unknown for quota: q, resources: count/pods,pods',
     ],
   ];
-  for (const [what, quotas, asked, wanted] of rows) t.same(outcome(quotas, asked), wanted, what);
+  for (const [what, quotas, request, expected] of rows) t.same(outcome(quotas, request), expected, what);
   t.end();
 });
 
-t.test('changes take only what becomes more', (t) => {
+t.test('changes are charged only for increases', (t) => {
   const storage = quota('q', { 'requests.storage': '3Gi' }, { 'requests.storage': '2Gi' });
   const change = (from: string, to: string) => request('persistentvolumeclaims', claim(to), { old: claim(from) });
   t.same(outcome([storage], change('1Gi', '2Gi')), { q: { 'requests.storage': '3Gi' } });
@@ -123,7 +123,7 @@ t.test('changes take only what becomes more', (t) => {
   t.end();
 });
 
-t.test('what is limited by default', (t) => {
+t.test('resources limited by default need a quota', (t) => {
   const scope = { scopeName: 'PriorityClass', operator: 'In', values: ['high', 'higher'] };
   const configured = [
     { apiGroup: '', resource: 'persistentvolumeclaims', matchContains: ['requests.storage'], matchScopes: [] },

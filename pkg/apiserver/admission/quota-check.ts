@@ -1,5 +1,5 @@
 /**
- * What an object would take of the quotas of its namespace, and whether there is as much left. Pure. Rules and words as of
+ * Computes what an object adds to the quotas of its namespace, and whether they have room for it. Pure. Rules and words of
  * release 1.24 (apiserver/pkg/admission/plugin/resourcequota/controller.go, CheckRequest).
  */
 import type { ResourceList } from '#api/core/v1/pod/resources.js';
@@ -11,12 +11,12 @@ import { isCounted, type QuotaEvaluator, scopesOf } from '#quota/evaluator.js';
 
 export interface QuotaRequest {
   readonly evaluator: QuotaEvaluator;
-  /** As it would be written. */
+  /** The object to be written. */
   readonly object: ApiObjectShape;
-  /** As it is; absent for a new one. */
+  /** The stored object; absent for a new one. */
   readonly old?: ApiObjectShape | undefined;
   readonly nowMs: number;
-  /** What may be used only where a quota covers it. */
+  /** Resources that may be used only if a quota covers them. */
   readonly limited: LimitedByDefault;
 }
 
@@ -27,7 +27,7 @@ export interface LimitedByDefault {
   readonly scopes: readonly ScopedResourceSelectorRequirement[];
 }
 
-/** A quota, and what of it would be in use. */
+/** A quota with its usage after the write. */
 export interface Charge {
   readonly quota: ResourceQuota;
   readonly used: ResourceList;
@@ -47,17 +47,17 @@ export function checkQuotas(quotas: readonly ResourceQuota[], request: QuotaRequ
   const usage = evaluator.usage(object, nowMs);
   const before = old === undefined ? {} : evaluator.usage(old, nowMs);
   const increase = increaseOf(usage, before);
-  const wanted = counting.flatMap((quota) => {
-    // Who comes into a quota's scope by a change takes all that it uses.
-    const knownBefore = old !== undefined && isCounted(evaluator, quota, old);
-    const delta = old === undefined || knownBefore ? increase : increaseOf(usage, {});
+  const increases = counting.flatMap((quota) => {
+    // An object that enters a quota's scope by a change counts in full.
+    const wasCounted = old !== undefined && isCounted(evaluator, quota, old);
+    const delta = old === undefined || wasCounted ? increase : increaseOf(usage, {});
     return Object.keys(delta).length === 0 ? [] : [{ quota, delta }];
   });
-  if (counting.length > 0 ? wanted.length === 0 : Object.keys(increase).length === 0) return nothing;
+  if (counting.length > 0 ? increases.length === 0 : Object.keys(increase).length === 0) return nothing;
   const uncovered = notCovered(quotas, counting, { usage, request });
   if (uncovered !== undefined) return { refused: uncovered };
   const charges: Charge[] = [];
-  for (const { quota, delta } of wanted) {
+  for (const { quota, delta } of increases) {
     const charge = chargeOf(quota, delta);
     if (typeof charge === 'string') return { refused: charge };
     if (charge !== undefined) charges.push(charge);
@@ -65,7 +65,7 @@ export function checkQuotas(quotas: readonly ResourceQuota[], request: QuotaRequ
   return { charges };
 }
 
-/** Why nothing can be said yet of what is left of the quota. */
+/** The reason why the quota cannot be checked yet. */
 function unprepared({ metadata, status }: ResourceQuota, { evaluator, object }: QuotaRequest): string | undefined {
   const names = Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name));
   const missing = evaluator.missing(object, names);
@@ -75,7 +75,7 @@ function unprepared({ metadata, status }: ResourceQuota, { evaluator, object }: 
   return `status unknown for quota: ${metadata.name}, resources: ${names.sort().join(',')}`;
 }
 
-/** The charge; a text says why it would be too much, undefined that the quota does not limit it. */
+/** The charge; a text explains why it exceeds the quota; undefined if the quota does not limit it. */
 function chargeOf(quota: ResourceQuota, delta: ResourceList): Charge | string | undefined {
   const { hard = {}, used = {} } = quota.status ?? {};
   const requested = onlyNamed(delta, (name) => hard[name] !== undefined);
@@ -91,7 +91,7 @@ function chargeOf(quota: ResourceQuota, delta: ResourceList): Charge | string | 
   return `exceeded quota: ${quota.metadata.name}, ${amounts}`;
 }
 
-/** What of the object may be used only under a quota, and is under none. */
+/** The reason if the object uses something that requires a quota and has none. */
 function notCovered(
   quotas: readonly ResourceQuota[],
   counting: readonly ResourceQuota[],
@@ -119,8 +119,6 @@ function notCovered(
   return `insufficient quota to match these scopes: [${printed.join(' ')}]`;
 }
 
-/** What may be used only where a quota covers it, as the operator has configured it. */
-
 export interface LimitedResource {
   /** Name of the group; empty for core. */
   readonly apiGroup: string;
@@ -130,7 +128,7 @@ export interface LimitedResource {
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
-/** The part that concerns one resource. Scopes are looked at whichever resource they were configured for, as in 1.24. */
+/** The part that concerns one resource. As in 1.24, scopes apply whatever resource they were configured for. */
 export function limitedByDefault(
   limited: readonly LimitedResource[],
   group: string,

@@ -17,7 +17,7 @@ const everything: PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** Eve has the given rules, and changes what she is told to; the message of the refusal, if any. */
+/** Changes an object as a user with the given rules; the message of the refusal, if any. */
 async function start(t: Test, rules: PolicyRule[]) {
   const reader = new MemoryObjectReader();
   const index = new RbacIndex();
@@ -65,7 +65,7 @@ const lacks =
 const aggregate = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] };
 const needsAll = /must have cluster-admin privileges to use the aggregationRule$/;
 
-t.test('who lacks the rights of a role changes nothing of it', async (t) => {
+t.test('users who lack a role’s rights cannot change it', async (t) => {
   const change = await start(t, [{ verbs: ['patch'], apiGroups: [group], resources: ['*'] }]);
   const old = role();
   const label = { [`rbac.authorization.${dialect.apiDomain}/aggregate-to-view`]: 'true' };
@@ -91,7 +91,7 @@ t.test('who lacks the rights of a role changes nothing of it', async (t) => {
   );
 });
 
-t.test('an aggregation rule is for who has everything', async (t) => {
+t.test('an aggregation rule requires all rights', async (t) => {
   const change = await start(t, [read]);
   t.match(await change(clusterroles, role({ aggregationRule: aggregate })), needsAll);
   t.match(await change(clusterroles, role({ aggregationRule: aggregate }), role()), needsAll);
@@ -108,7 +108,7 @@ t.test('an aggregation rule is for who has everything', async (t) => {
   t.equal(await admin(clusterroles, role(), role({ aggregationRule: aggregate })), '');
 });
 
-t.test('escalate and bind say it outright', async (t) => {
+t.test('the verbs escalate and bind allow it', async (t) => {
   const may = (verb: string, name?: string): PolicyRule[] => [
     { verbs: [verb], apiGroups: [group], resources: ['clusterroles'], ...(name && { resourceNames: [name] }) },
   ];
@@ -134,11 +134,11 @@ t.test('escalate and bind say it outright', async (t) => {
   t.equal(await none(rolebindings, binding('cluster-admin', { finalizers: ['a/b'] }), old), '');
 });
 
-t.test('what is missing is told shortly, and a role without end is not covered', async (t) => {
+t.test('the message names missing rights briefly, and a role of excessive size is refused', async (t) => {
   const change = await start(t, [read]);
-  const wanted = [{ verbs: ['list', 'get', 'watch'], apiGroups: [''], resources: ['secrets', 'pods'] }];
+  const secretRules = [{ verbs: ['list', 'get', 'watch'], apiGroups: [''], resources: ['secrets', 'pods'] }];
   t.match(
-    await change(clusterroles, role({ rules: wanted })),
+    await change(clusterroles, role({ rules: secretRules })),
     'held:\n{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}\n' +
       '{APIGroups:[""], Resources:["secrets"], Verbs:["list" "get" "watch"]}',
   );

@@ -1,6 +1,6 @@
 /**
- * Nobody hands out rights that they do not have: whoever writes a role needs all its rules (or the verb `escalate`),
- * whoever writes a binding needs all rules of its role (or the verb `bind` on it).
+ * Prevents users from granting rights that they lack: the writer of a role needs all its rules or the verb `escalate`; the
+ * writer of a binding needs all rules of its role or the verb `bind` on it.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ClusterRole, PolicyRule, RoleBinding, RoleRef } from '#api/rbac/v1/types.gen.js';
@@ -27,7 +27,7 @@ const fullAuthority: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** Of the rights that somebody lacks, so many are told. */
+/** Limit of missing rights named in the message. */
 const maxDescribed = 100;
 
 const roles = new Set(['roles', 'clusterroles']);
@@ -54,17 +54,17 @@ export class RbacEscalation implements AdmissionPlugin {
     else if (bindings.has(resource)) await this.#binding(attributes);
   }
 
-  /** Labels make other roles take a role's rules: whoever changes anything of a role hands out what it says. */
+  /** Any change of a role counts: its labels can add its rules to aggregating roles. */
   async #role(attributes: AdmissionAttributes): Promise<void> {
     const [role, old] = [attributes.object, attributes.oldObject] as [ClusterRole, ClusterRole | undefined];
     if (old !== undefined && onlyForCollection(role, old)) return;
-    // The name is not part of a request to create, as the rights of 1.24 see it.
+    // As in 1.24, a request to create carries no name.
     const name = old === undefined ? '' : (role.metadata.name ?? '');
-    if (await this.#may(attributes, 'escalate', attributes.resource.resource, name)) return;
-    this.#covered(attributes, role.rules ?? []);
-    // It can gather anything, and taking it away keeps what was gathered.
+    if (await this.#isAllowed(attributes, 'escalate', attributes.resource.resource, name)) return;
+    this.#requireCovered(attributes, role.rules ?? []);
+    // An aggregation rule can collect any rule, and removing it keeps the collected ones.
     if (role.aggregationRule === undefined && old?.aggregationRule === undefined) return;
-    this.#covered(attributes, fullAuthority, 'must have cluster-admin privileges to use the aggregationRule');
+    this.#requireCovered(attributes, fullAuthority, 'must have cluster-admin privileges to use the aggregationRule');
   }
 
   async #binding(attributes: AdmissionAttributes): Promise<void> {
@@ -72,8 +72,8 @@ export class RbacEscalation implements AdmissionPlugin {
     const { roleRef } = binding;
     if (old !== undefined && onlyForCollection(binding, old)) return;
     const resource = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
-    if (await this.#may(attributes, 'bind', resource, roleRef.name)) return;
-    this.#covered(attributes, this.#rulesOf(attributes, roleRef, resource));
+    if (await this.#isAllowed(attributes, 'bind', resource, roleRef.name)) return;
+    this.#requireCovered(attributes, this.#rulesOf(attributes, roleRef, resource));
   }
 
   #rulesOf(attributes: AdmissionAttributes, roleRef: RoleRef, resource: string): readonly PolicyRule[] {
@@ -83,7 +83,7 @@ export class RbacEscalation implements AdmissionPlugin {
     return rules;
   }
 
-  async #may(attributes: AdmissionAttributes, verb: string, resource: string, name: string): Promise<boolean> {
+  async #isAllowed(attributes: AdmissionAttributes, verb: string, resource: string, name: string): Promise<boolean> {
     const { authorizer, dialect } = this.#options;
     const answer = await authorizer.authorize({
       user: attributes.user,
@@ -100,10 +100,10 @@ export class RbacEscalation implements AdmissionPlugin {
     return answer.decision === 'allow';
   }
 
-  #covered(attributes: AdmissionAttributes, wanted: readonly PolicyRule[], instead?: string): void {
+  #requireCovered(attributes: AdmissionAttributes, granted: readonly PolicyRule[], instead?: string): void {
     const { rbac, dialect } = this.#options;
     const { user, namespace } = attributes;
-    const missing = uncoveredRules(rbac.rulesFor(user, namespace).rules, wanted);
+    const missing = uncoveredRules(rbac.rulesFor(user, namespace).rules, granted);
     if (missing.length === 0) return;
     const groups = user.groups.map((group) => JSON.stringify(group)).join(' ');
     const described = compactRules(missing).map(describe).sort();
@@ -113,7 +113,7 @@ export class RbacEscalation implements AdmissionPlugin {
   }
 }
 
-/** True for a change of nothing but what garbage collection needs to let the object go. */
+/** True if only fields that garbage collection needs have changed. */
 function onlyForCollection(object: ApiObjectShape, old: ApiObjectShape): boolean {
   const rest = ({ metadata, ...others }: ApiObjectShape) => {
     const { finalizers, ownerReferences, managedFields, resourceVersion, ...kept } = metadata;
@@ -122,7 +122,7 @@ function onlyForCollection(object: ApiObjectShape, old: ApiObjectShape): boolean
   return semanticEqual(rest(object), rest(old));
 }
 
-/** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`, as 1.24 writes it. */
+/** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`, as in 1.24. */
 function describe(rule: PolicyRule): string {
   const part = (name: string, values: readonly string[] | undefined) =>
     values === undefined || values.length === 0

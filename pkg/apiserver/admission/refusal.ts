@@ -1,10 +1,10 @@
-/** What admission plugins share: who is asked about, and how they refuse. */
+/** Helpers of admission plugins. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { forbidden, type Qualified, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 
-/** True for the resource itself (not its subresources) of that group. */
+/** True for that resource or, if named, that subresource. */
 export function concerns(
   attributes: AdmissionAttributes,
   group: GroupKey,

@@ -1,11 +1,11 @@
 /**
- * The second round of the first pass, as in 1.24: when a webhook has changed the object, those plugins that saw it before
- * see it once more, and so do the webhooks that ask for it. There is no third round.
+ * The second round of the first pass, as in 1.24: if a webhook changed the object, the plugins run once more, and so do the
+ * webhooks that request it. There is no third round.
  */
 export class Reinvocation {
   #round: 0 | 1 = 0;
-  #wanted = false;
-  /** Webhooks that want to be asked again when somebody changes the object after them. */
+  #required = false;
+  /** Webhooks to call again if the object changes after them. */
   readonly #invoked = new Set<string>();
   readonly #again = new Set<string>();
   /** The object as the last webhook left it. */
@@ -15,21 +15,21 @@ export class Reinvocation {
     return this.#round;
   }
 
-  /** True once, when there has to be another round, which begins thereby. */
+  /** Begins the second round if one is required; true once. */
   begins(): boolean {
-    if (!this.#wanted || this.#round === 1) return false;
+    if (!this.#required || this.#round === 1) return false;
     this.#round = 1;
     return true;
   }
 
   /** A webhook has changed the object. */
   changedByWebhook(): void {
-    this.#wanted = true;
+    this.#required = true;
     this.changed();
   }
 
-  /** Somebody who has been asked wants to be asked again when the object changes. */
-  get someMayReturn(): boolean {
+  /** True if a webhook wants to be called again when the object changes. */
+  get mayReinvoke(): boolean {
     return this.#invoked.size > 0;
   }
 
@@ -42,8 +42,8 @@ export class Reinvocation {
     this.#invoked.add(id);
   }
 
-  /** Nobody is asked for the first time in the second round. */
-  asks(id: string): boolean {
+  /** The second round calls no webhook for the first time. */
+  mayCall(id: string): boolean {
     return this.#round === 0 || this.#again.has(id);
   }
 }

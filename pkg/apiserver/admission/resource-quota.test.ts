@@ -1,7 +1,7 @@
 import t from 'tap';
 import { NamespaceTurns } from '#apiserver/admission/resource-quota.js';
 
-t.test('one after the other within a namespace', async (t) => {
+t.test('turns of one namespace follow each other', async (t) => {
   const turns = new NamespaceTurns();
   const order: string[] = [];
   const first = await turns.take('a');
@@ -21,7 +21,7 @@ t.test('one after the other within a namespace', async (t) => {
   again();
 });
 
-t.test('who does not want to wait any more leaves the line', async (t) => {
+t.test('an aborted caller leaves the queue', async (t) => {
   const turns = new NamespaceTurns();
   const end = await turns.take('a');
   const leaving = new AbortController();

@@ -1,15 +1,10 @@
 /**
- * Refuses what a namespace's quotas have no room for, and counts what is written.
- *
- * Flow: `validate` refuses what cannot fit; the write then carries the new `status.used` of each quota that it takes from
- * in its own transaction, which happens only while those quotas are as they were read. Whoever was overtaken looks again.
- *
- * Guarantees: an object and what it takes are stored together or not at all, so that no quota is overdrawn, whichever
- * servers write at once, and nothing stays taken by a write that failed. A dry run takes nothing. What goes away is given
- * back by the controller, which counts anew.
- *
- * Assumption, as in 1.24: a quota is enforced once its `status.hard` says so, which the controller writes when it has counted
- * what there is.
+ * Refuses writes that exceed a namespace's quotas, and counts the others. Flow: `validate` refuses what cannot fit; the write
+ * then carries the new `status.used` of each charged quota in its own transaction, which requires those quotas to be
+ * unchanged. If another write was faster, the check runs again. Guarantees: an object and its charge are stored together or
+ * not at all, so concurrent servers cannot overdraw a quota, and failed writes charge nothing. Dry runs charge nothing. The
+ * controller recounts after deletions. Assumption, as in 1.24: a quota applies once its `status.hard` says so, which the
+ * controller writes after it has counted the existing objects.
  */
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -36,16 +31,16 @@ export interface ResourceQuotaOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly evaluators: QuotaEvaluators;
-  /** Where the quotas are; undefined where the server has none. */
+  /** The storage of quotas; undefined if the server has none. */
   readonly quotas: ResourceStorage | undefined;
-  /** What may be used only where a quota covers it. */
+  /** Resources that may be used only if a quota covers them. */
   readonly limited: readonly LimitedResource[];
 }
 
 export class ResourceQuotaAdmission implements AdmissionPlugin {
   readonly name = 'ResourceQuota';
   readonly #options: ResourceQuotaOptions;
-  /** So that the requests of this server do not overtake each other. */
+  /** Serializes this server's own requests. */
   readonly #turns = new NamespaceTurns();
 
   constructor(options: ResourceQuotaOptions) {
@@ -69,9 +64,9 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     const { group, resource } = attributes.resource;
     const limited = limitedByDefault(this.#options.limited, this.#options.dialect.groupName(group), resource);
     const request: QuotaRequest = { evaluator, object, old: oldObject, nowMs: this.#options.clock.now(), limited };
-    const check = (known: readonly Entry[]) => {
+    const check = (entries: readonly Entry[]) => {
       const verdict = checkQuotas(
-        known.map((entry) => entry.object() as ResourceQuota),
+        entries.map((entry) => entry.object() as ResourceQuota),
         request,
       );
       if ('refused' in verdict) throw refusal(attributes, this.#options.dialect, verdict.refused);
@@ -85,7 +80,7 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     return this.#options.evaluators.of(group, resource);
   }
 
-  /** A look into memory, which is all that a namespace without quotas costs. */
+  /** A look into the cache: the whole cost for a namespace without quotas. */
   #mayBeLimited(namespace: string): boolean {
     const { quotas } = this.#options;
     if (quotas === undefined) return false;
@@ -97,11 +92,11 @@ interface QuotaChargeOptions {
   readonly quotas: ResourceStorage;
   readonly namespace: string;
   readonly turns: NamespaceTurns;
-  /** What the quotas would be charged. Throws 403 for what they have no room for. */
-  readonly check: (known: readonly Entry[]) => readonly Charge[];
+  /** The charges of the write. Throws 403 if a quota has no room. */
+  readonly check: (entries: readonly Entry[]) => readonly Charge[];
 }
 
-/** What one write takes of the quotas: written with it. */
+/** The charge of one write, stored with it. */
 class QuotaCharge implements WriteCondition {
   readonly #options: QuotaChargeOptions;
   #updates: readonly CompanionUpdate[] = [];
@@ -111,7 +106,7 @@ class QuotaCharge implements WriteCondition {
     this.#options = options;
   }
 
-  /** False where the write takes nothing of any quota. Throws 403 where there is no room for it. */
+  /** False if the write charges no quota. Throws 403 if there is no room. */
   async needed(): Promise<boolean> {
     return (await this.#charges(false)).length > 0;
   }
@@ -133,22 +128,22 @@ class QuotaCharge implements WriteCondition {
     this.#endTurn?.();
   }
 
-  /** What memory shows may be old: nothing is refused because of it alone. */
+  /** The cache may be stale, so refuse nothing because of it alone. */
   async #charges(overtaken: boolean, signal?: Cancellation): Promise<readonly Charge[]> {
     const { check } = this.#options;
     if (overtaken) return check(await this.#latest(signal));
-    const known = await this.#known(signal);
+    const cached = await this.#cached(signal);
     try {
-      return check(known);
+      return check(cached);
     } catch (error) {
       const latest = await this.#latest(signal);
-      if (sameVersions(known, latest)) throw error;
+      if (sameVersions(cached, latest)) throw error;
       return check(latest);
     }
   }
 
-  /** The newest that this server knows, its own writes before the store tells of them included. */
-  async #known(signal: Cancellation | undefined): Promise<readonly Entry[]> {
+  /** The newest cached entries, including this server's latest writes. */
+  async #cached(signal: Cancellation | undefined): Promise<readonly Entry[]> {
     const { quotas, namespace } = this.#options;
     if (!quotas.ready()) return this.#latest(signal);
     const listed = quotas.cachedIn(`${namespace}/`);
@@ -166,18 +161,17 @@ function sameVersions(a: readonly Entry[], b: readonly Entry[]): boolean {
   return a.length === b.length && a.every((entry, i) => entry.revision === b[i]?.revision);
 }
 
-/** One after the other within a namespace: what would overtake each other waits instead. */
-
+/** Gives callers of one namespace their turns one after the other. */
 export class NamespaceTurns {
-  /** Who waits in each namespace where it is somebody's turn. At most as many as there are requests. */
+  /** Waiting callers of each namespace whose turn is in use; at most as many as requests. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves, when it is the caller's turn, to what ends it. Rejects with the reason when the signal aborts before. */
+  /** Resolves to a function that ends the turn. Rejects with the signal's reason if it aborts before. */
   async take(namespace: string, signal?: Cancellation): Promise<() => void> {
     signal?.throwIfAborted();
     const queue = this.#waiting.get(namespace);
     if (queue === undefined) this.#waiting.set(namespace, []);
-    else await this.#inLine(queue, signal);
+    else await this.#waitInLine(queue, signal);
     let over = false;
     return () => {
       if (!over) this.#next(namespace);
@@ -185,7 +179,7 @@ export class NamespaceTurns {
     };
   }
 
-  async #inLine(queue: (() => void)[], signal: Cancellation | undefined): Promise<void> {
+  async #waitInLine(queue: (() => void)[], signal: Cancellation | undefined): Promise<void> {
     const turn = deferred();
     const start = () => turn.resolve();
     const leave = () => {

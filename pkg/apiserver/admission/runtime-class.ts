@@ -1,29 +1,27 @@
-/** Applies a pod's RuntimeClass: its overhead, and where its nodes are. */
+/** Applies a pod's RuntimeClass: its overhead, node selector and tolerations. */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { unclassified } from '#apimachinery/errors/status.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-
-export interface RuntimeClassOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
 
 export class RuntimeClassAdmission implements AdmissionPlugin {
   readonly name = 'RuntimeClass';
   readonly resources = [{ group: 'core', resource: 'pods' }] as const;
-  readonly #options: RuntimeClassOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: RuntimeClassOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -32,17 +30,17 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   }
 
   admit(attributes: MutableAttributes): MaybePromise<void> {
-    return andThen(this.#classOf(attributes), (found) => this.#apply(attributes, found));
+    return andThen(this.#classOf(attributes), (runtimeClass) => this.#apply(attributes, runtimeClass));
   }
 
   validate(attributes: AdmissionAttributes): MaybePromise<void> {
-    return andThen(this.#classOf(attributes), (found) => this.#check(attributes, found));
+    return andThen(this.#classOf(attributes), (runtimeClass) => this.#check(attributes, runtimeClass));
   }
 
-  #apply(attributes: MutableAttributes, found: RuntimeClass | undefined): void {
-    if (found === undefined) return;
+  #apply(attributes: MutableAttributes, runtimeClass: RuntimeClass | undefined): void {
+    if (runtimeClass === undefined) return;
     const { spec } = attributes.object as Draft<Pod>;
-    const { overhead, scheduling } = found;
+    const { overhead, scheduling } = runtimeClass;
     if (overhead?.podFixed !== undefined) {
       if (spec.overhead !== undefined && !sameAmounts(spec.overhead, overhead.podFixed))
         throw refusal(
@@ -53,12 +51,12 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
       spec.overhead = { ...overhead.podFixed };
     }
     for (const [key, value] of Object.entries(scheduling?.nodeSelector ?? {})) {
-      const given = spec.nodeSelector?.[key];
-      if (given !== undefined && given !== value)
+      const requested = spec.nodeSelector?.[key];
+      if (requested !== undefined && requested !== value)
         throw refusal(
           attributes,
           this.#options.dialect,
-          `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${given}`,
+          `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${requested}`,
         );
       spec.nodeSelector = { ...spec.nodeSelector, [key]: value };
     }
@@ -66,9 +64,9 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     if (tolerations.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...tolerations];
   }
 
-  #check(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
+  #check(attributes: AdmissionAttributes, runtimeClass: RuntimeClass | undefined): void {
     const { spec } = attributes.object as Draft<Pod>;
-    const overhead = found?.overhead?.podFixed;
+    const overhead = runtimeClass?.overhead?.podFixed;
     if (spec.overhead === undefined) return;
     if (overhead === undefined)
       throw refusal(
@@ -78,7 +76,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
       );
   }
 
-  /** Hardly any pod names one. */
+  /** Few pods name one. */
   #classOf(attributes: AdmissionAttributes): MaybePromise<RuntimeClass | undefined> {
     const name = (attributes.object as Draft<Pod>).spec.runtimeClassName;
     return name === undefined ? undefined : this.#named(attributes, name);
@@ -86,13 +84,13 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
 
   async #named(attributes: AdmissionAttributes, name: string): Promise<RuntimeClass> {
     const { reader, dialect } = this.#options;
-    // 1.24's client asks for no such name, and its error is no Status.
+    // 1.24's client refuses such names with an error that is no Status.
     if (name === '') throw unclassified('resource name may not be empty');
     const wrong = pathSegmentErrors(name);
     if (wrong.length > 0) throw unclassified(`invalid resource name ${quoted(name)}: [${wrong.join(' ')}]`);
-    const found =
+    const runtimeClass =
       (await reader.get(runtimeclasses, '', name)) ?? (await reader.get(runtimeclasses, '', name, 'latest'));
-    if (found !== undefined) return found;
+    if (runtimeClass !== undefined) return runtimeClass;
     throw refusal(attributes, dialect, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
   }
 }

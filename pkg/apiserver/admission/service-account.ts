@@ -6,14 +6,16 @@ import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { generateName } from '#apimachinery/generate-name.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
 
-export interface ServiceAccountOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
+export interface ServiceAccountOptions extends ReadingPluginOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -38,10 +40,10 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     const pod = attributes.object as Draft<Pod>;
     if (this.#isMirror(pod)) return;
     const { spec } = pod;
-    const asked = spec.serviceAccountName ?? '';
-    const name = asked === '' ? (spec.serviceAccount ?? '') : asked;
+    const requested = spec.serviceAccountName ?? '';
+    const name = requested === '' ? (spec.serviceAccount ?? '') : requested;
     spec.serviceAccountName = name === '' ? defaultAccount : name;
-    // The field's old name says the same.
+    // Deprecated alias of the field.
     spec.serviceAccount = spec.serviceAccountName;
     return andThen(this.#account(attributes, spec.serviceAccountName), (account) => this.#use(pod, account));
   }
@@ -58,7 +60,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     const pod = attributes.object as Draft<Pod>;
     if (!this.#isMirror(pod)) return;
     const { dialect } = this.#options;
-    // What a node writes about its own static pods must not give those pods anybody's rights.
+    // A node must not give its mirror pods an account's rights.
     if ((pod.spec.serviceAccountName ?? '') !== '')
       throw refusal(attributes, dialect, 'a mirror pod may not reference service accounts');
     const projected = (pod.spec.volumes ?? []).some((volume) =>
@@ -81,7 +83,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
         cached ??
         andThen(
           reader.get(serviceaccounts, namespace, name, 'latest'),
-          (found) => found ?? this.#missing(attributes, name),
+          (latest) => latest ?? this.#missing(attributes, name),
         ),
     );
   }
@@ -109,7 +111,7 @@ function volumePrefix({ shortName }: Dialect): string {
   return `${shortName}-api-access-`;
 }
 
-/** False when the container has something of its own at that path. */
+/** False if the container already mounts something at that path. */
 function mountInto(container: Draft<Container>, volume: string, mountPath: string): boolean {
   const mounts = container.volumeMounts ?? [];
   if (mounts.some((mount) => mount.mountPath === mountPath)) return false;

@@ -1,24 +1,23 @@
-/** Claims grow only while they are bound to a volume, and only where their storage class lets them. */
+/** Admission of persistent volumes and claims. */
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
-import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  MutableAttributes,
+  ReadingPluginOptions,
+} from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-
-export interface ClaimResizeOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-}
 
 export class PersistentVolumeClaimResize implements AdmissionPlugin {
   readonly name = 'PersistentVolumeClaimResize';
   readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
-  readonly #options: ClaimResizeOptions;
+  readonly #options: ReadingPluginOptions;
 
-  constructor(options: ClaimResizeOptions) {
+  constructor(options: ReadingPluginOptions) {
     this.#options = options;
   }
 
@@ -29,7 +28,12 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { dialect } = this.#options;
     const [claim, old] = [attributes.object, attributes.oldObject] as PersistentVolumeClaim[];
-    if (claim === undefined || old === undefined || compareQuantities(requested(claim), requested(old)) <= 0) return;
+    if (
+      claim === undefined ||
+      old === undefined ||
+      compareQuantities(requestedStorage(claim), requestedStorage(old)) <= 0
+    )
+      return;
     if (old.status?.phase !== 'Bound')
       throw refusal(attributes, dialect, 'Only bound persistent volume claims can be expanded');
     if (await this.#mayGrow(claim, old)) return;
@@ -46,12 +50,11 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
   }
 }
 
-function requested({ spec }: PersistentVolumeClaim): string {
+function requestedStorage({ spec }: PersistentVolumeClaim): string {
   return spec.resources?.requests?.['storage'] ?? '0';
 }
 
-/** Volumes and claims are made with a finalizer, which their controllers take away when nothing uses them any more. */
-
+/** Adds a finalizer to new volumes and claims; their controllers remove it once nothing uses them. */
 export class StorageObjectInUseProtection implements AdmissionPlugin {
   readonly name = 'StorageObjectInUseProtection';
   readonly resources = [

@@ -4,7 +4,12 @@
  */
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
 import { isKindsExtension } from '#apiserver/openapi/aggregated-documents.js';
-import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type {
+  OperationDocument,
+  ParameterDocument,
+  PathDocument,
+  SchemaDocument,
+} from '#apiserver/openapi/document-types.js';
 
 export interface ForeignDocument {
   readonly paths: Readonly<Record<string, PathDocument>>;

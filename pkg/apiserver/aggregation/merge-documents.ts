@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ForeignDocument } from '#apiserver/aggregation/foreign-document.js';
 import { isKindsExtension, withRefs } from '#apiserver/openapi/aggregated-documents.js';
-import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 
 interface MergedDocument {
   readonly paths: Record<string, PathDocument>;

@@ -1,4 +1,4 @@
-/** Fills `ipFamilies` and `ipFamilyPolicy` from what the client asked for and what the cluster has. Pure. */
+/** Completes `ipFamilies` and `ipFamilyPolicy` from the request and the cluster's families. Pure. */
 
 import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -10,7 +10,7 @@ import { headlessIP, type IpFamily, isHeadless, needsClusterIP } from '#apiserve
 
 const otherFamily: Record<IpFamily, IpFamily> = { IPv4: 'IPv6', IPv6: 'IPv4' };
 
-/** `configured` are the cluster's families, the primary one first. Returns what is wrong with the request. */
+/** `configured` are the cluster's families, primary first. Returns the request's failures. */
 export function resolveFamilies(
   service: Draft<Service>,
   old: Service | undefined,
@@ -18,10 +18,10 @@ export function resolveFamilies(
 ): FieldFailure[] {
   const { spec } = service;
   if (spec === undefined || !needsClusterIP(service)) return [];
-  if (old !== undefined && prefersAsBefore(service, old)) return [];
+  if (old !== undefined && keepsPreference(service, old)) return [];
   const bare = isHeadless(service) && Object.keys(spec.selector ?? {}).length === 0;
   const families = [...(spec.ipFamilies ?? [])];
-  // Only its owner fills in the addresses of a Service without a selector, and may use any family.
+  // A Service without a selector gets its addresses from its owner, who may use any family.
   const usual = bare && old === undefined ? 'RequireDualStack' : 'SingleStack';
   const policy = spec.ipFamilyPolicy ?? usual;
   const released = old?.spec === undefined ? [] : releaseSecond(spec, families, { policy, before: old.spec });
@@ -45,8 +45,8 @@ export function resolveFamilies(
 const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);
 
-/** Such a Service gains and loses no family when the cluster's families change, but when its own fields do. */
-function prefersAsBefore({ spec }: Service, { spec: before }: Service): boolean {
+/** A Service that prefers dual stack keeps its families when the cluster's change, unless its own fields change. */
+function keepsPreference({ spec }: Service, { spec: before }: Service): boolean {
   return (
     spec?.ipFamilyPolicy === 'PreferDualStack' &&
     (before?.ipFamilyPolicy ?? 'PreferDualStack') === 'PreferDualStack' &&
@@ -56,7 +56,7 @@ function prefersAsBefore({ spec }: Service, { spec: before }: Service): boolean 
   );
 }
 
-/** A change to a single stack drops what an unchanged Service has as its second; a second may not go otherwise. */
+/** A change to single stack drops an unchanged second address and family; otherwise they must not be removed. */
 function releaseSecond(
   spec: Draft<ServiceSpec>,
   families: string[],
@@ -88,7 +88,7 @@ function countFailures({ clusterIPs = [] }: ServiceSpec, families: readonly stri
   ];
 }
 
-/** Addresses that are asked for decide the families that are left open. */
+/** Requested addresses determine missing families. */
 function inferFamilies(
   { clusterIPs = [] }: ServiceSpec,
   families: string[],

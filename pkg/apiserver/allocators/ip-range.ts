@@ -1,7 +1,7 @@
-/** A range of IP addresses given as a CIDR, as numbers. */
+/** A CIDR's addresses by number. */
 import { addressToNumber, formatAddress, ipFamily, numberToAddress, parseCIDR } from '#apimachinery/net/ip.js';
 
-/** Addresses beyond this many are not handed out: a bitmap of 64 Ki addresses is 8 kB. */
+/** Addresses beyond this number are not allocated: a bitmap of 64 Ki addresses is 8 kB. */
 const maxAddresses = 65_536;
 
 export class IpRange {
@@ -10,30 +10,31 @@ export class IpRange {
   readonly #base: bigint;
   readonly #total: bigint;
 
-  /** Throws RangeError for anything but a CIDR with room for at least two addresses to hand out. */
+  /** Throws RangeError unless it is a CIDR with room for at least two addresses to allocate. */
   constructor(cidr: string) {
     const block = parseCIDR(cidr);
-    if (block === undefined) throw new RangeError(`"${cidr}" is no CIDR`);
+    if (block === undefined) throw new RangeError(`"${cidr}" is not a CIDR`);
     const bits = block.family === 4 ? 32 : 128;
-    if (bits - block.prefix < 2) throw new RangeError(`"${cidr}" has no room for addresses`);
+    if (bits - block.prefix < 2)
+      throw new RangeError(`"${cidr}" is too small: it needs room for at least two addresses`);
     this.family = `IPv${block.family}`;
     this.#total = 1n << BigInt(bits - block.prefix);
     this.#base = addressToNumber(formatAddress(block.base.subarray(block.family === 4 ? 12 : 0)));
     this.cidr = `${this.#text(this.#base)}/${block.prefix}`;
   }
 
-  /** Addresses that can be handed out: without the network's own and, in IPv4, the broadcast address. */
+  /** Addresses that can be allocated: without the network's own and, for IPv4, the broadcast address. */
   get size(): number {
     const usable = this.#total - (this.family === 'IPv4' ? 2n : 1n);
     return usable > BigInt(maxAddresses) ? maxAddresses : Number(usable);
   }
 
-  /** The address at an offset; 0 is the first that can be handed out. */
+  /** The address at an offset; 0 is the first that can be allocated. */
   at(offset: number): string {
     return this.#text(this.#base + 1n + BigInt(offset));
   }
 
-  /** The offset of an address, undefined outside of what can be handed out. Throws nothing. */
+  /** The offset of an address; undefined if it cannot be allocated. */
   offsetOf(address: string): number | undefined {
     if (ipFamily(address) !== (this.family === 'IPv4' ? 4 : 6)) return undefined;
     const offset = addressToNumber(address) - this.#base - 1n;

@@ -3,13 +3,13 @@ import { quoted } from '#apimachinery/errors/shown.js';
 
 const highestPort = 65_535;
 
-/** What 1.24 refuses as a range of ports; undefined for one. */
+/** 1.24's error for an invalid range of ports; undefined for a valid one. */
 export function portRangeError(text: string): string | undefined {
   const parsed = parsePortRange(text);
   return typeof parsed === 'string' ? parsed : undefined;
 }
 
-/** The first and the last one; a text says what is wrong. A single number is a range of one; empty and 0-0 of none. */
+/** The first and last port, or an error text. A single number is a range of one; empty and 0-0 contain none. */
 function parsePortRange(text: string): readonly [number, number] | string {
   const value = text.trim();
   if (value === '') return [0, 0];

@@ -1,15 +1,15 @@
-/** Metrics of the ranges of cluster IPs, named as in 1.24 behind the component's name. */
+/** Metrics of the ranges of cluster IPs, named as in 1.24 after the component's name. */
 import type { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
-/** What a range tells of itself. */
+/** Events of a range. */
 export interface RangeMetrics {
-  /** So many numbers of the range are taken, and so many are free. */
-  counted(taken: number, free: number): void;
-  /** A number was handed out. */
-  took(): void;
-  /** A number could not be had. */
+  /** Numbers of the range that are allocated and free. */
+  counted(allocated: number, free: number): void;
+  /** A number was allocated. */
+  succeeded(): void;
+  /** An allocation failed. */
   failed(): void;
 }
 
@@ -40,11 +40,11 @@ export function clusterIPMetrics(registry: Registry, dialect: Dialect, cidr: str
   allocations.inc(labels, 0);
   errors.inc(labels, 0);
   return {
-    counted(taken, free) {
-      allocated.set(labels, taken);
+    counted(used, free) {
+      allocated.set(labels, used);
       available.set(labels, free);
     },
-    took: () => allocations.inc(labels),
+    succeeded: () => allocations.inc(labels),
     failed: () => errors.inc(labels),
   };
 }

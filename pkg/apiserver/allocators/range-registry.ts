@@ -1,9 +1,7 @@
 /**
- * The taken numbers of one range, kept in the store so that several API servers never hand out one number twice: each
- * change is a compare-and-swap of the whole map.
- *
- * Assumption: a number may stay taken without an owner after a crash between taking and writing the Service (the
- * repair loop gives it back), but never the other way round.
+ * The allocated numbers of one range, kept in the store so that several API servers never allocate a number twice: each
+ * change is a compare-and-swap of the whole map. Assumption: a crash between allocating a number and writing the Service may
+ * leave the number without an owner (the repair loop frees it), but never a Service without its number.
  */
 import type { RangeMetrics } from '#apiserver/allocators/range-metrics.js';
 import type { Revision, Store } from '#storage/store.js';
@@ -12,10 +10,10 @@ export interface RangeRegistryOptions {
   readonly store: Store;
   /** `/registry/ranges/serviceips`. */
   readonly key: string;
-  /** Text of the range: what is stored for another range is not used. */
+  /** The range as text: data stored for another range is ignored. */
   readonly range: string;
   readonly size: number;
-  /** Lower part that is handed out last. */
+  /** Size of the lower part, which is allocated last. */
   readonly reserved: number;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -24,11 +22,11 @@ export interface RangeRegistryOptions {
 
 interface Loaded {
   readonly bitmap: Bitmap;
-  /** Undefined: nothing is stored yet. */
+  /** Undefined: not stored yet. */
   readonly revision: Revision | undefined;
 }
 
-/** What is stored. */
+/** The stored form. */
 interface RangeDocument {
   readonly kind: 'RangeAllocation';
   readonly apiVersion: 'v1';
@@ -46,60 +44,60 @@ class RangeChangedError extends Error {
   override readonly name = 'RangeChangedError';
 }
 
-/** Tries of a compare-and-swap; each failure means that another server succeeded. */
+/** Attempts of a compare-and-swap; each failure means that another server succeeded. */
 const attempts = 64;
 
 export class RangeRegistry {
   readonly #options: RangeRegistryOptions;
   #last: Loaded | undefined;
-  /** Changes of this process wait for each other: they would only make each other's swap fail. */
+  /** Serializes this process's changes, which would only make each other's swap fail. */
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: RangeRegistryOptions) {
     this.#options = options;
   }
 
-  /** Takes that number; false when somebody has it. */
+  /** Allocates that number; false if it is allocated already. */
   async take(offset: number): Promise<boolean> {
-    const taken = await this.#change((bitmap) => ({ result: !bitmap.has(offset), changed: bitmap.take(offset) }));
-    this.#told(taken);
-    return taken;
+    const isNew = await this.#change((bitmap) => ({ result: !bitmap.has(offset), changed: bitmap.take(offset) }));
+    this.#countAttempt(isNew);
+    return isNew;
   }
 
-  /** Takes any free number. Throws RangeFullError. */
+  /** Allocates any free number. Throws RangeFullError. */
   async takeNext(): Promise<number> {
     const { random, reserved, range } = this.#options;
-    const taken = await this.#change((bitmap) => {
+    const offset = await this.#change((bitmap) => {
       const offset = bitmap.next(random, reserved);
       return { result: offset, changed: offset !== undefined && bitmap.take(offset) };
     });
-    this.#told(taken !== undefined);
-    if (taken === undefined) throw new RangeFullError(`range ${range} is full`);
-    return taken;
+    this.#countAttempt(offset !== undefined);
+    if (offset === undefined) throw new RangeFullError(`range ${range} is full`);
+    return offset;
   }
 
   free(offsets: readonly number[]): Promise<void> {
     return this.#change((bitmap) => {
-      const taken = offsets.filter((offset) => bitmap.has(offset));
-      for (const offset of taken) bitmap.free(offset);
-      return { result: undefined, changed: taken.length > 0 };
+      const allocated = offsets.filter((offset) => bitmap.has(offset));
+      for (const offset of allocated) bitmap.free(offset);
+      return { result: undefined, changed: allocated.length > 0 };
     });
   }
 
-  #told(taken: boolean): void {
+  #countAttempt(succeeded: boolean): void {
     const { metrics } = this.#options;
-    if (taken) metrics?.took();
+    if (succeeded) metrics?.succeeded();
     else metrics?.failed();
   }
 
-  /** What is taken now, as the store has it. */
+  /** The numbers allocated in the store now. */
   async snapshot(): Promise<Bitmap> {
     const loaded = await this.#load();
     this.#count(loaded.bitmap);
     return new Bitmap(this.#options.size, loaded.bitmap.toBuffer());
   }
 
-  /** One change at a time; `step` may be called again when another server was quicker. */
+  /** Runs one change at a time; `step` runs again if another server was faster. */
   #change<R>(step: (bitmap: Bitmap) => { readonly result: R; readonly changed: boolean }): Promise<R> {
     const done = this.#queue.then(() => this.#swap(step));
     this.#queue = done.catch(() => undefined);
@@ -112,7 +110,7 @@ export class RangeRegistry {
       const bitmap = new Bitmap(this.#options.size, loaded.bitmap.toBuffer());
       const { result, changed } = step(bitmap);
       if (!changed) {
-        // What is remembered may be old: only a fresh read can say no.
+        // The remembered state may be stale: only a fresh read can refuse.
         if (this.#last === undefined) return result;
         this.#last = undefined;
         continue;
@@ -120,7 +118,7 @@ export class RangeRegistry {
       if (await this.#write(bitmap, loaded.revision)) return result;
       this.#last = undefined;
     }
-    throw new RangeChangedError(`range ${this.#options.range} is changed by others all the time`);
+    throw new RangeChangedError(`range ${this.#options.range} could not be changed: other servers kept changing it`);
   }
 
   async #write(bitmap: Bitmap, expected: Revision | undefined): Promise<boolean> {
@@ -154,19 +152,19 @@ export class RangeRegistry {
     const kv = kvs[0];
     if (kv === undefined) return { bitmap: new Bitmap(size), revision: undefined };
     const document = JSON.parse(kv.value.toString('utf8')) as RangeDocument;
-    // After a change of the configured range the repair loop fills the map from the Services.
+    // If the configured range has changed, the repair loop fills the map from the Services.
     const bytes = document.range === range ? Buffer.from(document.data, 'base64') : undefined;
     return { bitmap: new Bitmap(size, bytes), revision: kv.modRevision };
   }
 }
 
-/** Size of the part of a range that is handed out last: a 16th, at least 16 and at most 256 (none of tiny ranges). */
+/** Size of the lower part, which is allocated last: a 16th, at least 16 and at most 256 (0 for tiny ranges). */
 export function reservedPart(size: number): number {
   const part = Math.min(Math.max(16, Math.floor(size / 16)), 256);
   return part >= size ? 0 : part;
 }
 
-/** Which numbers of a range are taken: one bit each, least significant bit first. */
+/** The allocated numbers of a range: one bit each, least significant bit first. */
 export class Bitmap {
   readonly size: number;
   readonly #bytes: Buffer;
@@ -181,7 +179,7 @@ export class Bitmap {
     return (((this.#bytes[offset >> 3] ?? 0) >> (offset & 7)) & 1) === 1;
   }
 
-  /** False when it was taken already. */
+  /** False if it is allocated already. */
   take(offset: number): boolean {
     if (this.has(offset)) return false;
     this.#bytes.writeUInt8((this.#bytes[offset >> 3] ?? 0) | (1 << (offset & 7)), offset >> 3);
@@ -193,14 +191,14 @@ export class Bitmap {
   }
 
   /**
-   * A free number, looked for from a random place on. The lower part of the range is used last, so that numbers asked
-   * for by hand, which people choose low, are likely to be free. Undefined when all are taken.
+   * A free number, searched from a random position. The lower part of the range is used last, because users who choose
+   * numbers themselves choose low ones. Undefined if the range is full.
    */
   next(random: () => number, reserved: number): number | undefined {
     return this.#search(reserved, this.size, random) ?? this.#search(0, Math.min(reserved, this.size), random);
   }
 
-  /** How many are taken. */
+  /** Allocated numbers. */
   get count(): number {
     let count = 0;
     for (let offset = 0; offset < this.size; offset += 1) if (this.has(offset)) count += 1;

@@ -6,7 +6,7 @@ import type { Draft } from '#apimachinery/draft.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import { Bitmap, RangeFullError, RangeRegistry } from '#apiserver/allocators/range-registry.js';
-import { type HeldNumbers, heldAddresses, heldNodePorts, RangeRepair } from '#apiserver/allocators/repair.js';
+import { type HeldNumbers, heldAddresses, heldNodePorts, RangeRepair } from '#apiserver/allocators/range-repair.js';
 import { ServiceAllocator } from '#apiserver/allocators/service-allocator.js';
 import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -45,7 +45,7 @@ t.test('address ranges', (t) => {
   t.end();
 });
 
-t.test('bits', (t) => {
+t.test('bitmaps', (t) => {
   const bitmap = new Bitmap(20);
   t.ok(bitmap.take(19));
   t.notOk(bitmap.take(19));
@@ -68,12 +68,12 @@ t.test('bits', (t) => {
 const registryOf = (store: MemoryStore, name: string, size: number, random = Math.random) =>
   new RangeRegistry({ store, key: `/registry/ranges/${name}`, range: name, size, reserved: 0, random });
 
-t.test('several servers never hand out one number twice', async (t) => {
+t.test('several servers never allocate a number twice', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   const servers = [1, 2, 3].map(() => registryOf(store, 'r', 60, () => 0));
-  const taken = await Promise.all(servers.flatMap((server) => Array.from({ length: 20 }, () => server.takeNext())));
-  t.equal(new Set(taken).size, 60);
+  const numbers = await Promise.all(servers.flatMap((server) => Array.from({ length: 20 }, () => server.takeNext())));
+  t.equal(new Set(numbers).size, 60);
   await t.rejects(async () => {
     await servers[0]?.takeNext();
   }, RangeFullError);
@@ -96,7 +96,7 @@ const service = (spec: Draft<ServiceSpec> = {}): Draft<Service> => ({
   spec: { type: 'ClusterIP', ...spec },
 });
 
-t.test('what Services get', async (t) => {
+t.test('Services get addresses and ports', async (t) => {
   const { store, allocator } = setup();
   t.teardown(() => store.close());
   const write = async (object: Draft<Service>, old?: Service, dryRun = false) => {
@@ -104,7 +104,7 @@ t.test('what Services get', async (t) => {
     if (old !== undefined && !dryRun) await allocator.afterUpdate(object, old);
     return object;
   };
-  // First, since any other may be given any address.
+  // First, since any later Service may get any address.
   const fixed = await write(service({ clusterIP: '10.0.0.10' }));
   const plain = await write(service());
   t.match(plain.spec?.clusterIP, /^10\.0\.0\.\d+$/);
@@ -184,7 +184,7 @@ t.test('dry runs and failed writes leave nothing claimed', async (t) => {
   t.equal((await ips[0]?.registry.snapshot())?.has(2), false);
 });
 
-t.test('repair takes what is held and gives back what is not, at the second look', async (t) => {
+t.test('repair records held numbers and frees unowned ones at the second pass', async (t) => {
   const { store, ips, nodePorts } = setup();
   t.teardown(() => store.close());
   const reader = new MemoryObjectReader();
@@ -204,7 +204,7 @@ t.test('repair takes what is held and gives back what is not, at the second look
   t.equal(await has(4), true);
 });
 
-t.test('what nobody can repair is found', (t) => {
+t.test('unrepairable numbers are reported', (t) => {
   const named = (name: string, spec: Draft<ServiceSpec>): Draft<Service> => ({
     metadata: { name },
     spec: { type: 'NodePort', ...spec },
@@ -221,16 +221,16 @@ t.test('what nobody can repair is found', (t) => {
     named('c', { clusterIPs: ['10.9.0.5', 'fd00::5'], ports: [{ port: 1, nodePort: 80 }] }),
     named('d', { clusterIP: 'None' }),
   ];
-  const told = ({ findings }: HeldNumbers) =>
+  const texts = ({ findings }: HeldNumbers) =>
     findings.map(({ service: { metadata }, reason, message }) => `${metadata.name} ${reason}: ${message}`);
-  t.same(told(heldAddresses(all, new IpRange('10.0.0.0/28'))), [
+  t.same(texts(heldAddresses(all, new IpRange('10.0.0.0/28'))), [
     'b ClusterIPAlreadyAllocated: Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service',
     'c ClusterIPOutOfRange: Cluster IP [IPv4]:10.9.0.5 is not within the service CIDR 10.0.0.0/28; please recreate service',
   ]);
-  t.same(told(heldAddresses(all, new IpRange('fd00::/120'))), [
+  t.same(texts(heldAddresses(all, new IpRange('fd00::/120'))), [
     'c ClusterIPAlreadyAllocated: Cluster IP [IPv6]:fd00::5 was assigned to multiple services; please recreate service',
   ]);
-  t.same(told(heldNodePorts(all, new NodePortRange('30000-30009'))), [
+  t.same(texts(heldNodePorts(all, new NodePortRange('30000-30009'))), [
     'b PortAlreadyAllocated: Port 30004 was assigned to multiple services; please recreate service',
     'c PortOutOfRange: Port 80 is not within the port range 30000-30009; please recreate service',
   ]);

@@ -1,4 +1,4 @@
-/** Gives Services their cluster IPs and node ports when they are written, and takes them back when they are gone. */
+/** Allocates cluster IPs and node ports when Services are written, and frees them when Services go. */
 
 import { validateClusterIPs } from '#api/core/v1/service/cluster-ip-validation.js';
 import type { Service } from '#api/core/v1/types.gen.js';
@@ -14,7 +14,7 @@ import type { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import { RangeFullError, type RangeRegistry } from '#apiserver/allocators/range-registry.js';
 import {
   alignClusterIPs,
-  dropForeignFields,
+  dropFieldsOfOldType,
   headlessIP,
   heldIPs,
   heldPorts,
@@ -26,7 +26,7 @@ import {
 } from '#apiserver/allocators/service-fields.js';
 import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
 
-/** One range of addresses with the record of those taken. */
+/** A range of addresses with its registry. */
 export interface IpAllocator {
   readonly range: IpRange;
   readonly registry: RangeRegistry;
@@ -38,7 +38,7 @@ export interface NodePortAllocator {
 }
 
 export interface ServiceAllocatorOptions {
-  /** The cluster's families, the primary one first; one or two. */
+  /** The cluster's one or two families, primary first. */
   readonly ips: readonly IpAllocator[];
   readonly nodePorts: NodePortAllocator;
 }
@@ -46,7 +46,7 @@ export interface ServiceAllocatorOptions {
 const specPath = FieldPath.of('spec');
 const clusterIPsPath = specPath.child('clusterIPs');
 
-/** What one write took, to be given back when the write does not happen. */
+/** Numbers claimed by one write, to be freed if the write does not happen. */
 class Claims {
   readonly ips: { readonly allocator: IpAllocator; readonly offset: number }[] = [];
   readonly ports: number[] = [];
@@ -85,14 +85,14 @@ export class ServiceAllocator implements WriteHook {
     return this.release(object as Service);
   }
 
-  /** Gives back all that the Service holds. */
+  /** Frees all numbers of the Service. */
   release(service: Service): Promise<void> {
     return this.#free(heldIPs(service), heldPorts(service));
   }
 
   /**
-   * Completes the Service: families, cluster IPs, node ports. Returns what takes the claims back. Throws 422 for
-   * numbers that cannot be had and 500 when a range is full; nothing stays claimed then, nor with `dryRun`.
+   * Completes the Service's families, cluster IPs and node ports. Returns the undo of its claims. Throws 422 for numbers that
+   * are unavailable and 500 for a full range; then, and with `dryRun`, nothing stays claimed.
    */
   async allocate(service: Draft<Service>, old: Service | undefined, dryRun: boolean): Promise<Undo | undefined> {
     service.spec ??= {};
@@ -102,7 +102,7 @@ export class ServiceAllocator implements WriteHook {
       alignClusterIPs(service, old);
       if (old !== undefined) {
         keepAllocated(service, old);
-        dropForeignFields(service, old);
+        dropFieldsOfOldType(service, old);
       }
       if (needsClusterIP(service)) this.#fail(service, validateClusterIPs(service, specPath));
       this.#fail(
@@ -132,28 +132,28 @@ export class ServiceAllocator implements WriteHook {
       return;
     }
     const held = new Set(old === undefined ? [] : heldIPs(old));
-    const wanted = spec.clusterIPs ?? [];
-    const given: string[] = [];
+    const requested = spec.clusterIPs ?? [];
+    const assigned: string[] = [];
     for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
-      const ip = wanted[i] ?? '';
-      if (ip !== '' && held.has(ip)) given.push(ip);
-      else given.push(await this.#claimIP(service, family, ip, claims));
+      const ip = requested[i] ?? '';
+      if (ip !== '' && held.has(ip)) assigned.push(ip);
+      else assigned.push(await this.#claimIP(service, family, ip, claims));
     }
-    spec.clusterIPs = given;
-    if (given[0] !== undefined) spec.clusterIP = given[0];
+    spec.clusterIPs = assigned;
+    if (assigned[0] !== undefined) spec.clusterIP = assigned[0];
   }
 
   async #claimIP(service: Service, family: string, ip: string, claims: Claims): Promise<string> {
     const allocator = this.#options.ips.find(({ range }) => range.family === family);
     if (allocator === undefined) throw internalError(new Error(`no range of family ${family}`));
     if (ip === '') {
-      const offset = await next(allocator.registry);
+      const offset = await allocateNext(allocator.registry);
       claims.ips.push({ allocator, offset });
       return allocator.range.at(offset);
     }
     const refuse = (why: string) => {
-      const given = new Strings(service.spec?.clusterIPs ?? []);
-      return this.#fail(service, [invalidValue(clusterIPsPath, given, `failed to allocate IP ${ip}: ${why}`)]);
+      const shown = new Strings(service.spec?.clusterIPs ?? []);
+      return this.#fail(service, [invalidValue(clusterIPsPath, shown, `failed to allocate IP ${ip}: ${why}`)]);
     };
     const { cidr } = allocator.range;
     const offset = allocator.range.offsetOf(ip);
@@ -163,7 +163,7 @@ export class ServiceAllocator implements WriteHook {
     }
     if (!(await allocator.registry.take(offset))) return refuse('provided IP is already allocated');
     claims.ips.push({ allocator, offset });
-    // What is stored stays as it was written.
+    // The stored address keeps the client's spelling.
     return ip;
   }
 
@@ -172,13 +172,14 @@ export class ServiceAllocator implements WriteHook {
     if (spec === undefined) return;
     const held = new Set(old === undefined ? [] : heldPorts(old));
     if (needsNodePorts(service)) {
-      /** Service port → node port: the same port over two protocols has one number. */
+      /** Node port by service port: a port with two protocols gets one number. */
       const shared = new Map<number, number>();
       for (const [i, port] of (spec.ports ?? []).entries()) {
-        const wanted = port.nodePort ?? 0;
-        if (wanted !== 0 && !held.has(wanted) && !claims.ports.includes(wanted))
-          await this.#claimPort(service, `spec.ports[${i}].nodePort`, wanted, claims);
-        else if (wanted === 0) port.nodePort = shared.get(port.port) ?? (await this.#claimPort(service, '', 0, claims));
+        const requested = port.nodePort ?? 0;
+        if (requested !== 0 && !held.has(requested) && !claims.ports.includes(requested))
+          await this.#claimPort(service, `spec.ports[${i}].nodePort`, requested, claims);
+        else if (requested === 0)
+          port.nodePort = shared.get(port.port) ?? (await this.#claimPort(service, '', 0, claims));
         shared.set(port.port, port.nodePort ?? 0);
       }
     }
@@ -187,12 +188,12 @@ export class ServiceAllocator implements WriteHook {
       spec.healthCheckNodePort = await this.#claimPort(service, 'spec.healthCheckNodePort', health, claims);
   }
 
-  /** Takes that port, or any when `port` is 0. */
+  /** Claims that port, or any if `port` is 0. */
   async #claimPort(service: Service, field: string, port: number, claims: Claims): Promise<number> {
     const { range, registry } = this.#options.nodePorts;
     let claimed = port;
     if (port === 0) {
-      claimed = range.at(await next(registry));
+      claimed = range.at(await allocateNext(registry));
     } else {
       const refuse = (why: string) =>
         this.#fail(service, [{ field, reason: 'FieldValueInvalid', message: `Invalid value: ${port}: ${why}` }]);
@@ -231,7 +232,7 @@ export class ServiceAllocator implements WriteHook {
   }
 }
 
-async function next(registry: RangeRegistry): Promise<number> {
+async function allocateNext(registry: RangeRegistry): Promise<number> {
   try {
     return await registry.takeNext();
   } catch (error) {

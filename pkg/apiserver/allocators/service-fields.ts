@@ -1,4 +1,4 @@
-/** What a Service's type makes it need, and what an update takes over from the stored one. Pure. */
+/** Derives a Service's needs from its type, and the fields that an update keeps. Pure. */
 
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -29,14 +29,14 @@ export function heldIPs(service: Service): string[] {
   return all.filter((ip) => ip !== '' && ip !== headlessIP);
 }
 
-/** Node ports that the Service holds, its health check port among them. */
+/** Node ports that the Service holds, including its health check port. */
 export function heldPorts(service: Service): number[] {
   const { ports = [], healthCheckNodePort = 0 } = service.spec ?? {};
   const all = [...ports.map(({ nodePort = 0 }) => nodePort), healthCheckNodePort];
   return [...new Set(all)].filter((port) => port !== 0);
 }
 
-/** `clusterIP` is the first of `clusterIPs`: a client that writes only one of them means both. */
+/** `clusterIP` is the first of `clusterIPs`; a client that sets only one of them means both. */
 export function alignClusterIPs(service: Draft<Service>, old: Service | undefined): void {
   const { spec } = service;
   if (spec === undefined) return;
@@ -47,12 +47,12 @@ export function alignClusterIPs(service: Draft<Service>, old: Service | undefine
   const { clusterIP: oldIP = '', clusterIPs: oldIPs = [] } = old.spec ?? {};
   const sameIPs = JSON.stringify(spec.clusterIPs ?? []) === JSON.stringify(oldIPs);
   if ((spec.clusterIP ?? '') === oldIP || !sameIPs) return;
-  // Only the single field was written: an older client that does not know the list.
+  // An older client that does not know the list has set only the single field.
   if ((spec.clusterIP ?? '') === '') delete spec.clusterIPs;
   else spec.clusterIPs = [spec.clusterIP ?? '', ...oldIPs.slice(1)];
 }
 
-/** What the client left out and the stored Service has: addresses and ports stay the same. */
+/** Keeps the stored Service's addresses and ports if the client omits them. */
 export function keepAllocated(service: Draft<Service>, old: Service): void {
   const { spec } = service;
   const before = old.spec;
@@ -72,18 +72,18 @@ export function keepAllocated(service: Draft<Service>, old: Service): void {
 
 function keepNodePorts(ports: Draft<ServicePort[]>, old: readonly ServicePort[]): void {
   const key = ({ protocol = 'TCP', port }: ServicePort) => `${protocol}/${port}`;
-  const known = new Map(old.map((port) => [key(port), port.nodePort ?? 0]));
+  const oldPorts = new Map(old.map((port) => [key(port), port.nodePort ?? 0]));
   const used = new Set(ports.map(({ nodePort = 0 }) => nodePort));
   for (const port of ports) {
-    const before = known.get(key(port)) ?? 0;
+    const before = oldPorts.get(key(port)) ?? 0;
     if ((port.nodePort ?? 0) !== 0 || before === 0 || used.has(before)) continue;
     port.nodePort = before;
     used.add(before);
   }
 }
 
-/** After a change of type: fields of the old type that the client sent back unchanged. */
-export function dropForeignFields(service: Draft<Service>, old: Service): void {
+/** After a change of type: drops fields of the old type that the client returned unchanged. */
+export function dropFieldsOfOldType(service: Draft<Service>, old: Service): void {
   const { spec } = service;
   const before = old.spec;
   if (spec === undefined || before === undefined) return;

@@ -1,4 +1,4 @@
-/** The series of conversion webhooks, named as in release 1.24. */
+/** Metrics of conversion webhooks, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { PlainHistogram } from '#daemon/metrics/plain-series.js';
@@ -28,7 +28,7 @@ export class ConversionMetrics {
     this.#durations.labels(definition, from, String(succeeded), to).observe(durationMs / 1000);
   }
 
-  /** The definition is gone, or served no more. */
+  /** For a definition that is deleted or no longer served. */
   forget(definition: string): void {
     this.#durations.forget({ crd_name: definition });
   }

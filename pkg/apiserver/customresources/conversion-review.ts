@@ -1,5 +1,5 @@
 /**
- * Questions to conversion webhooks and their answers, as JSON (`ConversionReview` of `apiextensions.…/v1` and `v1beta1`).
+ * Reviews sent to conversion webhooks, and their answers, as JSON (`ConversionReview` of `apiextensions.…/v1` and `v1beta1`).
  * Pure. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
  */
 
@@ -17,7 +17,7 @@ export interface ConversionQuestion {
   readonly uid: string;
   readonly version: ReviewVersion;
   readonly desiredAPIVersion: string;
-  /** JSON texts. */
+  /** As JSON. */
   readonly objects: readonly string[];
 }
 
@@ -31,18 +31,18 @@ export function conversionText(dialect: Dialect, question: ConversionQuestion): 
 
 const maxMessageChars = 4096;
 
-/** The converted objects, whatever they are. Throws an Error that says in 1.24's words why there are none. */
+/** The converted objects, unchecked. Throws an Error in 1.24's words if there are none. */
 export function convertedObjects(
   dialect: Dialect,
   answer: unknown,
   { version, uid }: Pick<ConversionQuestion, 'version' | 'uid'>,
 ): readonly unknown[] {
   const review = isJsonObject(answer) ? answer : {};
-  // Answers of v1beta1 were never asked what they are.
+  // Answers of v1beta1 may omit their kind.
   if (version === 'v1') {
     const expected = kindText(dialect.apiVersion('apiextensions', version), 'ConversionReview');
-    const given = kindText(review['apiVersion'], review['kind']);
-    if (given !== expected) throw new Error(`expected webhook response of ${expected}, got ${given}`);
+    const received = kindText(review['apiVersion'], review['kind']);
+    if (received !== expected) throw new Error(`expected webhook response of ${expected}, got ${received}`);
   }
   const response = review['response'];
   if (!isJsonObject(response)) throw new Error('no response provided');
@@ -60,9 +60,9 @@ export function convertedObjects(
   return Array.isArray(objects) ? objects : [];
 }
 
-/** How a webhook's object is wrong. */
+/** A webhook's object that is no valid conversion. */
 export class WrongConversion extends Error {
-  /** What of it: 1.24 has words for each. */
+  /** The invalid part; 1.24's message depends on it. */
   readonly part: 'type' | 'object' | 'metadata';
 
   constructor(part: 'type' | 'object' | 'metadata', why: string) {
@@ -71,15 +71,15 @@ export class WrongConversion extends Error {
   }
 }
 
-/** The message after `conversion webhook for … returned `, of one object, or of that of a list at `index`. */
+/** The message after `conversion webhook for … returned `, for one object, or for that at `index` of a list. */
 export function wrongText({ part, message }: WrongConversion, index: number | undefined): string {
   if (index === undefined) return `invalid ${part === 'type' ? 'object at index 0' : part}: ${message}`;
   return `invalid ${part === 'metadata' ? 'metadata in object' : 'converted object'} at index ${index}: ${message}`;
 }
 
 /**
- * The converted object with the original's metadata, of which a webhook may change labels and annotations only. Throws
- * WrongConversion for an object that is none, of another version, or another object.
+ * The converted object with the original's metadata, of which a webhook may change only labels and annotations. Throws
+ * WrongConversion for a non-object, another version, or another object.
  */
 export function restored(original: ApiObjectShape, converted: unknown, desiredAPIVersion: string): ApiObjectShape {
   if (!isJsonObject(converted)) throw new WrongConversion('object', 'it is not an object');
@@ -94,7 +94,7 @@ export function restored(original: ApiObjectShape, converted: unknown, desiredAP
   }
   const { metadata } = converted;
   if (metadata === undefined) throw new WrongConversion('metadata', 'missing metadata in converted object');
-  if (!isJsonObject(metadata)) throw ofWrongType('metadata', metadata);
+  if (!isJsonObject(metadata)) throw wrongTypeError('metadata', metadata);
   const before = original.metadata as unknown as JsonObject;
   for (const name of ['name', 'namespace', 'uid']) {
     const [was, is] = [before[name] ?? '', metadata[name] ?? ''];
@@ -102,9 +102,9 @@ export function restored(original: ApiObjectShape, converted: unknown, desiredAP
     const shown = name === 'uid' ? 'UID' : name;
     throw new WrongConversion('object', `must have the same ${shown}: ${textOf(was)} != ${textOf(is)}`);
   }
-  const { labels: _labels, annotations: _annotations, ...kept } = before;
+  const { labels: _labels, annotations: _annotations, ...systemFields } = before;
   const texts = { ...textsIn(metadata, 'labels'), ...textsIn(metadata, 'annotations') };
-  return { ...converted, metadata: { ...kept, ...texts } } as unknown as ApiObjectShape;
+  return { ...converted, metadata: { ...systemFields, ...texts } } as unknown as ApiObjectShape;
 }
 
 function checkDepth(value: object): void {
@@ -120,7 +120,7 @@ const validateTexts = { labels: validateLabels, annotations: validateAnnotations
 function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObject {
   const value = metadata[name];
   if (value === undefined || value === null) return {};
-  if (!isJsonObject(value)) throw ofWrongType(`metadata.${name}`, value);
+  if (!isJsonObject(value)) throw wrongTypeError(`metadata.${name}`, value);
   for (const key of Object.keys(value)) {
     if (typeof value[key] === 'string') continue;
     const why = `metadata.${name}[${textOf(key)}] must be a string, but is ${goTypeOf(value[key])} in converted object`;
@@ -133,6 +133,6 @@ function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObje
   return { [name]: value };
 }
 
-function ofWrongType(path: string, value: unknown): WrongConversion {
+function wrongTypeError(path: string, value: unknown): WrongConversion {
   return new WrongConversion('metadata', `invalid ${path} of type ${goTypeOf(value)} in converted object`);
 }

@@ -1,7 +1,7 @@
 /**
- * Custom objects out of the store and into it. What is read gets what the schema of its own version says by now: what that
- * does not know goes, and defaults come. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
- * {customresource_handler.go,conversion/nop_converter.go}.
+ * Conversion of custom objects between store and request. Objects read get what their version's schema says now: unknown
+ * fields are pruned, and defaults are set. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/{customresource_handler.go,conversion/nop_converter.go}.
  */
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
@@ -18,17 +18,17 @@ import type { CustomKind, CustomVersion } from '#apiserver/customresources/custo
 import type { InProcessConversion } from '#apiserver/resources/served-conversion.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** Knows of entries whether they are as they would be written now. */
+/** Remembers which entries are stored in their current form. */
 export class StoredForms {
   readonly #kind: CustomKind;
-  /** Of which version they are; empty where something is to be changed in them. */
+  /** The entry's version; empty if its object needs changes. */
   readonly #current = new WeakMap<Entry, string>();
 
   constructor(kind: CustomKind) {
     this.#kind = kind;
   }
 
-  /** True for an entry of that version in which nothing is to be changed. Looked at once: lists ask for all that they have. */
+  /** True if the entry has that version and needs no changes. Checked once per entry, because every list asks. */
   isCurrent(entry: Entry, apiVersion: string): boolean {
     let version = this.#current.get(entry);
     if (version === undefined) {
@@ -50,8 +50,8 @@ export class StoredForms {
     return isChanged ? '' : apiVersion;
   }
 
-  /** The object as its own version has it by now, sharing nothing that might be changed. */
-  settled(object: ApiObjectShape): ApiObjectShape {
+  /** The object as its version's schema shapes it now, sharing nothing mutable. */
+  normalized(object: ApiObjectShape): ApiObjectShape {
     const version = this.versionOf(object);
     if (version === undefined) return object;
     const { schema, metadataType } = version;
@@ -63,19 +63,19 @@ export class StoredForms {
     return own;
   }
 
-  /** Undefined for objects of versions that the definition has no more: they are taken as they are. */
+  /** Undefined for versions that the definition no longer has: their objects are not changed. */
   versionOf({ apiVersion = '' }: ApiObjectShape): CustomVersion | undefined {
     return this.#kind.version(parseGroupVersion(apiVersion).version);
   }
 }
 
-/** All versions look the same but for their name. */
-export function renaming(kind: CustomKind, forms: StoredForms, apiVersion: string): InProcessConversion {
+/** For kinds whose versions differ only in their name. */
+export function renamingConversion(kind: CustomKind, forms: StoredForms, apiVersion: string): InProcessConversion {
   const storedVersion = kind.apiVersion(kind.storageVersion);
   return {
     kind: 'in process',
     isAsStored: (entry) => forms.isCurrent(entry, apiVersion),
-    fromStored: (stored) => ({ ...forms.settled(stored), apiVersion, kind: kind.kind }),
+    fromStored: (stored) => ({ ...forms.normalized(stored), apiVersion, kind: kind.kind }),
     *toStored(object) {
       const own = yield* copyJsonSteps(object);
       return { ...own, apiVersion: storedVersion };
@@ -83,7 +83,7 @@ export function renaming(kind: CustomKind, forms: StoredForms, apiVersion: strin
   };
 }
 
-/** For who manages what in which version. Undefined where there is one version only. `renamed`: all look the same. */
+/** The versions of a kind, for field ownership; undefined if it has one. `renamed`: they differ only in their name. */
 export function versionsOfKind(kind: CustomKind, renamed: boolean): OtherVersions | undefined {
   if (kind.versionNames.length < 2) return undefined;
   // Clients may write managers of any group.

@@ -1,4 +1,4 @@
-/** One state of a definition, with what is made of it when its objects are first asked for. */
+/** One state of a definition, and what is derived from it on first use. */
 
 import { customType } from '#api/apiextensions/v1/customresource/custom-type.js';
 import { scaleParts } from '#api/apiextensions/v1/customresource/scale.js';
@@ -18,13 +18,13 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface CustomKindOptions {
   readonly definition: CustomResourceDefinition;
-  /** The definition as it is, which may be of a later version; undefined: it is gone. */
+  /** The definition as it is now, possibly a later version; undefined once it is deleted. */
   readonly current: () => CustomResourceDefinition | undefined;
   readonly scheme: Scheme;
   readonly patterns: Patterns;
 }
 
-/** What serving a version of a kind takes. */
+/** Everything needed to serve a version of a kind. */
 export interface CustomVersion {
   readonly name: string;
   /** `stable.example.com/v1`. */
@@ -35,12 +35,12 @@ export interface CustomVersion {
   readonly strategy: Strategy;
 }
 
-/** Of schemas nothing is kept before they are needed: the cache of definitions has them. */
+/** Keeps no schemas until they are needed: the cache of definitions has them. */
 export class CustomKind {
   /** The definition's name. */
   readonly name: string;
   readonly group: string;
-  /** As accepted. */
+  /** The accepted names. */
   readonly kind: string;
   readonly listKind: string;
   readonly namespaced: boolean;
@@ -65,32 +65,32 @@ export class CustomKind {
     return `${this.group}/${version}`;
   }
 
-  /** Undefined for a version that the definition does not have. `once`: it is not kept for others. */
+  /** Undefined for a version that the definition lacks. `once`: do not cache the result. */
   version(name: string, use?: 'once'): CustomVersion | undefined {
     let version = this.#versions.get(name);
     if (version === undefined) {
-      const found = this.#find(name);
-      if (found === undefined) return undefined;
-      version = this.#compile(found.spec, found.version);
+      const match = this.#find(name);
+      if (match === undefined) return undefined;
+      version = this.#compile(match.spec, match.version);
       if (use === undefined) this.#versions.set(name, version);
     }
     return version;
   }
 
-  /** The same for versions that are served. Throws 404 for a definition that has just lost it. */
+  /** As `version`, for served versions. Throws 404 for a definition that has just lost it. */
   require(name: string, use?: 'once'): CustomVersion {
     const version = this.version(name, use);
     if (version === undefined) throw pathNotFound();
     return version;
   }
 
-  /** Who converts its versions into each other; undefined: all look the same. */
+  /** The webhook that converts between its versions; undefined if they differ only in their name. */
   get conversionWebhook(): CustomResourceConversion['webhook'] {
     const conversion = this.#options.current()?.spec.conversion;
     return conversion?.strategy === 'Webhook' ? conversion.webhook : undefined;
   }
 
-  /** The schema as the definition has it, for documentation. */
+  /** The version as the definition declares it, for documentation. */
   definitionOf(name: string): CustomResourceDefinitionVersion | undefined {
     return this.#find(name)?.version;
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps the status of definitions: which names they have, whether they are established, and how far their end is. Runs in
- * every server; who comes too late with the same finds a conflict, and looks again.
+ * Maintains the status of definitions: accepted names, whether they are established, and the progress of their deletion. Runs
+ * in every server; a server whose write comes second gets a conflict and tries again.
  */
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
@@ -9,8 +9,8 @@ import { PendingNames } from '#apimachinery/async/pending-names.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
-import { cleanUp, inProgress } from '#apiserver/customresources/clean-up.js';
-import { type NamedDefinition, planStatus } from '#apiserver/customresources/naming.js';
+import { cleanUp, inProgress } from '#apiserver/customresources/definition-clean-up.js';
+import { type NamedDefinition, planStatus } from '#apiserver/customresources/definition-status.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -25,31 +25,26 @@ export interface DefinitionControllerOptions {
 
 const retryMs = 1000;
 
-/** What is kept of a definition: what it has means something to others of its group. */
-interface Known extends NamedDefinition {
+/** The part of a definition that matters to others of its group. */
+interface TrackedDefinition extends NamedDefinition {
   readonly group: string;
-  /** The latest that this controller was told or has written. */
+  /** The latest version seen or written by this controller. */
   readonly resourceVersion: bigint;
 }
 
 export class DefinitionController implements Follower<CustomResourceDefinition> {
-  /** Whether there is something to do is told by names and conditions. */
+  /** Names and conditions suffice to decide. */
   readonly outlines = true;
   readonly #options: DefinitionControllerOptions;
-  readonly #definitions = new Map<string, Known>();
-  /** By group: names of definitions. */
+  readonly #definitions = new Map<string, TrackedDefinition>();
+  /** Names of definitions, by group. */
   readonly #groups = new Map<string, Set<string>>();
   readonly #pending = new PendingNames();
-  /** Those whose objects are being removed. */
+  /** Definitions whose objects are being removed. */
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(options: DefinitionControllerOptions) {
     this.#options = options;
-  }
-
-  replaced(definitions: readonly CustomResourceDefinition[]): void {
-    for (const definition of definitions) this.changed(definition);
-    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
   }
 
   only(names: ReadonlySet<string>): void {
@@ -58,7 +53,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
 
   changed(definition: CustomResourceDefinition): void {
     const { name = '' } = definition.metadata;
-    this.#know(definition);
+    this.#track(definition);
     this.#pending.mark(name);
   }
 
@@ -66,11 +61,11 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     this.#forget(metadata.name ?? '');
   }
 
-  #know({ metadata, spec, status }: CustomResourceDefinition): void {
+  #track({ metadata, spec, status }: CustomResourceDefinition): void {
     const { name = '', resourceVersion = '0' } = metadata;
     const { group } = spec;
-    const known = { name, group, acceptedNames: status?.acceptedNames, resourceVersion: BigInt(resourceVersion) };
-    this.#definitions.set(name, known);
+    const definition = { name, group, acceptedNames: status?.acceptedNames, resourceVersion: BigInt(resourceVersion) };
+    this.#definitions.set(name, definition);
     const names = this.#groups.get(group) ?? new Set<string>();
     this.#groups.set(group, names.add(name));
   }
@@ -100,34 +95,34 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   }
 
   async #settle(name: string, signal: AbortSignal): Promise<void> {
-    const known = this.#definitions.get(name);
-    if (known === undefined) return;
+    const tracked = this.#definitions.get(name);
+    if (tracked === undefined) return;
     const { client, clock, reader } = this.#options;
     try {
       const outline = await reader.outline(customresourcedefinitions, '', name);
-      // What was written last comes soon, and is looked at then.
-      if (outline === undefined || isBefore(outline, known)) return;
+      // The last write is still on its way; it triggers another pass.
+      if (outline === undefined || isBefore(outline, tracked)) return;
       const now = formatTime(clock.now());
-      const names = this.#groups.get(known.group) ?? [];
+      const names = this.#groups.get(tracked.group) ?? [];
       const group = [...names].flatMap((one) => this.#definitions.get(one) ?? []);
       const plan = (definition: CustomResourceDefinition) =>
         planStatus({ definition, group, dialect: client.dialect, now });
-      // Mostly there is nothing to do, and the whole definition is not looked at.
+      // Usually there is nothing to do, so the whole definition is not parsed.
       if (plan(outline) === outline && outline.metadata.deletionTimestamp === undefined) return;
       const definition = await reader.get(customresourcedefinitions, '', name);
-      if (definition === undefined || isBefore(definition, known)) return;
-      const wanted = plan(definition);
-      if (wanted !== definition) {
-        const written = await client.resource(customresourcedefinitions).updateStatus(wanted, { signal });
-        // The next definition of the group must not be given the same names.
-        if (this.#definitions.has(name)) this.#know(written);
+      if (definition === undefined || isBefore(definition, tracked)) return;
+      const desired = plan(definition);
+      if (desired !== definition) {
+        const written = await client.resource(customresourcedefinitions).updateStatus(desired, { signal });
+        // The next definition of the group must not get the same names.
+        if (this.#definitions.has(name)) this.#track(written);
       } else if (definition.metadata.deletionTimestamp !== undefined) this.#end(definition, signal);
     } catch (err) {
       this.#failed(name, err, signal);
     }
   }
 
-  /** Beside the others: it may take minutes. */
+  /** Runs in the background: it may take minutes. */
   #end(definition: CustomResourceDefinition, signal: AbortSignal): void {
     const { name = '', finalizers = [] } = definition.metadata;
     const { customResourceCleanup } = this.#options.client.dialect.finalizers;
@@ -146,24 +141,25 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     const { done, condition } = await cleanUp({ client, clock }, begun, signal);
     if (signal.aborted) return;
     const latest = await resource.get(definition.metadata.name ?? '', { signal });
-    const told = await resource.updateStatus(withCondition(latest, condition, now()), { signal });
+    const updated = await resource.updateStatus(withCondition(latest, condition, now()), { signal });
     if (!done) throw new Error(condition.message);
     const { customResourceCleanup } = client.dialect.finalizers;
-    const finalizers = (told.metadata.finalizers ?? []).filter((finalizer) => finalizer !== customResourceCleanup);
-    await resource.update({ ...told, metadata: { ...told.metadata, finalizers } }, { signal });
+    const finalizers = (updated.metadata.finalizers ?? []).filter((finalizer) => finalizer !== customResourceCleanup);
+    await resource.update({ ...updated, metadata: { ...updated.metadata, finalizers } }, { signal });
   }
 
   #failed(name: string, err: unknown, signal: AbortSignal): void {
     if (signal.aborted || isNotFound(err)) return;
     const { clock, log } = this.#options;
-    // Somebody else has changed it, and tells us soon.
-    if (!isConflict(err)) log.warn({ err, definition: name }, 'Could not settle a definition of a custom resource');
+    // On a conflict, another writer's change triggers the next pass.
+    if (!isConflict(err))
+      log.warn({ err, definition: name }, 'could not update the status of a custom resource definition');
     void clock.sleep(retryMs, signal).then(() => {
       if (!signal.aborted) this.#pending.mark(name);
     });
   }
 }
 
-function isBefore({ metadata }: CustomResourceDefinition, { resourceVersion }: Known): boolean {
+function isBefore({ metadata }: CustomResourceDefinition, { resourceVersion }: TrackedDefinition): boolean {
   return BigInt(metadata.resourceVersion ?? '0') < resourceVersion;
 }

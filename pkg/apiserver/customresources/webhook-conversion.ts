@@ -1,6 +1,6 @@
 /**
- * Versions of custom objects that a webhook converts. It is asked for what a request needs at once, in pieces of bounded
- * size; what comes back is pruned by the schema of the version that was asked for, and no defaults are added to it, as in 1.24.
+ * Conversion of custom objects by a webhook. It gets all objects of a request at once, in pieces of bounded size; its results
+ * are pruned by the target version's schema and get no defaults, as in 1.24.
  */
 
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
@@ -41,21 +41,20 @@ export interface WebhookConversionOptions extends ConversionWebhooks {
   readonly webhook: NonNullable<CustomResourceConversion['webhook']>;
   readonly kind: CustomKind;
   readonly forms: StoredForms;
-  /** The version that is served. */
+  /** The served version. */
   readonly apiVersion: string;
 }
 
 interface Conversion {
-  /** The version. */
-  readonly wanted: string;
+  readonly targetVersion: string;
   readonly signal: AbortSignal;
-  /** Failures tell which object of a list it was. */
+  /** Failures name the object's index in the list. */
   readonly isList?: boolean;
 }
 
-/** As long as 1.24 waits. */
+/** As in 1.24. */
 const timeoutMs = 30_000;
-/** Of the objects in one question, unless a single one is longer; an answer may be as much longer as a request may be. */
+/** Size of the objects in one review, unless a single one is larger; the answer may be as large as a request. */
 const questionBytes = 4 * 1024 * 1024;
 const maxAnswerBytes = 16 * 1024 * 1024;
 
@@ -73,24 +72,24 @@ export class WebhookConversion implements RemoteConversion {
 
   async toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape> {
     const { kind } = this.#options;
-    const wanted = kind.apiVersion(kind.storageVersion);
-    const [converted] = await this.#converted([object], { wanted, signal });
+    const targetVersion = kind.apiVersion(kind.storageVersion);
+    const [converted] = await this.#converted([object], { targetVersion: targetVersion, signal });
     return converted ?? object;
   }
 
   fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]> {
     const { forms, apiVersion } = this.#options;
-    const settled = stored.map((object) => forms.settled(object));
-    return this.#converted(settled, { wanted: apiVersion, signal, isList: settled.length > 1 });
+    const normalized = stored.map((object) => forms.normalized(object));
+    return this.#converted(normalized, { targetVersion: apiVersion, signal, isList: normalized.length > 1 });
   }
 
-  /** Nobody looks at these once more, so what comes has to have the shape of the version. */
+  /** The results are not validated again, so they must have the shape of the version. */
   async between(
     objects: readonly ApiObjectShape[],
     apiVersion: string,
     signal: AbortSignal,
   ): Promise<readonly ApiObjectShape[]> {
-    const converted = await this.#converted(objects, { wanted: apiVersion, signal });
+    const converted = await this.#converted(objects, { targetVersion: apiVersion, signal });
     const type = this.#options.kind.version(parseGroupVersion(apiVersion).version)?.type;
     for (const [i, object] of converted.entries()) {
       const faults = type && object !== objects[i] ? shapeFaults(type, object as unknown as JsonObject) : [];
@@ -101,10 +100,10 @@ export class WebhookConversion implements RemoteConversion {
     return converted;
   }
 
-  /** Objects that are of the wanted version already are nobody's to convert. */
+  /** Skips objects that have the target version already. */
   async #converted(
     objects: readonly ApiObjectShape[],
-    { wanted, signal, isList = false }: Conversion,
+    { targetVersion, signal, isList = false }: Conversion,
   ): Promise<readonly ApiObjectShape[]> {
     const converted = [...objects];
     let places: number[] = [];
@@ -112,8 +111,8 @@ export class WebhookConversion implements RemoteConversion {
     let length = 0;
     const convert = async () => {
       const originals = places.map((place) => objects[place] as ApiObjectShape);
-      const answers = await this.#measured(originals, wanted, () =>
-        this.#ask(originals, texts, { wanted, signal, isList }),
+      const answers = await this.#measured(originals, targetVersion, () =>
+        this.#ask(originals, texts, { targetVersion: targetVersion, signal, isList }),
       );
       answers.forEach((answer, i) => {
         converted[places[i] as number] = answer;
@@ -121,7 +120,7 @@ export class WebhookConversion implements RemoteConversion {
       [places, texts, length] = [[], [], 0];
     };
     for (const [i, object] of objects.entries()) {
-      if (object.apiVersion === wanted) continue;
+      if (object.apiVersion === targetVersion) continue;
       const text = toJSONText(object);
       if (length > 0 && length + text.length > questionBytes) await convert();
       places.push(i);
@@ -132,18 +131,18 @@ export class WebhookConversion implements RemoteConversion {
     return converted;
   }
 
-  async #measured<T>(objects: readonly ApiObjectShape[], wanted: string, work: () => Promise<T>): Promise<T> {
+  async #measured<T>(objects: readonly ApiObjectShape[], targetVersion: string, work: () => Promise<T>): Promise<T> {
     const { clock, metrics, kind } = this.#options;
     const startedMs = clock.monotonic();
     const versionOf = (apiVersion: string | undefined) => parseGroupVersion(apiVersion ?? '').version;
-    const labels = { definition: kind.name, from: versionOf(objects[0]?.apiVersion), to: versionOf(wanted) };
-    const tell = (succeeded: boolean) => metrics.converted({ ...labels, succeeded }, clock.monotonic() - startedMs);
+    const labels = { definition: kind.name, from: versionOf(objects[0]?.apiVersion), to: versionOf(targetVersion) };
+    const record = (succeeded: boolean) => metrics.converted({ ...labels, succeeded }, clock.monotonic() - startedMs);
     try {
       const result = await work();
-      tell(true);
+      record(true);
       return result;
     } catch (error) {
-      tell(false);
+      record(false);
       throw error;
     }
   }
@@ -151,7 +150,7 @@ export class WebhookConversion implements RemoteConversion {
   async #ask(
     originals: readonly ApiObjectShape[],
     objects: readonly string[],
-    { wanted: desiredAPIVersion, signal, isList = false }: Conversion,
+    { targetVersion: desiredAPIVersion, signal, isList = false }: Conversion,
   ): Promise<readonly ApiObjectShape[]> {
     const { dialect, client, newUID, webhook, kind } = this.#options;
     const [first] = originals;
@@ -166,7 +165,7 @@ export class WebhookConversion implements RemoteConversion {
       const answer = await client.post({ config: clientConfig, body, timeoutMs, cancellation: signal, maxAnswerBytes });
       answers = convertedObjects(dialect, answer, { version, uid });
     } catch (error) {
-      // Too many calls are under way: that is told as it is.
+      // Too many concurrent calls: reported unchanged.
       if (error instanceof StatusError) throw error;
       throw failure(`conversion webhook for ${about} failed: ${messageOf(error)}`, error);
     }

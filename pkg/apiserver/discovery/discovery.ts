@@ -1,8 +1,8 @@
-/** The paths that tell clients what is served: `/api`, `/apis`, `/apis/G`, `/apis/G/V`, `/version`. */
+/** Serves the discovery paths: `/api`, `/apis`, `/apis/G`, `/apis/G/V`. */
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import { AggregatedDiscovery, type AggregatedForm, aggregatedForm } from '#apiserver/discovery/aggregated.js';
+import { AggregatedDiscovery, type AggregatedForm, aggregatedForm } from '#apiserver/discovery/aggregated-discovery.js';
 import {
   type GroupVersions,
   groupsOf,
@@ -23,9 +23,9 @@ export interface DiscoveryOptions {
   readonly turns: Pick<TurnQueue, 'pause'>;
   /** Versions that other servers serve. */
   readonly remote: () => Iterable<RemoteVersion>;
-  /** Resolves when all definitions are known that are in the store by now. */
+  /** Resolves once all definitions in the store are served. */
   readonly caughtUp: (signal: AbortSignal) => Promise<void>;
-  /** `host:port` that clients reach this server at. */
+  /** `host:port` at which clients reach this server. */
   readonly serverAddress: () => string;
 }
 
@@ -38,14 +38,14 @@ export class Discovery {
     this.#aggregated = new AggregatedDiscovery(options);
   }
 
-  /** Undefined for paths that are none of discovery's. Throws 404 for groups and versions that are not served. */
+  /** Undefined for other paths. Throws 404 for groups and versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root, ...rest] = context.info.segments;
     if (root !== 'api' && root !== 'apis') return undefined;
     return root === 'api' ? this.#answer(context, root, rest) : this.#newest(context, rest);
   }
 
-  /** Clients look here for what they have just been told of, by another server or another thread of this one. */
+  /** Catches up first: clients look for definitions that another server or thread has just announced. */
   async #newest(context: RequestContext, rest: string[]): Promise<ApiResponse> {
     if (rest.length === 0 || rest[0]?.includes('.')) await this.#options.caughtUp(context.signal);
     return this.#answer(context, 'apis', rest);
@@ -79,9 +79,9 @@ export class Discovery {
     if (group === undefined) {
       return responder.object(context, { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupDocument) });
     }
-    const found = groups.find(({ name }) => name === group);
-    if (found === undefined) throw pathNotFound();
-    return responder.object(context, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(found) });
+    const match = groups.find(({ name }) => name === group);
+    if (match === undefined) throw pathNotFound();
+    return responder.object(context, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(match) });
   }
 
   #ofRoot(root: 'api' | 'apis'): GroupVersions[] {
@@ -93,7 +93,7 @@ export class Discovery {
     const { responder, resources, dialect } = this.#options;
     const documents = resourceDocuments(resources, group, version, dialect);
     if (documents.length === 0) throw pathNotFound();
-    // Documents of definitions are no routes of the server's own, which would not allow the method.
+    // As in 1.24, documents with only custom resources do not restrict the method.
     if ([...resources.of(group, version)].some(({ edition }) => edition === undefined)) requireReading(context);
     return responder.object(context, {
       kind: 'APIResourceList',
@@ -103,7 +103,7 @@ export class Discovery {
     });
   }
 
-  /** Of what other servers serve only they know the resources: then clients ask for one version after the other. */
+  /** Undefined if other servers serve versions: only they know their resources, so clients must request each version. */
   #aggregatedForm(context: RequestContext): AggregatedForm | undefined {
     const [remote] = this.#options.remote();
     return remote === undefined ? aggregatedForm(context) : undefined;
@@ -115,7 +115,7 @@ function groupDocument({ name, versions }: GroupVersions) {
   return { name, versions: documents, preferredVersion: documents[0] };
 }
 
-/** Throws 405. */
+/** Throws 405 for other methods. */
 export function requireReading({ request: { method } }: RequestContext): void {
   if (method !== 'GET' && method !== 'HEAD') throw methodNotServed({ group: '', resource: '' }, method);
 }

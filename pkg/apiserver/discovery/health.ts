@@ -1,4 +1,4 @@
-/** `/healthz`, `/livez`, `/readyz`: named checks, singly or all, with `?verbose` and `?exclude=NAME`. */
+/** `/healthz`, `/livez`, `/readyz`: named checks, one or all, with `?verbose` and `?exclude=NAME`. */
 
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -8,9 +8,9 @@ import { plainText } from '#http/server/exchange.js';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Endpoints that it counts for. */
+  /** Endpoints that include the check. */
   readonly endpoints: readonly HealthEndpoint[];
-  /** Rejects with the reason when it fails. */
+  /** Rejects with the reason of the failure. */
   check(signal: AbortSignal): Promise<void>;
 }
 
@@ -30,13 +30,13 @@ export class Health {
   /** Undefined for other paths. Throws 404 for a check that does not exist. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root = '', ...steps] = context.info.segments;
-    const endpoint = endpoints.find((known) => known === root);
+    const endpoint = endpoints.find((candidate) => candidate === root);
     if (endpoint === undefined) return undefined;
-    // Names may have slashes.
+    // Names may contain slashes.
     const name = steps.length === 0 ? undefined : steps.join('/');
     const checks = this.#checks.filter((check) => check.endpoints.includes(endpoint));
     if (name === undefined) return this.#all(context, endpoint, checks);
-    const check = checks.find((known) => known.name === name);
+    const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) throw pathNotFound();
     return this.#one(context, check);
   }
@@ -60,7 +60,7 @@ export class Health {
     return plainText(200, query.has('verbose') ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
   }
 
-  /** The reason of a failure; it goes to the log, clients are told only that there is one. */
+  /** The failure as clients see it; the reason goes to the log only. */
   async #run(context: RequestContext, check: HealthCheck): Promise<string | undefined> {
     try {
       await check.check(context.signal);

@@ -1,4 +1,4 @@
-/** The priorities of local API services, as a server of 1.24.17 shows them in its APIServices. */
+/** Priorities of local API services, as in the APIServices of a 1.24.17 server. */
 import t from 'tap';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import { groupPriority, versionPriority } from '#apiserver/discovery/priorities.js';

@@ -1,17 +1,17 @@
 /**
- * In which order clients are told of groups and versions, and so which version they prefer: the priorities with which 1.24
- * registers its own API services (cmd/kube-apiserver/app/aggregator.go). Groups of equal priority stand by name.
+ * The order of groups and versions in discovery, and so the preferred versions: the priorities with which 1.24 registers its
+ * own API services (cmd/kube-apiserver/app/aggregator.go). Groups of equal priority are sorted by name.
  */
 import type { GroupKey } from '#apimachinery/dialect.js';
 
 interface Priorities {
   readonly group: number;
-  /** Of versions that do not stand as `compareVersions` has them. */
+  /** Versions whose priority differs from the default. */
   readonly versions?: Readonly<Record<string, number>>;
 }
 
 const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
-  // Whoever gathers the groups names its own first.
+  // The aggregator lists its own group first.
   apiregistration: { group: 20_000 },
   core: { group: 18_000, versions: { v1: 1 } },
   apps: { group: 17_800 },
@@ -33,26 +33,26 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   discovery: { group: 16_200, versions: { v1beta1: 12 } },
   flowcontrol: { group: 16_100, versions: { v1beta2: 15, v1beta1: 12, v1alpha1: 9 } },
   apiserverinternal: { group: 16_000, versions: { v1alpha1: 9 } },
-  // As metrics-server registers them.
+  // As registered by metrics-server.
   metrics: { group: 100, versions: { v1beta1: 100 } },
 };
 
-/** Of groups that are not built in, and of their versions: as 1.24 registers those of definitions. */
+/** Groups of definitions, and their versions, as 1.24 registers them. */
 export const otherGroup = 1_000;
 export const otherVersion = 100;
-/** Of versions of built-in groups: alpha, beta, stable. */
-const usualVersions = [1, 9, 15] as const;
+/** Versions of built-in groups: alpha, beta, stable. */
+const versionsByStability = [1, 9, 15] as const;
 
-/** The higher one stands first. */
+/** Higher priorities come first. */
 export function groupPriority(group: GroupKey): number {
   return priorities[group]?.group ?? otherGroup;
 }
 
-/** The same of a group's version. */
+/** A version's priority in its group. */
 export function versionPriority(group: GroupKey, version: string): number {
-  const known = priorities[group];
-  if (known === undefined) return otherVersion;
-  return known.versions?.[version] ?? usualVersions[rank(version)[0] ?? 0] ?? 0;
+  const entry = priorities[group];
+  if (entry === undefined) return otherVersion;
+  return entry.versions?.[version] ?? versionsByStability[rank(version)[0] ?? 0] ?? 0;
 }
 
 /** `v2` before `v1` before `v1beta2` before `v1alpha1`: the order in which clients prefer versions. */

@@ -14,7 +14,7 @@ const remote = (group: string, version: string, groupPriority: number, versionPr
 const all = schemeFor(dialect).resources.map(({ groupName, declaration }) => ({ group: groupName, declaration }));
 const table = { all: () => all } as unknown as ResourceTable;
 
-t.test('versions of other servers stand among those of this one', (t) => {
+t.test('versions of other servers are merged into this server’s', (t) => {
   const groups = groupsOf(table, [
     remote('a.example.com', 'v1', 100, 1),
     remote('a.example.com', 'v1beta1', 17_450, 2),

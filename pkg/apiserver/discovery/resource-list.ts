@@ -1,4 +1,4 @@
-/** Discovery documents: which groups, versions and resources there are. */
+/** Discovery documents of groups, versions and resources. */
 import { createHash } from 'node:crypto';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -31,7 +31,7 @@ export interface RemoteVersion {
   /** Empty for core. */
   readonly group: string;
   readonly version: string;
-  /** The higher one stands first; of a group the highest of its versions counts. */
+  /** Higher priorities come first; a group has the highest of its versions. */
   readonly groupPriority: number;
   readonly versionPriority: number;
 }
@@ -43,13 +43,13 @@ interface Group {
   readonly versions: Map<string, number>;
 }
 
-/** Groups and their versions in the order of 1.24, those of other servers among them. */
+/** Groups and versions in 1.24's order, including those of other servers. */
 export function groupsOf(table: ResourceTable, remote: Iterable<RemoteVersion> = []): GroupVersions[] {
   const groups = new Map<string, Group>();
-  const add = (name: string, priority: number, version: string, ofVersion: number) => {
+  const add = (name: string, priority: number, version: string, versionRank: number) => {
     const group = groups.get(name) ?? { name, priority, versions: new Map<string, number>() };
     group.priority = Math.max(group.priority, priority);
-    group.versions.set(version, ofVersion);
+    group.versions.set(version, versionRank);
     groups.set(name, group);
   };
   for (const { group: name, declaration } of table.all()) {
@@ -67,7 +67,7 @@ export function groupsOf(table: ResourceTable, remote: Iterable<RemoteVersion> =
     }));
 }
 
-/** First bytes of a digest of what the objects are stored as; it changes when they need to be migrated. */
+/** First bytes of a digest of the stored version; it changes when objects need migration. */
 function storageVersionHash({ stored: { apiVersion, kind } }: ServedResource): string {
   const group = apiVersion.includes('/') ? '' : '/';
   return createHash('sha256').update(`${group}${apiVersion}/${kind}`).digest().subarray(0, 8).toString('base64');
@@ -79,12 +79,12 @@ function subresource(
   dialect: Dialect,
 ): ApiResourceDocument {
   const { declaration } = resource;
-  const own = declared.group === undefined;
+  const isOwnGroup = declared.group === undefined;
   return {
     name: `${declaration.resource}/${declared.name}`,
     singularName: '',
     namespaced: declaration.namespaced,
-    ...(own
+    ...(isOwnGroup
       ? {}
       : { group: dialect.groupName(declared.group ?? 'core'), version: declared.version ?? declaration.version }),
     kind: declared.kind,
@@ -92,14 +92,14 @@ function subresource(
   };
 }
 
-/** Of built-in kinds 1.24 leaves it empty, and clients derive it from the kind; definitions have names of their own. */
+/** 1.24 omits it for built-in kinds, whose clients derive it from the kind; definitions set their own. */
 function singularName({ declaration, edition }: ServedResource): string {
   return edition === undefined ? '' : declaration.singular;
 }
 
 /**
- * One group version's resources in the order of their names, each before its subresources: those of built-in kinds by name,
- * those of definitions as 1.24 adds them, the status first.
+ * A group version's resources by name, each before its subresources: sorted by name for built-in kinds, and with the status
+ * first for definitions, as 1.24 adds them.
  */
 export function resourceDocuments(
   table: ResourceTable,
@@ -132,7 +132,7 @@ function byName({ declaration: a }: ServedResource, { declaration: b }: ServedRe
   return a.resource < b.resource ? -1 : 1;
 }
 
-/** True for resources whose objects are in the store: others are put together for each answer. */
+/** True if the resource's objects are in the store; others are computed for each response. */
 function isStored(verbs: readonly string[]): boolean {
   return verbs.includes('list') && verbs.includes('create');
 }

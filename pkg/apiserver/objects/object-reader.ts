@@ -1,6 +1,6 @@
 /**
- * How the server's own parts (authentication, authorization, admission, bootstrap) read the cluster's objects: from
- * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
+ * Lets the server's own parts (authentication, authorization, admission, bootstrap) read objects from the caches that serve
+ * requests. Objects are shared and must not be changed.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
@@ -9,39 +9,39 @@ import type { ResourceType } from '#apimachinery/schema/schema.js';
 /** See `keyOf`. */
 type ObjectKey = string;
 
-/** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
+/** `cached`: this server's current state. `latest`: consistent with the store at the time of the call. */
 export type Freshness = 'cached' | 'latest';
 
-/** Told of every change of a resource, in order. */
+/** Receives every change of a resource, in order. */
 export interface Follower<T> {
   /**
-   * False for objects that the follower need not be told of, by their JSON, which spares parsing them. What an object
-   * concerns once, it concerns for its whole life. Absent: all objects.
+   * False for objects that the follower ignores; decided from the JSON, to avoid parsing. The decision holds for the object's
+   * lifetime. Absent: all objects.
    */
   concerns?(json: Buffer): boolean;
-  /** True for who can do without the bulk of the objects (see `Entry.outline`); absent: they come as they are. */
+  /** True: the follower needs only outlines (see `Entry.outline`); absent: whole objects. */
   readonly outlines?: boolean;
-  /** The whole state; called first, and again whenever the history in between was lost. */
-  replaced(objects: readonly T[]): void;
+  /** The whole state; called first, and again whenever changes were lost. Absent: `only` is present. */
+  replaced?(objects: readonly T[]): void;
   /**
-   * For who keeps little of many objects, in the place of `replaced`: each object of the state has been told by `changed`,
-   * in the course of some turns, and is nowhere else in memory. `keys`: those of all of them; all others are gone.
+   * Replaces `replaced` for followers that keep little of many objects: `changed` is called for each object of the state over
+   * several turns, so they are not in memory at once. `keys` lists all of them; all others are gone.
    */
   only?(keys: ReadonlySet<ObjectKey>): void;
   changed(object: T): void;
-  /** `object` is the last known state. */
+  /** `object` is the last state seen. */
   removed(object: T): void;
 }
 
 export interface ObjectReader {
-  /** `namespace` is empty for cluster-scoped resources. Undefined when there is no such object. */
+  /** `namespace` is empty for cluster-scoped resources. Undefined if the object does not exist. */
   get<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace: string,
     name: string,
     freshness?: Freshness,
   ): MaybePromise<T | undefined>;
-  /** What this server knows of it by now, possibly without its bulk (see `Entry.outline`); undefined: there is none. */
+  /** The cached object, possibly as an outline (see `Entry.outline`); undefined if it does not exist. */
   outline<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace: string,
@@ -53,6 +53,6 @@ export interface ObjectReader {
     namespace?: string,
     freshness?: Freshness,
   ): MaybePromise<readonly T[]>;
-  /** Keeps the follower told until `signal` aborts. Resolves once it has the first state. */
+  /** Informs the follower until `signal` aborts. Resolves once it has the first state. */
   follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The reader over the cached storages of the server itself. */
+/** Reads objects from the server's own cached storages. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
@@ -12,16 +12,16 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Entry, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
 
 export interface StorageObjectReaderOptions {
-  /** The storage of a resource; undefined when the server does not serve it. */
+  /** The storage of a resource; undefined if the server does not serve it. */
   readonly storageOf: (resource: ResourceDeclaration) => ResourceStorage | undefined;
-  /** Comes in between where a follower has to be told of many objects. */
+  /** Pauses while a follower receives many objects. */
   readonly turns: Pick<TurnQueue, 'pause'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const versions: Record<Freshness, ReadVersion> = { cached: { kind: 'any' }, latest: { kind: 'latest' } };
-/** Wait before a broken stream of changes is begun again. */
+/** Delay before a broken stream of changes is restarted. */
 const retryMs = 500;
 
 export class StorageObjectReader implements ObjectReader {
@@ -91,7 +91,7 @@ export class StorageObjectReader implements ObjectReader {
       try {
         await storage.waitReady(signal);
         const { entries, revision } = await storage.list({ scope: '', version: { kind: 'any' }, signal });
-        await this.#tell(follower, entries, signal);
+        await this.#sendState(follower, entries, signal);
         synced();
         const version: ReadVersion = { kind: 'exact', revision };
         for await (const batch of storage.watch({ scope: '', version, bookmarks: false, signal }))
@@ -103,21 +103,21 @@ export class StorageObjectReader implements ObjectReader {
           }
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ resource: type.resource, err: error }, 'Lost the stream of changes; reading the state again');
+        log.warn({ resource: type.resource, err: error }, 'lost the stream of changes; reading the state again');
       }
       await clock.sleep(retryMs, signal);
     }
   }
 
-  /** The whole state. */
-  async #tell<T extends ApiObjectShape>(
+  /** Sends the whole state. */
+  async #sendState<T extends ApiObjectShape>(
     follower: Follower<T>,
     entries: readonly Entry[],
     signal: AbortSignal,
   ): Promise<void> {
     const concerns = (entry: Entry) => follower.concerns?.(entry.json()) !== false;
     if (follower.only === undefined) {
-      follower.replaced(entries.filter(concerns).map((entry) => entry.object() as T));
+      follower.replaced?.(entries.filter(concerns).map((entry) => entry.object() as T));
       return;
     }
     const keys = new Set<string>();

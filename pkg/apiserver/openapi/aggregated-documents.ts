@@ -1,56 +1,54 @@
-/** Documents of servers that serve some group versions in place of this one. */
+/** OpenAPI documents of other servers that serve some group versions in place of this one. */
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 
 /** A document of version 3. */
 export interface ForeignVersion {
   /** `apis/wardle.example.com/v1alpha1`. */
   readonly name: string;
-  /** Another one whenever the document is; empty where that is not known: nobody keeps it for good then. */
+  /** Changes with the document; empty if unknown: then clients do not cache it. */
   readonly hash: string;
-  /** Answers a request for it. */
+  /** Answers a request for the document. */
   serve(context: RequestContext): Promise<ApiResponse>;
 }
 
-/** What one server adds to the document of version 2. Immutable: what changes is another object. */
+/** One server's part of the version 2 document. Immutable: a changed part is another object. */
 export interface ForeignPart {
-  /** Another one whenever the part is. */
+  /** Changes with the part. */
   readonly hash: string;
   readonly paths: Readonly<Record<string, PathDocument>>;
-  /** Those whose names are taken get others: `NAME_v2`. */
+  /** Renamed to `NAME_v2` if their names are used already. */
   readonly definitions: Readonly<Record<string, SchemaDocument>>;
 }
 
 export interface ForeignDocuments {
-  /** Grows whenever the others tell something else than before. */
+  /** Grows with every change of the other servers' documents. */
   readonly generation: number;
-  /** In place of those of this server with the same names. */
+  /** Replace this server's documents of the same name. */
   versions(): Iterable<ForeignVersion>;
   parts(): Iterable<ForeignPart>;
 }
 
-/** Names of definitions in documents of others. Pure. */
-
 const refPrefix = '#/definitions/';
 
-/** Of the extension that says of which kinds a definition is, in any dialect. */
+/** True for the extension that lists a definition's kinds, in any dialect. */
 export function isKindsExtension(name: string): boolean {
   return /^x-[a-z]+-group-version-kind$/.test(name);
 }
 
-/** The part with other names (`NAME_v2`) for those definitions whose names are taken. */
+/** The part with definitions renamed (`NAME_v2`) if their names are used already. */
 export function withFreeNames<P extends Pick<ForeignPart, 'paths' | 'definitions'>>(
   part: P,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): Pick<P, 'paths' | 'definitions'> {
   const { paths, definitions } = part;
   const renamed = new Map<string, string>();
   const used = new Set(Object.keys(definitions));
   for (const name of Object.keys(definitions)) {
-    if (!taken.has(name)) continue;
+    if (!usedNames.has(name)) continue;
     let free = name;
-    for (let i = 2; taken.has(free) || used.has(free); i++) free = `${name}_v${i}`;
+    for (let i = 2; usedNames.has(free) || used.has(free); i++) free = `${name}_v${i}`;
     used.add(free);
     renamed.set(name, free);
   }
@@ -62,7 +60,7 @@ export function withFreeNames<P extends Pick<ForeignPart, 'paths' | 'definitions
   };
 }
 
-/** The same value with references to other names. */
+/** The value with its references renamed. */
 export function withRefs<T>(value: T, renamed: ReadonlyMap<string, string>): T {
   if (renamed.size === 0) return value;
   if (Array.isArray(value)) return value.map((each) => withRefs(each, renamed)) as T;

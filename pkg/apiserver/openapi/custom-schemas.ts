@@ -1,32 +1,33 @@
 /**
- * Schemas of definitions as OpenAPI documents show them. The second version of OpenAPI knows less: what clients would
- * misread is left out. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/{builder/builder.go,
- * v2/conversion.go} and pkg/apiserver/schema/{unfold,kubeopenapi}.go.
+ * Schemas of custom resource definitions as OpenAPI documents show them. OpenAPI 2.0 is less expressive: parts that clients
+ * would misread are omitted. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/controller/openapi/{builder/builder.go, v2/conversion.go} and
+ * pkg/apiserver/schema/{unfold,kubeopenapi}.go.
  */
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import type { SchemaDocument } from '#apiserver/openapi/model.js';
+import type { SchemaDocument } from '#apiserver/openapi/document-types.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members that hold a schema, and those that hold several, by name or in a list. */
+/** Members with one schema, and members with several, by name or in a list. */
 const inner = ['items', 'additionalProperties', 'not'];
 const listed = ['allOf', 'anyOf', 'oneOf'];
-/** Those of a schema that say nothing of values, and those that no structure has. */
+/** Members that say nothing about values, and members that no structural schema has. */
 const unpublished: ReadonlySet<string> = new Set(['externalDocs', 'example', 'id', '$schema']);
-/** What the second version has no words for. */
+/** Members that OpenAPI 2.0 lacks. */
 const onlyV3: ReadonlySet<string> = new Set(['oneOf', 'anyOf', 'not', 'nullable', 'allOf', 'default']);
 
 export interface PublishedFor {
   readonly version: 2 | 3;
   readonly dialect: Dialect;
-  /** The members that objects have, which those inside of others have, too. */
+  /** The members of all objects, which embedded objects have, too. */
   readonly ofObjects: Readonly<Record<string, SchemaDocument>>;
 }
 
 export function publishedSchema(declared: object, context: PublishedFor): SchemaDocument {
   const { version, dialect, ofObjects } = context;
-  // Clients take what a document does not name for forbidden.
+  // Clients forbid members that a document does not name.
   if (version === 2 && (declared as Members)[`${dialect.extensionPrefix}preserve-unknown-fields`] === true) {
     return { type: 'object' };
   }
@@ -38,13 +39,13 @@ function published(declared: Members, context: PublishedFor): SchemaDocument {
   const { version, dialect } = context;
   const says = (extension: string) => declared[dialect.extensionPrefix + extension] === true;
   const open = says('preserve-unknown-fields');
-  // To the clients of the second version these are of any type, and have no parts.
+  // Clients of version 2 take these for any type, without parts.
   const isAny = version === 2 && (open || declared.nullable === true);
   const schema: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(unfolded(declared, says('int-or-string')))) {
     if (unpublished.has(key) || (version === 2 && onlyV3.has(key))) continue;
     if (isAny && (key === 'items' || key === 'properties' || (key === 'type' && isDropped(declared)))) continue;
-    // Extensions that say no are as good as absent.
+    // A false extension equals an absent one.
     if (key.startsWith(dialect.extensionPrefix) && value === false) continue;
     schema[key] = inside(key, value, context);
   }
@@ -58,25 +59,27 @@ function published(declared: Members, context: PublishedFor): SchemaDocument {
   return schema as SchemaDocument;
 }
 
-/** Of what has no parts in the document: `nullable` drops any type, the rest those that have parts. */
+/** True if a part without members loses its type: any type if nullable, else those with members. */
 function isDropped({ nullable, type }: Members): boolean {
   return nullable === true || type === 'object' || type === 'array';
 }
 
-/** What may be null counts as what may be absent. */
+/** Members that may be null are not required. */
 function withoutNullable(schema: Record<string, unknown>, declared: Members, isAny: boolean): void {
   const { required, properties, additionalProperties } = declared;
   if (!Array.isArray(required)) return;
   const mayBeNull = (part: unknown) => (part as Members | undefined)?.nullable === true;
   const members = isAny ? {} : ((properties ?? {}) as Members);
-  const left = mayBeNull(additionalProperties) ? [] : required.filter((name) => !mayBeNull(members[name as string]));
-  if (left.length === 0) delete schema.required;
-  else schema.required = left;
+  const remaining = mayBeNull(additionalProperties)
+    ? []
+    : required.filter((name) => !mayBeNull(members[name as string]));
+  if (remaining.length === 0) delete schema.required;
+  else schema.required = remaining;
 }
 
 const integerOrString = [{ type: 'integer' }, { type: 'string' }];
 
-/** An integer-or-string says its two types, where it does not already. */
+/** Adds the two types of an integer-or-string, unless they are there. */
 function unfolded(declared: Members, isIntOrString: boolean): Members {
   if (!isIntOrString) return declared;
   const { type: _, ...schema } = declared;

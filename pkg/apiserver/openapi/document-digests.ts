@@ -1,17 +1,17 @@
-/** Digests of what documents are made of, so that telling of a document takes none. */
+/** Digests of the contents of documents, computed without building the documents. */
 import { createHash } from 'node:crypto';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
-/** Those that are taken between two looks at the time. */
+/** Digests computed between two pauses. */
 const digestsOfStep = 16;
 
 export class Digests {
   readonly #dialect: Dialect;
   readonly #scheme: Scheme;
-  readonly #known = new WeakMap<ServedResource, string>();
+  readonly #digests = new WeakMap<ServedResource, string>();
   #types = '';
   #ready: Promise<void> | undefined;
 
@@ -20,7 +20,7 @@ export class Digests {
     this.#scheme = scheme;
   }
 
-  /** Of a document of these resources and of others' parts. The same in every server of that build. */
+  /** The digest of a document of these resources and other servers' parts. Equal in all servers of one build. */
   async document(
     resources: readonly ServedResource[],
     parts: readonly string[],
@@ -36,25 +36,25 @@ export class Digests {
     return hash.digest('hex').toUpperCase();
   }
 
-  /** Of one form of a document with that digest. */
+  /** The digest of one form of a document. */
   form(document: string, form: string): string {
     return digest(`${document} ${form}`);
   }
 
   #resource(resource: ServedResource): string {
-    let known = this.#known.get(resource);
-    if (known === undefined) {
+    let cached = this.#digests.get(resource);
+    if (cached === undefined) {
       const { edition, apiVersion, declaration } = resource;
-      // Whoever looks into the schema of a custom kind has it parsed; its definition's generation says as much.
-      known = digest(edition === undefined ? JSON.stringify(declaration) : `${apiVersion} ${edition}`);
-      this.#known.set(resource, known);
+      // Reading a custom kind's schema would parse it; its definition's generation suffices.
+      cached = digest(edition === undefined ? JSON.stringify(declaration) : `${apiVersion} ${edition}`);
+      this.#digests.set(resource, cached);
     }
-    return known;
+    return cached;
   }
 
   /**
-   * To be awaited before the first digest: a field or a description that differs from one build to the next makes every
-   * document another one, and there are many.
+   * Await this before the first digest: it digests all types, since a field or description changed by a build changes every
+   * document.
    */
   ready(turns: Pick<TurnQueue, 'pause'>): Promise<void> {
     this.#ready ??= this.#digestTypes(turns);

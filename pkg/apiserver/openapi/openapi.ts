@@ -1,7 +1,7 @@
 /**
- * Serves `/openapi/v2` and `/openapi/v3…`. Documents are put together when they are asked for, from units that are kept
- * compressed (`units.ts`): a definition that comes or changes costs its own unit, and only when somebody asks again.
- * Source: 1.24, k8s.io/kube-openapi/pkg/{handler,handler3}/handler.go.
+ * Serves `/openapi/v2` and `/openapi/v3…`. Documents are assembled on request from fragments that are kept compressed: a new
+ * or changed definition costs its own fragment, when it is next requested. Source: 1.24,
+ * k8s.io/kube-openapi/pkg/{handler,handler3}/handler.go.
  */
 
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -14,13 +14,13 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { ForeignDocuments, ForeignVersion } from '#apiserver/openapi/aggregated-documents.js';
-import { assembled, type DocumentContents } from '#apiserver/openapi/assembly.js';
+import { assembled, type DocumentContents } from '#apiserver/openapi/document-assembly.js';
 import { Digests } from '#apiserver/openapi/document-digests.js';
-import { type DocumentFormat, formats } from '#apiserver/openapi/format.js';
+import { type DocumentFormat, formats } from '#apiserver/openapi/document-formats.js';
+import { Fragments } from '#apiserver/openapi/document-fragments.js';
 import { plainDocuments } from '#apiserver/openapi/plain-documents.js';
 import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';
-import { Units } from '#apiserver/openapi/units.js';
-import { PackedRow, pack, packedAnswer } from '#apiserver/representation/gzip-document.js';
+import { deflatePart, GzipDocument, gzipDocumentResponse } from '#apiserver/representation/gzip-document.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -33,13 +33,13 @@ export interface OpenApiOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
-  /** Paths of other rooms that are no resources. */
+  /** Paths that are no resources. */
   readonly paths?: Readonly<Record<string, unknown>>;
-  /** Absent: there are no other servers. */
+  /** Absent: no other servers. */
   readonly foreign?: ForeignDocuments | undefined;
 }
 
-/** What is served at one time. */
+/** The documents served at one time. */
 interface Index {
   readonly resources: number;
   readonly foreign: number;
@@ -47,28 +47,28 @@ interface Index {
   /** By name: `api/v1`, `apis/apps/v1`. */
   readonly v3: ReadonlyMap<string, DocumentContents>;
   readonly others: ReadonlyMap<string, ForeignVersion>;
-  /** By name; of version 2 with an empty one. */
+  /** By name; empty for version 2. */
   readonly digests: Map<string, string>;
   /** By format and name. */
-  readonly documents: Map<string, Promise<PackedRow>>;
+  readonly documents: Map<string, Promise<GzipDocument>>;
 }
 
-/** Groups of servers that 1.24 puts in front of the one that has the documents. */
+/** Groups of servers that 1.24 runs in front of the one with the documents. */
 const aggregated = ['apiregistration', 'metrics'] as const;
 
-/** Shorter ones are sent as they are, as from 1.24. */
+/** Shorter documents are sent uncompressed, as in 1.24. */
 const minGzipBytes = 1400;
 const yearMs = 365 * 24 * 3600 * 1000;
 
 export class OpenApi {
   readonly #options: OpenApiOptions;
-  readonly #units: Units;
+  readonly #units: Fragments;
   readonly #digests: Digests;
   #index: Index | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
-    this.#units = new Units(options);
+    this.#units = new Fragments(options);
     this.#digests = new Digests(options.scheme);
   }
 
@@ -95,15 +95,15 @@ export class OpenApi {
     contents: DocumentContents,
   ): Promise<ApiResponse> {
     await this.#digests.ready(this.#options.turns);
-    const asked = context.info.query.get('hash');
+    const requestedHash = context.info.query.get('hash');
     const digest = await this.#digest(index, name, contents);
-    // Whoever has an old link is sent to what there is now.
-    if (asked !== null && asked !== '' && asked !== digest) {
+    // Redirect old links to the current document.
+    if (requestedHash !== null && requestedHash !== '' && requestedHash !== digest) {
       return { status: 301, headers: { location: linkOf(name, digest) }, body: undefined };
     }
     const response = await this.#document(context, index, name, contents, 3);
-    // The root names each document by its digest, so that one with its digest never changes.
-    if (asked === digest) {
+    // The root links each document by its digest, so the document at a link never changes.
+    if (requestedHash === digest) {
       response.headers['cache-control'] = 'public, immutable';
       response.headers['expires'] = new Date(this.#options.clock.now() + yearMs).toUTCString();
     }
@@ -122,20 +122,20 @@ export class OpenApi {
     const etag = `"${this.#digests.form(await this.#digest(index, name, contents), format.name)}"`;
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
-    const row = await this.#made(index, name, contents, format);
-    return packedAnswer(context, row, { ...headers, 'content-type': format.contentType }, minGzipBytes);
+    const document = await this.#assemble(index, name, contents, format);
+    return gzipDocumentResponse(context, document, { ...headers, 'content-type': format.contentType }, minGzipBytes);
   }
 
-  #made(index: Index, name: string, contents: DocumentContents, format: DocumentFormat): Promise<PackedRow> {
+  #assemble(index: Index, name: string, contents: DocumentContents, format: DocumentFormat): Promise<GzipDocument> {
     const key = `${format.name} ${name}`;
-    let made = index.documents.get(key);
-    if (made === undefined) {
+    let pending = index.documents.get(key);
+    if (pending === undefined) {
       const { product: title, version } = this.#options.dialect;
-      made = assembled(this.#units, format, { title, version }, contents);
-      index.documents.set(key, made);
-      made.catch(() => index.documents.delete(key));
+      pending = assembled(this.#units, format, { title, version }, contents);
+      index.documents.set(key, pending);
+      pending.catch(() => index.documents.delete(key));
     }
-    return made;
+    return pending;
   }
 
   async #root(context: RequestContext, index: Index): Promise<ApiResponse> {
@@ -151,8 +151,8 @@ export class OpenApi {
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const plain = { ...headers, 'content-type': json.contentType };
     if (body.length < minGzipBytes || !acceptsGzip(context.request)) return { status: 200, headers: plain, body };
-    const row = await PackedRow.of([await pack([body])], this.#options.turns);
-    return packedAnswer(context, row, plain, minGzipBytes);
+    const row = await GzipDocument.of([await deflatePart([body])], this.#options.turns);
+    return gzipDocumentResponse(context, row, plain, minGzipBytes);
   }
 
   async #link(index: Index, name: string): Promise<string> {
@@ -163,16 +163,16 @@ export class OpenApi {
   }
 
   async #digest({ digests }: Index, name: string, { builtIn, custom, foreign }: DocumentContents): Promise<string> {
-    let known = digests.get(name);
-    if (known === undefined) {
+    let cached = digests.get(name);
+    if (cached === undefined) {
       const parts = foreign.map(({ hash }) => hash);
-      known = await this.#digests.document([...builtIn, ...custom], parts, this.#options.turns);
-      digests.set(name, known);
+      cached = await this.#digests.document([...builtIn, ...custom], parts, this.#options.turns);
+      digests.set(name, cached);
     }
-    return known;
+    return cached;
   }
 
-  /** Documents of what is no resource; groups of custom kinds and of other servers have none, as in 1.24. */
+  /** Documents of paths that are no resources; groups of custom kinds and other servers have none, as in 1.24. */
   #plain(all: readonly ServedResource[]): [string, DocumentContents][] {
     const { dialect, scheme, paths = {} } = this.#options;
     const others = new Set(['', ...aggregated.map((key) => dialect.groupName(key))]);
@@ -185,8 +185,8 @@ export class OpenApi {
   #current(): Index {
     const { resources, foreign } = this.#options;
     const generations = { resources: resources.generation, foreign: foreign?.generation ?? 0 };
-    const known = this.#index;
-    if (known?.resources === generations.resources && known.foreign === generations.foreign) return known;
+    const cached = this.#index;
+    if (cached?.resources === generations.resources && cached.foreign === generations.foreign) return cached;
     const others = new Map([...(foreign?.versions() ?? [])].map((version) => [version.name, version] as const));
     const all = inOrder(resources.all());
     const index: Index = {
@@ -202,7 +202,7 @@ export class OpenApi {
   }
 }
 
-/** Versions of a definition one after the other, so that it is parsed once; the same in every server. */
+/** Sorted so that the versions of a definition are adjacent and it is parsed once; the same in every server. */
 function inOrder(resources: readonly ServedResource[]): ServedResource[] {
   const keyed = resources.map((resource) => {
     const { declaration, group } = resource;
@@ -223,9 +223,9 @@ function groupVersions(all: readonly ServedResource[]): Map<string, DocumentCont
   for (const resource of all) {
     const { version } = resource.declaration;
     const name = resource.group === '' ? `api/${version}` : `apis/${resource.group}/${version}`;
-    const known = groups.get(name);
-    if (known === undefined) groups.set(name, [resource]);
-    else known.push(resource);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [resource]);
+    else group.push(resource);
   }
   return new Map([...groups].map(([name, resources]) => [name, split(name, resources)]));
 }
@@ -235,11 +235,11 @@ function linkOf(name: string, hash: string): string {
 }
 
 function negotiated(context: RequestContext, version: OpenApiVersion): DocumentFormat {
-  const known = formats[version];
+  const supported = formats[version];
   for (const clause of parseAccept(context.request.headers['accept'] ?? '*/*')) {
     const media = `${clause.type}/${clause.subtype}`;
-    const found = known.find(({ accepted }) => accepted.includes(media));
-    if (found !== undefined) return found;
+    const match = supported.find(({ accepted }) => accepted.includes(media));
+    if (match !== undefined) return match;
   }
-  throw notAcceptable(known.flatMap(({ accepted: [first = ''] }) => [first]));
+  throw notAcceptable(supported.flatMap(({ accepted: [first = ''] }) => [first]));
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { OperationDocument, ParameterDocument, PathDocument } from '#apiserver/openapi/model.js';
+import type { OperationDocument, ParameterDocument, PathDocument } from '#apiserver/openapi/document-types.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
 import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
 
@@ -33,7 +33,7 @@ function descriptions(paths: Readonly<Record<string, PathDocument>>): Map<string
 }
 
 for (const version of [2, 3] as const) {
-  t.test(`parameters in OpenAPI ${version} are described as the options that they are`, async (t) => {
+  t.test(`parameters in OpenAPI ${version} are described as in their options`, async (t) => {
     const described = descriptions(pathsOf(version, 'apps', 'Deployment'));
     t.strictSame(
       [...described].filter(([, description]) => description === undefined),

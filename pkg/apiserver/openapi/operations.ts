@@ -1,9 +1,14 @@
-/** What can be done with a resource, as OpenAPI paths. */
+/** The operations of a resource as OpenAPI paths. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type {
+  OperationDocument,
+  ParameterDocument,
+  PathDocument,
+  SchemaDocument,
+} from '#apiserver/openapi/document-types.js';
 import { extend } from '#apiserver/openapi/names.js';
 import type { OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
 import { fieldValidationGate } from '#apiserver/registry/write-request.js';
@@ -14,7 +19,7 @@ interface Verb {
   readonly action: string;
   readonly words: string;
   readonly query: readonly string[];
-  /** Types that describe what is in the query. */
+  /** Types that document the query parameters. */
   readonly options: readonly string[];
   readonly body?: 'object' | 'patch' | 'options';
   readonly created?: true;
@@ -79,7 +84,7 @@ const booleans = new Set(['watch', 'allowWatchBookmarks', 'force', 'orphanDepend
 const collectionVerbs = ['list', 'create', 'deletecollection'];
 const objectVerbs = ['get', 'update', 'patch', 'delete'];
 
-/** Parameters that are there with a feature gate only. */
+/** Parameters that depend on a feature gate. */
 const gated: Readonly<Record<string, string>> = { fieldValidation: fieldValidationGate };
 
 export interface PathsContext {
@@ -96,7 +101,7 @@ interface Subject {
   readonly path: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly type: TypeInfo | undefined;
-  /** What operations are called after: `Deployment`, `DeploymentScale`. */
+  /** Base of operation names: `Deployment`, `DeploymentScale`. */
   readonly title: string;
 }
 

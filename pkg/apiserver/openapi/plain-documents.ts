@@ -1,12 +1,12 @@
 /**
- * Documents of version 3 for paths that are no resources: what there is to discover, the version, the issuer of service
- * accounts' tokens. Release 1.24 has one for each of them, named by its path.
+ * Version 3 documents of paths that are no resources: discovery, the version, and the issuer of service account tokens.
+ * Release 1.24 has one per path, named by it.
  */
 import { createHash } from 'node:crypto';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ForeignPart } from '#apiserver/openapi/aggregated-documents.js';
-import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 import { definitionName } from '#apiserver/openapi/names.js';
 import { SchemaCollector } from '#apiserver/openapi/schemas.js';
 import { configurationPath, jwksPath } from '#apiserver/serviceaccount/discovery.js';
@@ -14,9 +14,9 @@ import { configurationPath, jwksPath } from '#apiserver/serviceaccount/discovery
 export interface PlainDocumentsOptions {
   readonly scheme: Scheme;
   readonly dialect: Dialect;
-  /** Groups that are built in, by their names; without that of the core. */
+  /** Names of the built-in groups, except the core group. */
   readonly groups: readonly string[];
-  /** Paths that are served besides, by which it is known whether there is an issuer. */
+  /** Other served paths, which reveal whether there is an issuer. */
   readonly paths: ReadonlySet<string>;
 }
 
@@ -27,11 +27,11 @@ interface PlainDocument {
   readonly id: string;
   readonly description: string;
   readonly media: readonly string[];
-  /** Undefined: a text. */
+  /** Undefined: plain text. */
   readonly schema?: (collector: SchemaCollector) => SchemaDocument;
 }
 
-/** By their names. */
+/** The documents, by name. */
 export function plainDocuments(options: PlainDocumentsOptions): ReadonlyMap<string, ForeignPart> {
   return new Map(descriptions(options).map((document) => [document.name, partOf(document, options)] as const));
 }
@@ -92,7 +92,7 @@ function descriptions({ scheme, dialect, groups, paths }: PlainDocumentsOptions)
   ];
 }
 
-/** `apps`, `rbacAuthorization`, `flowcontrolApiserver`: without the domain that all groups share. */
+/** `apps`, `rbacAuthorization`, `flowcontrolApiserver`: without the common domain. */
 function tagOf(group: string, { apiDomain }: Dialect): string {
   const own = group.endsWith(`.${apiDomain}`) ? group.slice(0, -apiDomain.length - 1) : group;
   return own.replace(/\.(.)/g, (_dot, letter: string) => letter.toUpperCase());

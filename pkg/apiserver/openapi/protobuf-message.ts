@@ -1,8 +1,8 @@
-/** A Protobuf message under construction: fields are appended in the order of the calls. */
+/** Builds a Protobuf message: fields are appended in the order of the calls. */
 
 import protobuf from 'protobufjs/minimal.js';
 import { stringify } from 'yaml';
-import type { OperationDocument, ParameterDocument, PathDocument } from '#apiserver/openapi/model.js';
+import type { OperationDocument, ParameterDocument, PathDocument } from '#apiserver/openapi/document-types.js';
 
 export class Message {
   readonly #writer = protobuf.Writer.create();
@@ -16,13 +16,13 @@ export class Message {
     return this;
   }
 
-  /** A `bool`; false and absent are the same. */
+  /** A `bool`; false is omitted. */
   flag(field: number, value: boolean | undefined): this {
-    return value === true ? this.told(field, value) : this;
+    return value === true ? this.bool(field, value) : this;
   }
 
-  /** The same, told where it is false too. */
-  told(field: number, value: boolean): this {
+  /** A `bool` that is written even if false. */
+  bool(field: number, value: boolean): this {
     this.#writer.uint32(field * 8).bool(value);
     return this;
   }
@@ -54,7 +54,7 @@ export class Message {
   }
 }
 
-/** What stands before a message of that length. */
+/** The bytes before a message of that length. */
 export function delimiter(field: number, length: number): Buffer {
   return protobuf.Writer.create()
     .uint32(field * 8 + 2)
@@ -69,11 +69,11 @@ export function named(name: string, value: Message): Message {
 
 /** gnostic's `Any`: a value of any type as YAML. */
 export function any(value: unknown): Message {
-  // Numbers and flags are the same in JSON; so are lists and maps, which YAML takes as they are.
+  // YAML accepts JSON numbers, booleans, lists and maps.
   return new Message().text(2, typeof value === 'string' ? stringify(value) : `${JSON.stringify(value)}\n`);
 }
 
-/** The members whose names begin with `x-`. */
+/** Adds the members that begin with `x-`. */
 export function extensions(target: Message, field: number, source: object): Message {
   for (const [name, value] of Object.entries(source)) {
     if (name.startsWith('x-')) target.message(field, named(name, any(value)));
@@ -81,10 +81,8 @@ export function extensions(target: Message, field: number, source: object): Mess
   return target;
 }
 
-/** An entry of an OpenAPI document's paths as Protobuf; both versions have the same members, with other numbers. */
-
 export interface PathItemFields {
-  /** Field numbers by method, in their order. */
+  /** Field numbers by method, in order. */
   readonly methods: Readonly<Record<string, number>>;
   readonly parameters: number;
 }

@@ -3,13 +3,18 @@
  * (github.com/google/gnostic, openapiv2/OpenAPIv2.proto), which older clients ask for. Field numbers are that file's.
  */
 
-import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type {
+  OperationDocument,
+  ParameterDocument,
+  PathDocument,
+  SchemaDocument,
+} from '#apiserver/openapi/document-types.js';
 import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
-/** Fields of `Document`; of `paths` and `definitions` the entries stand there one after the other. */
+/** Fields of `Document`; the entries of `paths` and `definitions` follow each other there. */
 export const documentV2Fields = { paths: 8, definitions: 9 } as const;
 
-/** What comes before the paths. */
+/** The bytes before the paths. */
 export function headV2(info: { readonly title: string; readonly version: string }): Buffer {
   return new Message().text(1, '2.0').message(2, new Message().text(1, info.title).text(2, info.version)).bytes();
 }
@@ -92,7 +97,7 @@ function schemaOf(schema: SchemaDocument): Message {
   message.texts(19, schema.required);
   for (const value of schema.enum ?? []) message.message(20, any(value));
   const { additionalProperties } = schema;
-  if (typeof additionalProperties === 'boolean') message.message(21, new Message().told(2, additionalProperties));
+  if (typeof additionalProperties === 'boolean') message.message(21, new Message().bool(2, additionalProperties));
   else if (additionalProperties !== undefined) {
     message.message(21, new Message().message(1, schemaOf(additionalProperties)));
   }

@@ -3,13 +3,18 @@
  * (github.com/google/gnostic, openapiv3/OpenAPIv3.proto). Field numbers are that file's.
  */
 
-import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type {
+  OperationDocument,
+  ParameterDocument,
+  PathDocument,
+  SchemaDocument,
+} from '#apiserver/openapi/document-types.js';
 import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
-/** Fields of `Document`, and the one of `Components` that is used. */
+/** Fields of `Document`, and the one used of `Components`. */
 export const documentV3Fields = { paths: 4, components: 5, schemas: 1 } as const;
 
-/** What comes before the paths. */
+/** The bytes before the paths. */
 export function headV3(info: { readonly title: string; readonly version: string }): Buffer {
   return new Message().text(1, '3.0.0').message(2, new Message().text(1, info.title).text(6, info.version)).bytes();
 }
@@ -105,7 +110,7 @@ function schemaOf(schema: SchemaDocument): Message {
     message.message(31, properties);
   }
   const { additionalProperties: additional } = schema;
-  if (typeof additional === 'boolean') message.message(32, new Message().told(2, additional));
+  if (typeof additional === 'boolean') message.message(32, new Message().bool(2, additional));
   else if (additional !== undefined) message.message(32, new Message().message(1, schemaOrReference(additional)));
   return extensions(
     message.message(33, defaultOf(schema.default)).text(34, schema.description).text(35, schema.format),
@@ -114,9 +119,9 @@ function schemaOf(schema: SchemaDocument): Message {
   );
 }
 
-/** Only plain values have a place. */
+/** Only primitive values have a field. */
 function defaultOf(value: unknown): Message | undefined {
   if (typeof value === 'number') return new Message().number(1, value);
-  if (typeof value === 'boolean') return new Message().told(2, value);
+  if (typeof value === 'boolean') return new Message().bool(2, value);
   return typeof value === 'string' ? new Message().text(3, value) : undefined;
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import type { SchemaDocument } from '#apiserver/openapi/model.js';
+import type { SchemaDocument } from '#apiserver/openapi/document-types.js';
 import { definitionName } from '#apiserver/openapi/names.js';
 import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
 
@@ -38,12 +38,12 @@ t.test('a reference keeps its description beside it: as a sibling in 2.0, around
   t.equal(spec(3)?.$ref, undefined);
 });
 
-t.test('fields of inline messages are described in the type that has them', async (t) => {
+t.test('fields of inline messages are described in their own type', async (t) => {
   const { schemaOf } = collected(2, orchDialect);
   t.match(schemaOf('core.v1.Volume').properties, { name: { description: String }, emptyDir: { description: String } });
 });
 
-t.test('the unions that 1.24 tells of are told, under both prefixes, and no others', async (t) => {
+t.test('exactly the unions of 1.24 are documented, under both prefixes', async (t) => {
   const { schemas, schemaOf } = collected(2, orchDialect);
   t.strictSame(schemaOf('flowcontrol.v1beta2.Subject')['x-kubernetes-unions'], [
     {
@@ -54,9 +54,9 @@ t.test('the unions that 1.24 tells of are told, under both prefixes, and no othe
   t.strictSame(schemaOf('core.v1.SeccompProfile')[`${orchDialect.extensionPrefix}unions`], [
     { discriminator: 'type', 'fields-to-discriminateBy': { localhostProfile: 'LocalhostProfile' } },
   ]);
-  const told = Object.keys(schemas).filter((name) => schemas[name]?.['x-kubernetes-unions'] !== undefined);
+  const names = Object.keys(schemas).filter((name) => schemas[name]?.['x-kubernetes-unions'] !== undefined);
   t.strictSame(
-    told.map((name) => name.split('.').slice(-3).join('.')).sort(),
+    names.map((name) => name.split('.').slice(-3).join('.')).sort(),
     [
       'core.v1.SeccompProfile',
       ...['v1beta1', 'v1beta2'].flatMap((version) =>
@@ -66,7 +66,7 @@ t.test('the unions that 1.24 tells of are told, under both prefixes, and no othe
   );
 });
 
-t.test('types are named after the servers that they came with', (t) => {
+t.test('types are named after the servers that introduced them', (t) => {
   const { resources } = schemeFor(kubernetesDialect);
   const nameOf = (resource: string) => {
     const info = resources.find(({ declaration }) => declaration.resource === resource);
@@ -81,7 +81,7 @@ t.test('types are named after the servers that they came with', (t) => {
   t.end();
 });
 
-t.test("descriptions begin as 1.24's do where others' programs look for that", async (t) => {
+t.test("descriptions begin as 1.24's do because other tools rely on it", async (t) => {
   const { scheme, schemaOf, collector } = collected(2);
   for (const list of ['PodList', 'ServiceList']) collector.reference(scheme.type(`core.v1.${list}`));
   const descriptionOf = (type: string, field: string) => schemaOf(type).properties?.[field]?.description;

@@ -1,9 +1,9 @@
-/** Types as OpenAPI schemas. */
+/** API types as OpenAPI schemas. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { publishedSchema } from '#apiserver/openapi/custom-schemas.js';
-import type { SchemaDocument } from '#apiserver/openapi/model.js';
+import type { SchemaDocument } from '#apiserver/openapi/document-types.js';
 import { definitionName, extend } from '#apiserver/openapi/names.js';
 
 export type OpenApiVersion = 2 | 3;
@@ -20,7 +20,7 @@ const scalars: Readonly<Record<Scalar, { readonly type: string; readonly format?
   float: { type: 'number', format: 'float' },
 };
 
-/** Of everything that stands alone. What is read of `explain` by others' programs looks for how 1.24's descriptions begin. */
+/** Members of all objects. Tools that read `explain` expect 1.24's descriptions to begin this way. */
 const objectProperties: Readonly<Record<string, SchemaDocument>> = {
   apiVersion: {
     type: 'string',
@@ -38,36 +38,36 @@ const metadataDescription =
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {
   readonly schemas: Record<string, SchemaDocument> = {};
-  /** Names of those that belong to a custom kind: all others are the same wherever they stand. */
+  /** Definitions of a custom kind; all others are the same in every document. */
   readonly customNames = new Set<string>();
   readonly #dialect: Dialect;
   readonly #version: OpenApiVersion;
 
   readonly #listMeta: TypeInfo | undefined;
 
-  /** `listMeta`: the metadata of lists, for those of custom kinds. */
+  /** `listMeta`: metadata of custom kinds' lists. */
   constructor(dialect: Dialect, version: OpenApiVersion, listMeta?: TypeInfo) {
     this.#dialect = dialect;
     this.#version = version;
     this.#listMeta = listMeta;
   }
 
-  /** A reference to the type's definition, which is added with all that it refers to. */
+  /** A reference to the type's definition; adds it and all that it refers to. */
   reference(type: TypeInfo): SchemaDocument {
     const name = definitionName(type, this.#dialect);
     if (this.schemas[name] === undefined) {
-      // Set before its fields are followed: types refer to themselves.
+      // Set before its fields are followed: types may refer to themselves.
       this.schemas[name] = {};
       if (type.prune !== undefined) this.customNames.add(name);
       const definition = this.#definition(type);
-      // Schemas of definitions have their own, as far as there is to be any.
+      // Schemas of custom definitions bring their own description.
       const { doc } = type.prune === undefined ? type : {};
       this.schemas[name] = doc === undefined ? definition : { description: doc, ...definition };
     }
     return this.#reference(name);
   }
 
-  /** A reference to a definition of what is no type of the API, which is added. */
+  /** Adds a definition that is no API type, and returns a reference to it. */
   named(name: string, schema: SchemaDocument): SchemaDocument {
     this.schemas[name] = schema;
     return this.#reference(name);
@@ -77,14 +77,14 @@ export class SchemaCollector {
     return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
   }
 
-  /** Marks a definition as that of a kind; a shared one (`DeleteOptions`) is that of many. */
+  /** Marks a definition as a kind's; shared ones (`DeleteOptions`) belong to many. */
   markKind(type: TypeInfo, kind: { group: string; version: string; kind: string }): void {
     this.reference(type);
     const schema = this.schemas[definitionName(type, this.#dialect)];
     if (schema === undefined) return;
     const key = `${this.#dialect.extensionPrefix}group-version-kind` as const;
-    const known = (schema as Record<string, unknown>)[key] as (typeof kind)[] | undefined;
-    extend(schema, this.#dialect, 'group-version-kind', [...(known ?? []), kind]);
+    const kinds = (schema as Record<string, unknown>)[key] as (typeof kind)[] | undefined;
+    extend(schema, this.#dialect, 'group-version-kind', [...(kinds ?? []), kind]);
   }
 
   #definition(type: TypeInfo): SchemaDocument {
@@ -122,12 +122,12 @@ export class SchemaCollector {
   #metadata(type: TypeInfo | undefined): SchemaDocument {
     if (type === undefined) return {};
     const reference = this.reference(type);
-    // In the third version nothing else may stand next to a reference.
+    // In version 3 a reference must stand alone.
     const schema: SchemaDocument = this.#version === 3 ? { allOf: [reference] } : reference;
     return { ...schema, description: metadataDescription };
   }
 
-  /** The definition of lists of a custom kind, which no type describes; a reference to it. */
+  /** Adds the definition of a custom kind's list, which has no type, and returns a reference to it. */
   customList(type: TypeInfo, names: { readonly group: string; readonly version: string; readonly kind: string }) {
     const items = this.reference(type);
     const name = `${definitionName(type, this.#dialect).slice(0, -type.shortName.length)}${names.kind}`;
@@ -150,7 +150,7 @@ export class SchemaCollector {
 
   #struct(type: TypeInfo): SchemaDocument {
     if (type.openAPISchema !== undefined) return this.#custom(type, type.openAPISchema);
-    // Of former times, with a schema from which no types follow.
+    // Old definitions may have a schema without types.
     if (type.prune !== undefined) return { type: 'object' };
     const properties: Record<string, SchemaDocument> = {};
     const required: string[] = [];
@@ -168,7 +168,7 @@ export class SchemaCollector {
 
   #field(field: FieldInfo): SchemaDocument {
     const schema = this.#container(field);
-    // Next to a reference nothing else may stand.
+    // A reference must stand alone.
     const needsMore = field.doc !== undefined || field.schemaDefault !== undefined || hasExtensions(field);
     const target: SchemaDocument =
       schema.$ref !== undefined && needsMore && this.#version === 3 ? { allOf: [schema] } : schema;
@@ -207,7 +207,7 @@ export class SchemaCollector {
   }
 }
 
-/** The discriminator has the name of the member, as a type would have it. */
+/** The discriminator has the member's name, written as a type name. */
 function unionDocument({ discriminator, members }: NonNullable<TypeInfo['union']>): object {
   const named = members.map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
   return { discriminator, 'fields-to-discriminateBy': Object.fromEntries(named) };
@@ -218,7 +218,7 @@ function hasExtensions(field: FieldInfo): boolean {
   return patchMerge || patchRetainKeys || patchReplace === true || patchMergeKey !== undefined || atomic;
 }
 
-/** Release 1.24 lists required fields as its types do, whatever their numbers are. Names that are not declared come last. */
+/** Release 1.24 lists required fields in declaration order, not by number. Undeclared names come last. */
 function inDeclaredOrder(names: readonly string[], declared: readonly string[]): string[] {
   const own = declared.filter((name) => names.includes(name));
   return [...own, ...names.filter((name) => !declared.includes(name))];

@@ -3,13 +3,13 @@ import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 
-t.test('plugins are asked about their own resources alone', async (t) => {
-  const asked: string[] = [];
+t.test('plugins handle only their own resources', async (t) => {
+  const called: string[] = [];
   const plugin = (name: string, resources?: AdmissionPlugin['resources']): AdmissionPlugin => ({
     name,
     ...(resources && { resources }),
     handles: ({ resource }) => {
-      asked.push(`${name} ${resource.resource}`);
+      called.push(`${name} ${resource.resource}`);
       return false;
     },
   });
@@ -23,5 +23,5 @@ t.test('plugins are asked about their own resources alone', async (t) => {
     const call = { operation: 'CREATE', subresource: '', namespace: 'a', name: 'b', dryRun: false } as const;
     await runAdmission('admit', subject, call);
   }
-  t.strictSame(asked, ['all pods', 'pods pods', 'all configmaps', 'all pods', 'pods pods']);
+  t.strictSame(called, ['all pods', 'pods pods', 'all configmaps', 'all pods', 'pods pods']);
 });

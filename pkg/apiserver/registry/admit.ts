@@ -1,13 +1,13 @@
-/** Runs the admission plugins of a write, and measures them. */
+/** Runs and measures the admission plugins of a write. */
 
 import type { Registry } from 'prom-client';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type {
+  AdmissionAttributes,
   AdmissionOperation,
   AdmissionPlugin,
   AdmissionScope,
@@ -20,37 +20,30 @@ import { concernedWith } from '#apiserver/resources/write-hook.js';
 import { PlainHistogram, PlainSummary } from '#daemon/metrics/plain-series.js';
 import type { WriteCondition } from '#storage/resource-storage.js';
 
-/** The plugins, in the order in which they run, and what counts them. */
+/** The plugins in running order, and their metrics. */
 export interface Admission {
   readonly admission: readonly AdmissionPlugin[];
   readonly admissionMetrics: AdmissionMetrics;
   readonly clock: Clock;
 }
 
-/** The part of an operation that admission looks at. */
+/** The part of an operation that admission reads. */
 export interface AdmissionSubject extends AdmissionScope {
   readonly registry: Admission & AdmissionScope['registry'];
 }
 
-/** What is asked of one object. */
-export interface AdmissionCall {
-  readonly operation: AdmissionOperation;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly dryRun: boolean;
-  readonly object?: ApiObjectShape;
-  readonly oldObject?: ApiObjectShape;
-  /** Of a deletion. */
-  readonly options?: object;
-}
+/** An admission request for one object. */
+export type AdmissionCall = Pick<
+  AdmissionAttributes,
+  'dryRun' | 'name' | 'namespace' | 'object' | 'oldObject' | 'operation' | 'options' | 'subresource'
+>;
 
-/** The same where plugins may change the object. */
+/** A call whose plugins may change the object. */
 export interface MutatingCall extends AdmissionCall {
   readonly object?: Draft<ApiObjectShape>;
 }
 
-/** A class, and not a copy of the call with more in it: copying its members one by one costs more than most plugins. */
+/** A class instead of an extended copy of the call: copying each member costs more than most plugins. */
 class Attributes implements MutableAttributes {
   readonly operation: AdmissionOperation;
   readonly resource: ResourceDeclaration;
@@ -75,7 +68,7 @@ class Attributes implements MutableAttributes {
     this.name = call.name;
     this.user = context.user;
     this.dryRun = call.dryRun;
-    // Only those who may change it are told that they may.
+    // The type lets only mutating plugins change the object.
     if (call.object !== undefined) this.object = call.object as Draft<ApiObjectShape>;
     if (call.oldObject !== undefined) this.oldObject = call.oldObject;
     if (call.options !== undefined) this.options = call.options;
@@ -83,20 +76,14 @@ class Attributes implements MutableAttributes {
     this.#conditions = conditions;
   }
 
-  /** Plugins take these out of the attributes. */
+  /** Arrow functions, because plugins destructure them. */
   readonly warn = (text: string): void => warn(this.scope.context, text);
   readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
-/** Those of the plugins that look at a resource. */
-const pluginsOf = oncePer((plugins: readonly AdmissionPlugin[]) =>
-  oncePer((resource: ResourceDeclaration) => concernedWith(plugins, resource)),
-);
-
 /**
- * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
- * the final object. Gives what must hold when the object is written. Throws 400 for dry runs of plugins with side effects,
- * and what they refuse.
+ * One pass over the plugins in order: `admit` may change `call.object`, `validate` sees the final object. Returns the
+ * conditions of the write. Throws 400 for a dry run that reaches a plugin with side effects, and the plugins' refusals.
  */
 export function runAdmission(
   type: 'admit',
@@ -122,8 +109,8 @@ export async function runAdmission(
   let current = '';
   try {
     do {
-      for (const plugin of pluginsOf(admission)(attributes.resource)) {
-        // Only the first pass asks those that have nothing to do in it: a dry run must not reach their side effects.
+      for (const plugin of concernedWith(admission, attributes.resource)) {
+        // The first pass checks even plugins without `admit`, so that a dry run is refused before any side effect.
         if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
         if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {
           throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
@@ -147,12 +134,12 @@ export async function runAdmission(
   }
 }
 
-/** The first pass, which may change the object, and the second. */
+/** `admit` may change the object; `validate` sees the final one. */
 type AdmissionStep = 'admit' | 'validate';
 
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 
-/** The series of admission, named as in release 1.24. */
+/** Admission metrics, named as in release 1.24. */
 export class AdmissionMetrics {
   readonly #steps: PlainHistogram;
   readonly #summary: PlainSummary;

@@ -20,14 +20,14 @@ export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: tokenVersion, rv, start: token.startKey })).toString('base64url');
 }
 
-/** Where text stops being base64 for URLs without padding; undefined where it never does. */
+/** Offset of the first byte that is not unpadded base64url; undefined if the text is valid. */
 function illegalByte(text: string): number | undefined {
   const index = text.search(/[^\w\r\n-]/);
   if (index >= 0) return Buffer.byteLength(text.slice(0, index));
   return text.replace(/[\r\n]/g, '').length % 4 === 1 ? text.length - 1 : undefined;
 }
 
-/** Throws 400 for what no server of the cluster made. `scope` is where the list may read: tokens cannot leave it. */
+/** Throws 400 for a malformed token, and for a start key outside `scope`, the keys that the list may read. */
 export function decodeContinue(text: string, scope: string): ContinueToken {
   const refuse = (why: string, cause?: unknown) =>
     badRequest(`invalid continue token: continue key is not valid: ${why}`, cause);

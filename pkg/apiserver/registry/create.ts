@@ -16,14 +16,13 @@ import {
   initialVersion,
   objectVersion,
 } from '#apiserver/registry/object-metadata.js';
-import type { Operation } from '#apiserver/registry/operation.js';
+import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { beginCreate, leaderCondition, undoAll } from '#apiserver/registry/write-hooks.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
-  formOf,
+  encodeForStorage,
   keyOf,
   markCanonical,
   type ServedResource,
@@ -32,7 +31,7 @@ import {
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
-/** Tries to find a free name for generateName before the request fails. */
+/** Names tried for `generateName` before the request fails. */
 const nameAttempts = 8;
 
 /** POST to a collection. */
@@ -43,13 +42,13 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const object = await readBody(registry, context, type, options.fieldValidation);
   const outcome = await insert(operation, { object, options, namespace: context.info.namespace });
-  if ('taken' in outcome) throw outcome.taken;
+  if ('nameTaken' in outcome) throw outcome.nameTaken;
   return entryResponse(operation, { entry: outcome.entry, form, status: 201 });
 }
 
 /**
- * A new object by way of an update or an apply, which takes the right to create it; undefined when it is there. Throws 403,
- * and 409 where a certain object is meant that is gone: another one must not take its place unnoticed.
+ * Creates the missing object of an update or apply; undefined if it exists by now. Requires the right to create. Throws 403,
+ * and 409 if the request names a UID: a different object must not silently take its place.
  */
 export async function createInstead(operation: Operation, insertion: Insertion): Promise<Entry | undefined> {
   const { registry, context, resource } = operation;
@@ -59,7 +58,7 @@ export async function createInstead(operation: Operation, insertion: Insertion):
     const why = `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`;
     throw conflict(resource.qualified, context.info.name, why);
   }
-  // A version alone does not keep 1.24 from creating, unless it is none.
+  // 1.24 creates even if a version is given, but refuses a malformed one.
   objectVersion(metadata.resourceVersion);
   delete metadata.resourceVersion;
   const outcome = await insert(operation, insertion);
@@ -67,7 +66,7 @@ export async function createInstead(operation: Operation, insertion: Insertion):
 }
 
 export interface Insertion {
-  /** Taken over: it is changed. */
+  /** Changed in place: the caller gives it up. */
   readonly object: Draft<ApiObjectShape>;
   readonly namespace: string;
   readonly options: WriteOptions;
@@ -81,27 +80,27 @@ interface Creation extends Insertion {
   readonly trackFields: boolean;
   readonly rules: StrategyContext;
   readonly pause: Pause;
-  /** What the name is made of; empty where the object has a name of its own. */
+  /** Prefix of the generated name; empty if the client chose the name. */
   readonly generateName: string;
   readonly admission: MutatingCall & { readonly object: Draft<ApiObjectShape> };
-  /** For the store, however small its managers are. */
+  /** Set if the object is too large for the store even without managedFields. */
   tooLarge?: StatusError | undefined;
-  /** What must hold when it is written, of admission. */
+  /** Conditions of the write, set by admission. */
   conditions?: readonly WriteCondition[];
-  /** As it is stored; absent: its name is taken. */
+  /** The stored entry; absent if the name is taken. */
   entry?: Entry | undefined;
 }
 
-/** What makes an object of what the client has sent. */
+/** Steps that turn the client's body into the object to store. */
 const preparation: readonly Step<Creation>[] = [setIdentity, setDefaults, recordCreator, admit, prepare, measure];
-/** What is done again under another name where a generated one is taken. */
+/** Steps that run again under another name if a generated one is taken. */
 const insertion: readonly Step<Creation>[] = [validate, admitResult, store];
 
-/** Puts a new object through all of these; 409 as `taken` when its name is taken. */
+/** Runs a new object through all steps. Returns a 409 as `nameTaken` if its name is taken. */
 async function insert(
   operation: Operation,
   { trackFields = true, ...inserted }: Insertion,
-): Promise<{ readonly entry: Entry } | { readonly taken: StatusError }> {
+): Promise<{ readonly entry: Entry } | { readonly nameTaken: StatusError }> {
   const { registry, context, resource } = operation;
   const { object, options, namespace } = inserted;
   const { name = '', generateName: base = '' } = object.metadata;
@@ -110,7 +109,7 @@ async function insert(
     rules: strategyContext(registry, context),
     pause: pauseOf(operation),
     generateName: name === '' ? base : '',
-    // The name that was asked for: in 1.24 a generated one is told by the object alone.
+    // Never the generated name: 1.24's admission sees it only in the object.
     admission: { operation: 'CREATE', subresource: '', namespace, name, dryRun: options.dryRun, object },
   };
   await takeSteps(creation, preparation, creation.pause);
@@ -128,11 +127,11 @@ async function insert(
     if (entry === undefined || options.dryRun) await undoAll(registry, undo);
     if (entry !== undefined) return { entry };
     const generated = creation.generateName !== '';
-    if (!generated || attempt === nameAttempts) return { taken: taken(resource, object, generated) };
+    if (!generated || attempt === nameAttempts) return { nameTaken: nameTakenError(resource, object, generated) };
   }
 }
 
-/** Before everything else: selectors and names are made of the UID by some kinds. */
+/** Runs first, because some kinds derive selectors and names from the UID. */
 function setIdentity({ operation: { registry, context, resource }, object, namespace }: Creation): void {
   requireNamespace(resource, object, namespace);
   setSystemFields(registry, object);
@@ -183,8 +182,8 @@ async function store(creation: Creation): Promise<void> {
 }
 
 /**
- * Undefined when the name is taken. Throws 500 for an object that has a version already, last of all and not in a dry run, as
- * 1.24 does, whose store finds it.
+ * Undefined if the name is taken. Throws 500 for an object that has a version already, last and not in dry runs: in 1.24 the
+ * store detects it.
  */
 async function write({
   operation: { registry, context, resource },
@@ -195,7 +194,7 @@ async function write({
 }: Creation): Promise<Entry | undefined> {
   const { cancellation: signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const bytes = await formOf(resource, object, { request: context, pause });
+  const bytes = await encodeForStorage(resource, object, { request: context, pause });
   const version = initialVersion(object.metadata.resourceVersion);
   if (dryRun) {
     const present = await resource.storage.get(key, { kind: 'latest' }, signal);
@@ -211,14 +210,14 @@ async function write({
   return entry;
 }
 
-function taken(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {
+function nameTakenError(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {
   const error = alreadyExists(resource.qualified, object.metadata.name ?? '');
   if (!generated) return error;
   const message = `${error.message}, the server was not able to generate a unique name for the object`;
   return new StatusError({ ...error.status, message, details: { ...error.status.details, retryAfterSeconds: 1 } });
 }
 
-/** The object's namespace becomes the request's; 400 when it names another one. */
+/** Sets the object's namespace to the request's; throws 400 if it names another one. */
 export function requireNamespace(resource: ServedResource, object: Draft<ApiObjectShape>, namespace: string): void {
   const { metadata } = object;
   if (!resource.declaration.namespaced) {

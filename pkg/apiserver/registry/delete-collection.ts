@@ -10,10 +10,10 @@ import { selection } from '#apiserver/registry/selectors.js';
 import { scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** Deletions that one request runs side by side. */
+/** Concurrent deletions per request. */
 const parallel = 8;
 
-/** DELETE of a collection: what the selectors select, as it was when the request came. */
+/** DELETE of a collection: deletes the objects that the selectors matched when the request came. */
 export async function deleteCollection(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
@@ -51,7 +51,7 @@ async function removeAll(
       try {
         await remove(operation, { name: { namespace, name }, options });
       } catch (error) {
-        // Gone already: that is what was asked for.
+        // Already gone.
         if (!isNotFound(error)) throw error;
       }
     }

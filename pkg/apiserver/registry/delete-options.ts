@@ -1,4 +1,4 @@
-/** Options of a delete request: its body, or its query when it has none. */
+/** Options of a delete request: from its body, or from its query if it has none. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -27,7 +27,7 @@ const kind = 'DeleteOptions';
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies readonly PropagationPolicy[];
 
-/** The same for a request for a resource, whose kind may have a warning for clients that do not say enough. */
+/** The options of a request that deletes a resource's objects. Adds the kind's warning if the client chose no propagation. */
 export function deleteOptionsFor({ registry, context, resource }: Operation): DeleteOptions {
   const options = deleteOptions(registry, context);
   const { deletionWarning } = resource.strategy;
@@ -36,27 +36,27 @@ export function deleteOptionsFor({ registry, context, resource }: Operation): De
   return options;
 }
 
-/** Throws 400 for a query that cannot be read and 422; 500 for such a body, as 1.24 does. */
+/** Throws 400 for an unreadable query, 500 for an unreadable body (as 1.24 does), and 422 for invalid values. */
 function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptions {
   const raw = context.request.body.length > 0 ? fromBody(reader, context) : fromQuery(context.info.query);
   const grace = raw['gracePeriodSeconds'];
   const policy = raw['propagationPolicy'];
   const orphan = raw['orphanDependents'];
-  // Specification 1, 4.7: the query says it beside a body, too, where 1.24 does not look at it any more.
+  // The query's `dryRun` counts beside a body, too (specification 1, 4.7); 1.24 ignores it there.
   const dryRuns = [...stringsOf(raw['dryRun']), ...context.info.query.getAll('dryRun')];
-  const known = policies.find((one) => one === policy);
+  const supportedPolicy = policies.find((one) => one === policy);
   requireValid(reader.dialect, { policy, orphan, dryRuns });
   const preconditions = raw['preconditions'];
   return {
     dryRun: dryRuns.includes('All'),
     ...(typeof grace === 'number' ? { gracePeriodSeconds: grace } : {}),
-    ...(known === undefined ? {} : { propagationPolicy: known }),
+    ...(supportedPolicy === undefined ? {} : { propagationPolicy: supportedPolicy }),
     ...(typeof orphan === 'boolean' ? { orphanDependents: orphan } : {}),
     ...(typeof preconditions === 'object' && preconditions !== null ? { preconditions } : {}),
   };
 }
 
-/** Throws 422. */
+/** Throws 422 for unsupported or conflicting values. */
 export function requireValid(
   dialect: Dialect,
   { policy, orphan, dryRuns }: { policy: unknown; orphan: unknown; dryRuns: readonly string[] },
@@ -89,7 +89,7 @@ function read({ codec }: BodyReader, { body, yamlFault }: ApiRequest, encoding: 
     return codec.decode(body, encoding, { apiVersion: 'v1', kind }, { validation: 'Ignore', yamlFault }).object;
   } catch (error) {
     if (statusOf(error)?.code !== 400) throw error;
-    // 1.24 hands on what its decoder says, which is no Status there.
+    // 1.24 passes on its decoder's error, which is no Status.
     const { cause } = error as Error;
     throw unclassified(messageOf(cause instanceof DecodeError ? cause : error), error);
   }

@@ -12,7 +12,7 @@ import { deleted, leaderCondition } from '#apiserver/registry/write-hooks.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
 import {
   converted,
-  formOf,
+  encodeForStorage,
   keyOf,
   objectOf,
   type ServedResource,
@@ -28,14 +28,14 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   const options = deleteOptionsFor(operation);
   const { entry: last, removed, answer } = await remove(operation, { name: context.info, options });
   if (!removed || resource.strategy.deletionAnswer === 'object') {
-    // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
+    // 1.24 answers 202 only to `orphanDependents=false`, the oldest way to request foreground deletion.
     const status = !removed && options.orphanDependents === false ? 202 : 200;
     const entry = answer === undefined ? last : await transient(operation, last, answer);
     return entryResponse(operation, { entry, form, status });
   }
   const entry = last;
   annotateSpan(operation, entry);
-  // A Status is answered as it is, in whatever other form the object was asked for.
+  // A Status is never transformed, even if the request asks for a Table.
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape), 200, form);
 }
 
@@ -61,23 +61,25 @@ export interface Removal {
 }
 
 export interface Removed {
-  /** The last state, or the marked object when it stays for now. */
+  /** The last state, or the object marked for deletion if it stays for now. */
   readonly entry: Entry;
   readonly removed: boolean;
-  /** How the client sees what is removed, where that is not as it was. */
+  /** The object as the client sees it, if it differs from `entry`. */
   readonly answer?: ApiObjectShape | undefined;
 }
 
-/** Deletes as far as finalizers and grace period let it. Throws 404, 409 for preconditions, and what admission throws. */
-export async function remove(operation: Operation, { name, options: given }: Removal): Promise<Removed> {
+/**
+ * Deletes as far as finalizers and grace period allow. Throws 404, 409 for failed preconditions, and admission's refusals.
+ */
+export async function remove(operation: Operation, { name, options: requested }: Removal): Promise<Removed> {
   const { context, resource } = operation;
-  // Less than nothing means one second.
-  const options = (given.gracePeriodSeconds ?? 0) < 0 ? { ...given, gracePeriodSeconds: 1 } : given;
+  // A negative grace period means one second.
+  const options = (requested.gracePeriodSeconds ?? 0) < 0 ? { ...requested, gracePeriodSeconds: 1 } : requested;
   const key = keyOf(resource, name.namespace, name.name);
   let entry = await readEntry(resource, name, { kind: 'latest' }, context.cancellation);
   for (;;) {
-    const later = converted(resource, [entry], context);
-    if (later !== undefined) await later;
+    const conversion = converted(resource, [entry], context);
+    if (conversion !== undefined) await conversion;
     const object = objectOf(resource, entry);
     checkPreconditions(resource, object, options);
     const attributes = {
@@ -122,12 +124,12 @@ async function step(
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
   if (options.dryRun) return { done: { entry: await transient(operation, entry, marked), removed: false } };
-  const bytes = await formOf(resource, marked, { request: context, pause: pauseOf(operation, entry) });
+  const bytes = await encodeForStorage(resource, marked, { request: context, pause: pauseOf(operation, entry) });
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }
 
-/** 1.24's stores of namespaces and definitions look at preconditions by themselves, and say it in words of their own. Throws 409. */
+/** In 1.24 the stores of namespaces and definitions check preconditions themselves, with other messages. Throws 409. */
 function requireOfStore(
   { qualified }: ServedResource,
   metadata: ApiObjectShape['metadata'],
@@ -141,10 +143,10 @@ function requireOfStore(
   require('ResourceVersion', resourceVersion, metadata.resourceVersion);
 }
 
-/** An entry that is answered, and not stored. */
+/** An entry for the response that is not stored. */
 async function transient(operation: Operation, entry: Entry, object: ApiObjectShape): Promise<Entry> {
   const { context, resource } = operation;
-  const bytes = await formOf(resource, object, { request: context, pause: pauseOf(operation, entry) });
+  const bytes = await encodeForStorage(resource, object, { request: context, pause: pauseOf(operation, entry) });
   return new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
 }
 
@@ -163,7 +165,7 @@ function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { 
   const name = metadata.name ?? '';
   const { heldBySpec, cleanUp } = resource.strategy;
   if (heldBySpec !== undefined || cleanUp !== undefined) requireOfStore(resource, metadata, preconditions);
-  // 1.24 names the kind here, not the resource.
+  // 1.24 names the kind here instead of the resource.
   const { kind: resourceKind, refusedIn } = resource.declaration;
   const kind = { group: refusedIn ?? resource.group, resource: resourceKind };
   if (uid !== undefined && uid !== metadata.uid) {

@@ -145,7 +145,7 @@ const rows: Row[] = [
   },
 ];
 
-t.test('what a delete request does', async (t) => {
+t.test('delete requests mark or remove objects', async (t) => {
   for (const row of rows) {
     const given = row.object ?? object();
     const before = structuredClone(given);
@@ -162,7 +162,7 @@ t.test('what a delete request does', async (t) => {
   }
 });
 
-t.test('an update removes an object when nothing holds it any more', async (t) => {
+t.test('an update removes an object once nothing holds it', async (t) => {
   const going = object({
     deletionTimestamp: '2024-05-01T12:00:00Z',
     deletionGracePeriodSeconds: 0,

@@ -1,6 +1,6 @@
 /**
- * What a delete request does to an object (specification 1, 3.1), decided without doing it: with finalizers or a grace
- * period the object is marked and stays until they are over; otherwise it goes at once. Source: 1.24,
+ * Decides what a delete request does to an object (specification 1, 3.1); pure. An object with finalizers or a grace period
+ * is marked and stays until they are over; others are removed at once. Source: 1.24,
  * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
  */
 
@@ -12,11 +12,11 @@ import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export type DeletionPlan =
-  /** The object goes. `answer` is how it is shown to the client where that is not as it was. */
+  /** Remove the object. `answer` is what the client sees if it differs from the stored object. */
   | { readonly action: 'remove'; readonly answer?: ApiObjectShape }
-  /** The object is stored like this and stays. */
+  /** Store this marked object. */
   | { readonly action: 'mark'; readonly object: ApiObjectShape }
-  /** It is on its way already; nothing to do. */
+  /** Already being deleted: nothing to do. */
   | { readonly action: 'pending' };
 
 export interface DeletionInput {
@@ -26,11 +26,11 @@ export interface DeletionInput {
   readonly options: DeleteOptions;
   readonly dialect: Dialect;
   readonly now: number;
-  /** Seconds until the object is really removed; undefined where the kind knows no grace period. */
+  /** Seconds until the object is removed; undefined if the kind has no grace period. */
   readonly graceSeconds: number | bigint | undefined;
 }
 
-/** No time is later than what four digits of a year can tell. */
+/** The latest time: years have four digits. */
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 export function planDeletion(input: DeletionInput): DeletionPlan {
@@ -40,7 +40,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   if (marked !== undefined && metadata.deletionGracePeriodSeconds !== undefined && graceSeconds !== undefined) {
     return shortened(input, marked, metadata.deletionGracePeriodSeconds);
   }
-  const finalizers = withCleanUp(input, wantedFinalizers(input, dialect));
+  const finalizers = withCleanUp(input, requestedFinalizers(input, dialect));
   const held = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
   if (!held && grace === 0) return graceSeconds === undefined ? { action: 'remove' } : removed(object, now);
@@ -53,14 +53,14 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
       if ((metadata.generation ?? 0) > 0) next.metadata.generation = successor(metadata.generation ?? 0);
     }
   } else if (sameFinalizers(metadata.finalizers ?? [], finalizers)) {
-    // Kinds that mark themselves say only when they are asked again that there is no grace period.
+    // Kinds that mark themselves get their grace period of 0 only with the second request.
     if (metadata.deletionGracePeriodSeconds !== undefined || isHeldBySpec(input)) return { action: 'pending' };
     next.metadata.deletionGracePeriodSeconds = 0;
   }
   return { action: 'mark', object: next };
 }
 
-/** Kinds with a grace period show that it is over when there was none. */
+/** The answer for kinds with a grace period of 0 shows the object with a deletion time. */
 function removed(object: ApiObjectShape, now: number): DeletionPlan {
   const { generation = 0 } = object.metadata;
   const metadata = {
@@ -72,27 +72,27 @@ function removed(object: ApiObjectShape, now: number): DeletionPlan {
   return { action: 'remove', answer: { ...object, metadata } };
 }
 
-/** A deletion under way: its grace period can only be made shorter. */
+/** A deletion in progress: its grace period can only get shorter. */
 function shortened(input: DeletionInput, marked: string, graceBefore: number | bigint): DeletionPlan {
   const { object, options } = input;
-  const asked = options.gracePeriodSeconds;
+  const seconds = options.gracePeriodSeconds;
   const held = (object.metadata.finalizers ?? []).length > 0 || isHeldBySpec(input);
-  if (asked === undefined || asked >= graceBefore) {
+  if (seconds === undefined || seconds >= graceBefore) {
     return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
   }
-  const deletionTimestamp = formatTime(parseTime(marked) + (Number(asked) - Number(graceBefore)) * 1000);
-  const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: asked };
-  if (!held && asked === 0) return { action: 'remove', answer: { ...object, metadata } };
+  const deletionTimestamp = formatTime(parseTime(marked) + (Number(seconds) - Number(graceBefore)) * 1000);
+  const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: seconds };
+  if (!held && seconds === 0) return { action: 'remove', answer: { ...object, metadata } };
   return { action: 'mark', object: { ...object, metadata } };
 }
 
-/** The object's finalizers with those that the garbage collector acts on set as the options say. */
-function wantedFinalizers({ object, options, resource }: DeletionInput, dialect: Dialect): string[] {
+/** The object's finalizers, with the garbage collector's own set according to the options. */
+function requestedFinalizers({ object, options, resource }: DeletionInput, dialect: Dialect): string[] {
   const { orphan, foreground } = dialect.finalizers;
   const present = object.metadata.finalizers ?? [];
   const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
   if (resource.strategy.withoutDependents === true) return others;
-  // 1.24's store of namespaces takes the oldest way to say that dependents are not orphaned for one to wait for them.
+  // For namespaces, 1.24 takes orphanDependents=false for a request of foreground deletion.
   if (resource.strategy.heldBySpec !== undefined && options.orphanDependents === false) return [...others, foreground];
   const policy = options.propagationPolicy ?? policyOf(options.orphanDependents);
   if (policy === 'Orphan') return [...others, orphan];
@@ -102,7 +102,7 @@ function wantedFinalizers({ object, options, resource }: DeletionInput, dialect:
   return resource.strategy.defaultPropagation === 'Orphan' ? [...others, orphan] : others;
 }
 
-/** Only the first request adds it: later it is gone because all is clean. */
+/** Adds the kind's clean-up finalizer with the first request only: later its absence means that clean-up is done. */
 function withCleanUp({ resource, object, dialect }: DeletionInput, finalizers: readonly string[]): readonly string[] {
   const cleanUp = resource.strategy.cleanUp?.(dialect);
   if (cleanUp === undefined || object.metadata.deletionTimestamp !== undefined || finalizers.includes(cleanUp)) {
@@ -120,7 +120,7 @@ function isHeldBySpec({ resource, object }: Pick<DeletionInput, 'resource' | 'ob
   return resource.strategy.heldBySpec?.(object) === true;
 }
 
-/** Namespaces and definitions get the time of their deletion and no more: 1.24's stores of these two mark them on their own. */
+/** Namespaces and definitions: 1.24's stores mark these two themselves, with only a deletion time. */
 function marksItself({ resource: { strategy } }: DeletionInput): boolean {
   return strategy.heldBySpec !== undefined || strategy.cleanUp !== undefined;
 }
@@ -134,7 +134,7 @@ function sameFinalizers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((value, index) => value === b[index]);
 }
 
-/** True when an update takes away the last thing that kept a deleted object. */
+/** True when an update removes the last hold on a deleted object. */
 export function removesOnUpdate(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): boolean {
   if (old.metadata.deletionTimestamp === undefined) return false;
   if ((object.metadata.finalizers ?? []).length > 0 || isHeldBySpec({ resource, object })) return false;

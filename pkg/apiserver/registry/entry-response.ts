@@ -1,4 +1,4 @@
-/** One stored object as an answer, in the form that the request asks for. */
+/** The response with one stored object, in the requested form. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -6,7 +6,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { isLarge, pauseOf } from '#apiserver/registry/write-steps.js';
-import { isNoList, partialJson } from '#apiserver/representation/partial-metadata.js';
+import { objectNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import {
   converted,
@@ -24,7 +24,7 @@ interface Annotated {
   readonly resource: Pick<ServedResource, 'qualified'>;
 }
 
-/** Tells the request's span which object it came to. */
+/** Adds the object's identity to the request's trace span. */
 export function annotateSpan({ registry, resource }: Annotated, entry: Entry): void {
   registry.tracer?.annotate(() => {
     const { group, resource: name } = resource.qualified;
@@ -36,7 +36,7 @@ export function annotateSpan({ registry, resource }: Annotated, entry: Entry): v
 
 const newline = Buffer.from('\n');
 
-/** The form asked for; settled before any work is done, so that 406 has no side effects. */
+/** The requested form; negotiated before any work, so that 406 has no side effects. */
 export function negotiateObject(operation: Operation): Negotiated {
   const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
@@ -56,18 +56,18 @@ export function entryResponse(operation: Operation, answer: EntryAnswer): MaybeP
   const { context, resource } = operation;
   const { entry, form } = answer;
   annotateSpan(operation, entry);
-  const later =
+  const conversion =
     resource.conversion?.kind === 'in process' && form.format === 'json' && isLarge(context, entry)
       ? convertedInSteps(resource, entry, pauseOf(operation, entry))
       : converted(resource, [entry], context);
-  return later === undefined ? respond(operation, answer) : later.then(() => respond(operation, answer));
+  return conversion === undefined ? respond(operation, answer) : conversion.then(() => respond(operation, answer));
 }
 
 function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswer): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const { responder } = operation.registry;
   const { format, pretty, transform } = form;
-  if (transform?.kind === 'PartialObjectMetadataList') throw isNoList(resource);
+  if (transform?.kind === 'PartialObjectMetadataList') throw objectNotAcceptable(resource);
   if (format === 'json' && !pretty) {
     if (transform === undefined && resource.conversion === undefined) {
       return responder.bytes(context, entry.line(), 'json', status);

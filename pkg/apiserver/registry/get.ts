@@ -23,12 +23,12 @@ export function getObject(operation: Operation): MaybePromise<ApiResponse> {
   const { query } = context.info;
   if (flag(query, 'export')) throw badRequest(exportRemoved);
   const version = getVersion(query);
-  // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
-  const found = readEntry(resource, context.info, version, undefined);
-  return andThen(found, (entry) => entryResponse(operation, { entry, form }));
+  // Without a signal: listening to it costs more than the short wait, which other requests share.
+  const pending = readEntry(resource, context.info, version, undefined);
+  return andThen(pending, (entry) => entryResponse(operation, { entry, form }));
 }
 
-/** The stored object; throws 404 where there is none. */
+/** The stored object; throws 404 if there is none. */
 export function readEntry(
   resource: ServedResource,
   { namespace, name }: ObjectName,
@@ -37,10 +37,10 @@ export function readEntry(
 ): MaybePromise<Entry> {
   const { storage } = resource;
   const key = keyOf(resource, namespace, name);
-  const found = (entry: Entry | undefined): Entry => {
+  const requireEntry = (entry: Entry | undefined): Entry => {
     if (entry === undefined) throw notFound(resource.qualified, name);
     return entry;
   };
-  if (version.kind === 'any' && storage.ready()) return found(storage.cached(key));
-  return storage.get(key, version, signal).then(found);
+  if (version.kind === 'any' && storage.ready()) return requireEntry(storage.cached(key));
+  return storage.get(key, version, signal).then(requireEntry);
 }

@@ -6,7 +6,7 @@ import { listRequest, watchRequest } from '#apiserver/registry/list-options.js';
 
 const token = encodeContinue({ revision: 7n, startKey: 'default/b' });
 
-/** The matrix of specification 1, 4.6: query → kind of read, or the code of the refusal. */
+/** The matrix of specification 1, 4.6: from query to the kind of read, or the code of the refusal. */
 const matrix: [query: string, outcome: string | number][] = [
   ['', 'latest'],
   ['resourceVersion=0', 'any'],
@@ -48,7 +48,7 @@ const matrix: [query: string, outcome: string | number][] = [
   ['continue=%7B', 400],
 ];
 
-t.test('lists', async (t) => {
+t.test('list requests', async (t) => {
   for (const [query, expected] of matrix) {
     let outcome: string | number | undefined;
     try {
@@ -60,7 +60,7 @@ t.test('lists', async (t) => {
   }
 });
 
-t.test('options that exclude each other have the code of the dialect', async (t) => {
+t.test('conflicting options are refused with the dialect’s code', async (t) => {
   const query = new URLSearchParams('resourceVersionMatch=Exact');
   const message =
     'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided';
@@ -76,7 +76,7 @@ t.test('options that exclude each other have the code of the dialect', async (t)
   }
 });
 
-t.test('versions that are none', async (t) => {
+t.test('malformed versions are refused', async (t) => {
   const message = 'resourceVersion: Invalid value: "x\\x01": strconv.ParseUint: parsing "x\\x01": invalid syntax';
   const list = (query: string) => () => listRequest(dialect, new URLSearchParams(query), { scope: '' });
   t.throws(list('resourceVersion=x%01'), { code: 500, message });
@@ -97,7 +97,7 @@ t.test('continue tokens', async (t) => {
   for (const text of bad) t.throws(() => decodeContinue(text, ''), { code: 400 }, JSON.stringify(text));
 });
 
-t.test('watches', async (t) => {
+t.test('watch requests', async (t) => {
   const rows: [string, object | number][] = [
     ['', { version: { kind: 'latest' }, bookmarks: false, sendInitialEvents: false }],
     ['resourceVersion=0&allowWatchBookmarks=true', { version: { kind: 'any' }, bookmarks: true }],

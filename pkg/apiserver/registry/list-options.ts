@@ -1,4 +1,4 @@
-/** Query parameters of list and watch, checked against the matrix of specification 1, 4.6. */
+/** Query parameters of list and watch, validated against the matrix of specification 1, 4.6. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, notSupported } from '#apimachinery/validation/failure.js';
@@ -20,7 +20,7 @@ const matchPath = FieldPath.of('resourceVersionMatch');
 const latest: ReadVersion = { kind: 'latest' };
 const any: ReadVersion = { kind: 'any' };
 
-/** The version that a get asks for. */
+/** The version that a get requests. */
 export function getVersion(query: URLSearchParams): ReadVersion {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return latest;
@@ -29,12 +29,12 @@ export function getVersion(query: URLSearchParams): ReadVersion {
   return revision === 0n ? any : { kind: 'notOlderThan', revision };
 }
 
-/** 1.24 has no cache of what goes away by itself. */
+/** 1.24 does not cache resources whose objects expire. */
 export function isUncached({ ttlSeconds }: { readonly ttlSeconds?: number | undefined }): boolean {
   return ttlSeconds !== undefined;
 }
 
-/** What a list asks for. `scope` bounds continue tokens. Throws 400 or 422 for combinations that are invalid. */
+/** Parses a list request. `scope` bounds continue tokens. Throws 400 or 422 for invalid combinations. */
 export function listRequest(
   dialect: Dialect,
   query: URLSearchParams,
@@ -44,14 +44,14 @@ export function listRequest(
   const text = query.get('resourceVersion') ?? '';
   const continuing = query.get('continue') ?? '';
   const limit = count(query, 'limit');
-  // Of watches only, and refused here too when it is no number.
+  // Only watches use it, but lists also refuse a malformed one.
   count(query, 'timeoutSeconds');
   checkMatch(dialect, { match, resourceVersion: text, continuing, watch: false });
   if (query.has('sendInitialEvents')) {
     const path = FieldPath.of('sendInitialEvents');
     throw invalidOptions(dialect, 'ListOptions', [forbiddenField(path, 'sendInitialEvents is forbidden for list')]);
   }
-  // Lists that 1.24 has its store answer, which says what is wrong with a version in other words than the cache.
+  // 1.24 answers these lists from its store, which words a malformed version differently from its cache.
   const stored = uncached || continuing !== '' || (limit > 0 && text !== '0') || match === 'Exact';
   const revision = text === '' ? 0n : stored ? storedVersion(text) : requestedVersion(text);
   if (continuing !== '') {
@@ -76,7 +76,7 @@ interface MatchRequest {
   readonly watch: boolean;
 }
 
-/** All that is wrong at once, as 1.24 tells it. */
+/** Reports all failures at once, as 1.24 does. */
 function checkMatch(dialect: Dialect, { match, resourceVersion, continuing, watch }: MatchRequest): void {
   if (match === '') return;
   const failures: FieldFailure[] = [];
@@ -98,7 +98,7 @@ function checkMatch(dialect: Dialect, { match, resourceVersion, continuing, watc
     : invalidCombination(dialect, 'ListOptions', failures);
 }
 
-/** 0 where there is none; negative numbers count as none, as in 1.24. Throws 400. */
+/** 0 if absent; a negative number counts as absent, as in 1.24. Throws 400. */
 function count(query: URLSearchParams, name: string): number {
   return Math.max(0, integer(query, name) ?? 0);
 }
@@ -107,13 +107,13 @@ export interface WatchRequest {
   readonly version: ReadVersion;
   readonly bookmarks: boolean;
   readonly sendInitialEvents: boolean;
-  /** The client has said that it wants no initial events although its version would bring them. */
+  /** The client wants no initial events although its version would bring them. */
   readonly skipInitialEvents: boolean;
   /** Undefined: the server chooses. */
   readonly timeoutMs?: number;
 }
 
-/** What a watch asks for. Throws 400 or 422. */
+/** Parses a watch request. Throws 400 or 422. */
 export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchRequest {
   const text = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
@@ -127,7 +127,7 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
   }
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
   const seconds = count(query, 'timeoutSeconds');
-  // Means nothing here, but has to be a number all the same.
+  // Has no meaning here, but must be a number.
   count(query, 'limit');
   const version = watchVersion(text, sendInitialEvents);
   const skipInitialEvents = initial !== null && !sendInitialEvents && version.kind !== 'exact';

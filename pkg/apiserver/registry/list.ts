@@ -5,10 +5,9 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { isUncached, type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
-import type { Operation } from '#apiserver/registry/operation.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selectors.js';
-import type { CompressedLists, ReadyList } from '#apiserver/representation/compressed-lists.js';
+import type { CompressedLists, EncodedList } from '#apiserver/representation/compressed-lists.js';
 import {
   compactParts,
   itemOf,
@@ -17,7 +16,7 @@ import {
   prettyParts,
   yamlParts,
 } from '#apiserver/representation/list-document.js';
-import { isList, partialJson } from '#apiserver/representation/partial-metadata.js';
+import { listNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
@@ -27,10 +26,10 @@ import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/
 import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 
-/** What lists use of the registry. */
+/** The part of the registry that lists use. */
 type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
 
-/** GET of a collection: the whole matrix of specification 1, 4.6. */
+/** GET of a collection, with all combinations of specification 1, 4.6. */
 export async function listObjects(operation: Operation<ListContext>): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateList(operation);
@@ -42,14 +41,14 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
   return listResponse(operation, { result, form, whole: match === undefined });
 }
 
-/** The form that a list is wanted in; 406 when there is none. */
+/** The requested form; throws 406 if there is none. */
 export function negotiateList(operation: Operation<ListContext>): Negotiated {
   const { registry, context } = operation;
   const formats = isBuiltIn(operation) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
   return registry.responder.negotiate(context, transforms, formats);
 }
 
-/** One page; an expired continue token gives 410 with a token for an inconsistent continuation. */
+/** Reads one page; an expired continue token gives 410 with a token for an inconsistent continuation. */
 async function readPage(
   resource: ServedResource,
   scope: string,
@@ -93,30 +92,29 @@ function listMetadata(result: ListResult): Record<string, unknown> {
 export interface ListAnswer {
   readonly result: ListResult;
   readonly form: Negotiated;
-  /** The page has all objects of its range of keys. */
+  /** The page contains all objects of its range of keys. */
   readonly whole: boolean;
 }
 
-/** One page as an answer. */
 export async function listResponse(
   operation: Operation<ListContext>,
   { result, form, whole }: ListAnswer,
 ): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { format, transform, pretty } = form;
-  if (transform?.kind === 'PartialObjectMetadata') throw isList(resource);
-  const later = converted(resource, result.entries, context);
-  if (later !== undefined) await later;
+  if (transform?.kind === 'PartialObjectMetadata') throw listNotAcceptable(resource);
+  const conversion = converted(resource, result.entries, context);
+  if (conversion !== undefined) await conversion;
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   const compressed = gzip && whole ? registry.compressed : undefined;
   const { turns } = registry;
   if (format === 'protobuf') {
     const list = await protobufList(operation, { result, transform, turns });
-    return readyListResponse(list, { contentType, compressed, turns });
+    return encodedListResponse(list, { contentType, compressed, turns });
   }
   if (format === 'json' && !pretty && transform === undefined) {
-    return readyListResponse(jsonList(operation, result), { contentType, compressed, turns });
+    return encodedListResponse(jsonList(operation, result), { contentType, compressed, turns });
   }
   if (transform?.kind === 'PartialObjectMetadataList' && result.entries.length === 0) {
     return registry.responder.object(context, emptyPartialList(result, transform), 200, form);
@@ -126,7 +124,7 @@ export async function listResponse(
   return partsResponse(render(document), contentType, gzip);
 }
 
-/** 1.24 makes the list of what it has reduced only when there is something to put into it. */
+/** 1.24 leaves `items` null if there is nothing to reduce to metadata. */
 function emptyPartialList(result: ListResult, { kind, group, version }: Transform): object {
   return { kind, apiVersion: `${group}/${version}`, metadata: listMetadata(result), items: null };
 }
@@ -140,7 +138,7 @@ function jsonHead(resource: ServedResource, result: ListResult) {
   return {
     kind: listKind(resource),
     apiVersion: resource.apiVersion,
-    // Lists of custom objects have no type that would leave it out.
+    // Custom lists of 1.24 are untyped and keep the empty `continue`.
     metadata: resource.edition === undefined ? metadata : { continue: '', ...metadata },
   };
 }
@@ -154,7 +152,7 @@ function isBuiltIn({ registry, resource }: Operation<ListContext>): boolean {
   return registry.codec.hasProtobuf({ apiVersion, kind: declaration.kind });
 }
 
-function jsonList(operation: Operation<ListContext>, result: ListResult): ReadyList {
+function jsonList(operation: Operation<ListContext>, result: ListResult): EncodedList {
   const { resource } = operation;
   const { entries } = result;
   const head = JSON.stringify(jsonHead(resource, result)).slice(0, -1);
@@ -174,11 +172,11 @@ interface ProtobufAnswer {
   readonly turns: TurnQueue;
 }
 
-/** The length of the whole comes first, so all items are encoded before anything is sent. */
+/** The message begins with its length, so all items are encoded before the first byte is sent. */
 async function protobufList(
   { registry, resource }: Operation<ListContext>,
   { result, transform, turns }: ProtobufAnswer,
-): Promise<ReadyList> {
+): Promise<EncodedList> {
   const { codec } = registry;
   const { name, itemOf } = protobufItems(codec, resource, transform);
   let size = 0;
@@ -214,22 +212,22 @@ function listDocument(
       include: includeObject(context.info.query),
       context: strategyContext(registry),
     };
-    const items = mapped(result.entries, (entry) => rowJson(resource, entry, options));
+    const items = encodeEach(result.entries, (entry) => rowJson(resource, entry, options));
     return { head: tableMembers(resource, transform, metadata), itemsName: 'rows', items };
   }
   if (transform !== undefined) {
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
-    return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
+    return { head, itemsName: 'items', items: encodeEach(result.entries, (e) => partialJson(resource, e, transform)) };
   }
   const { skipped, bytesOf } = jsonItems(resource, isBuiltIn(operation));
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',
-    items: mapped(result.entries, (entry) => itemOf(bytesOf(entry), skipped)),
+    items: encodeEach(result.entries, (entry) => itemOf(bytesOf(entry), skipped)),
   };
 }
 
-function mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iterable<Buffer> {
+function encodeEach(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iterable<Buffer> {
   return {
     *[Symbol.iterator]() {
       for (const entry of entries) yield make(entry);
@@ -237,23 +235,23 @@ function mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iter
   };
 }
 
-export interface ReadyListOptions {
+interface EncodedListOptions {
   readonly contentType: string;
-  /** Where compressed blocks are kept; absent: the client takes no gzip, or the list is a choice of objects. */
+  /** Cache of compressed blocks; absent if the client accepts no gzip or a selector filters the list. */
   readonly compressed: CompressedLists | undefined;
-  /** There may be many objects. */
+  /** Lets other requests run between many objects. */
   readonly turns: Pick<TurnQueue, 'pause'>;
 }
 
-export async function readyListResponse(
-  list: ReadyList,
-  { contentType, compressed, turns }: ReadyListOptions,
+async function encodedListResponse(
+  list: EncodedList,
+  { contentType, compressed, turns }: EncodedListOptions,
 ): Promise<ApiResponse> {
   const headers: Record<string, string> = { 'content-type': contentType };
   const { head, entries, bytesOf, skipped, separator, tail } = list;
   const itemAt = (index: number) => bytesOf(entries[index] as Entry);
   const parts = new SeparatedParts({ head, count: entries.length, itemAt, skipped, separator, tail });
-  // To look at each object of a large list twice would cost as much as to copy it.
+  // Measuring every object of a large list twice costs as much as copying it.
   const upTo = compressed === undefined ? largeBodyBytes : gzipThresholdBytes;
   const length = await parts.lengthUpTo(upTo, turns);
   if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };

@@ -1,4 +1,4 @@
-/** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
+/** Field ownership: recorded by the registry's writes, used by server-side apply. */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { strategyFor } from '#api/strategies.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
@@ -35,22 +35,22 @@ export interface ManagedFieldsOptions {
   readonly codec: Codec;
 }
 
-/** Who asks, for what has to be asked of others on the way. */
-interface Asked {
+/** The request on whose behalf objects are converted. */
+interface ConversionScope {
   readonly context: Pick<RequestContext, 'signal' | 'warnings'>;
   readonly resource: ServedResource;
 }
 
-export interface ManagedWrite extends Asked {
-  /** The object about to be stored; its metadata.managedFields are set. */
+export interface ManagedWrite extends ConversionScope {
+  /** The object to store; its metadata.managedFields are set in place. */
   readonly object: OwnMetadata;
-  /** As it is stored now; absent for a new object. */
+  /** The stored object; absent for a new one. */
   readonly old?: ApiObjectShape;
   readonly manager: string;
   readonly subresource: string;
 }
 
-export interface Application extends Asked {
+export interface Application extends ConversionScope {
   /** The applied configuration, as parsed. */
   readonly configuration: unknown;
   /** Absent when the object does not exist yet. */
@@ -58,7 +58,7 @@ export interface Application extends Asked {
   readonly manager: string;
   readonly force: boolean;
   readonly subresource: string;
-  /** The version that conflicts name for those who wrote by other means; absent: theirs. */
+  /** The version that conflicts name for fields set without apply; absent: the version of the manager. */
   readonly toldAs?: string;
 }
 
@@ -74,14 +74,14 @@ export class ManagedFields {
   }
 
   /**
-   * Who changes a field manages it from now on, and all of a new object. A promise where `pause`, which comes between the
-   * steps, gives one, and where others convert the versions that managers speak; it rejects where the write could not be
-   * stored either.
+   * Makes the manager the owner of each field that the write changes, or of all fields of a new object. Returns a promise if
+   * `pause`, called between the steps, returns one, or if a webhook converts the managers' versions; rejects if the write
+   * could not be stored either.
    */
   written(write: ManagedWrite, pause: Pause): MaybePromise<void> {
-    const ask = (question: ConversionQuestion) => askIfPossible(write, question);
+    const ask = (question: ConversionQuestion) => convertIfPossible(write, question);
     const entries = withQuestions(updateManagedFields(this.#update(write)), { pause, ask });
-    return andThen(entries, (all) => setEntries(write.object, tracked(write, all)));
+    return andThen(entries, (all) => setEntries(write.object, recordedEntries(write, all)));
   }
 
   #update({ object, old, resource, manager, subresource }: ManagedWrite): UpdateRequest {
@@ -90,16 +90,16 @@ export class ManagedFields {
   }
 
   /**
-   * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. `pause` comes between the
-   * steps, and says when the next one may begin. Throws 400 for a configuration that is not of the kind, 409 with one cause
-   * per field that another manager owns, and what the conversion between versions rejects with.
+   * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. `pause` is awaited between the
+   * steps. Throws 400 for a configuration of another kind, 409 with one cause per field that another manager owns, and the
+   * errors of conversion between versions.
    */
   async applyInSteps(application: Application, pause: Pause): Promise<unknown> {
     const steps = applySteps(this.#request(application));
-    const { object } = await withQuestions(steps, { pause, ask: (question) => ask(application, question) });
+    const { object } = await withQuestions(steps, { pause, ask: (question) => convertObjects(application, question) });
     const pausing = pause();
     if (pausing !== undefined) await pausing;
-    // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
+    // The merge shares unchanged parts with the cached object, and later steps write into the result.
     return inSteps(copyJsonSteps(object), pause);
   }
 
@@ -116,45 +116,44 @@ export class ManagedFields {
     const versions = versionsOf(resource, { codec });
     const reset = resetFields(resource, subresource);
     const spoken = { type: resource.type, apiVersion, manager, subresource, reset };
-    // Of who scaled 1.24 does not keep when it was.
+    // 1.24 records no time for writes of `scale`.
     const info = subresource === 'scale' ? spoken : { ...spoken, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
   }
 }
 
-async function ask(
-  { resource, context }: Asked,
+async function convertObjects(
+  { resource, context }: ConversionScope,
   { objects, apiVersion }: ConversionQuestion,
 ): Promise<ConversionAnswer> {
   const { conversion } = resource;
-  if (conversion?.kind !== 'remote') throw new RangeError(`nobody converts ${resource.apiVersion} to ${apiVersion}`);
+  if (conversion?.kind !== 'remote') throw new RangeError(`no conversion from ${resource.apiVersion} to ${apiVersion}`);
   const converted = await conversion.between(objects as unknown as ApiObjectShape[], apiVersion, context.signal);
   return converted as unknown as ConversionAnswer;
 }
 
 /**
- * The same for writes that need no conversion but this one. They go on without it, as with 1.24: a webhook that is gone must
- * not keep anybody from writing what is stored. (1.24 forgets all managers then. Those of the version keep what they have,
- * which at worst is a field too much.)
+ * Converts for a write that needs no other conversion. As in 1.24, a webhook that is down must not block it. (1.24 then drops
+ * all managers. Here the managers of that version keep their fields, at worst one field too many.)
  */
-async function askIfPossible(asked: Asked, question: ConversionQuestion): Promise<ConversionAnswer> {
-  const { resource, context } = asked;
+async function convertIfPossible(scope: ConversionScope, question: ConversionQuestion): Promise<ConversionAnswer> {
+  const { resource, context } = scope;
   try {
-    return await ask(asked, question);
+    return await convertObjects(scope, question);
   } catch (error) {
-    const isStoredSo = resource.apiVersion === resource.stored.apiVersion;
-    // Neither does who is gone get an answer, nor who is asked to come again later.
-    if (!isStoredSo || context.signal.aborted || statusOf(error)?.code !== 500) throw error;
+    const isStoredVersion = resource.apiVersion === resource.stored.apiVersion;
+    // Give up if the client disconnected or must try again later (429).
+    if (!isStoredVersion || context.signal.aborted || statusOf(error)?.code !== 500) throw error;
     warn(context, `managers keep the fields they have in ${question.apiVersion}: ${messageOf(error)}`);
     return undefined;
   }
 }
 
 /**
- * Who scales an object of a custom kind manages nothing by it in 1.24, which knows no Scale among the kind's types; who
- * scales another one to nothing neither: a Scale leaves out its zero.
+ * Drops the entries of `scale` where 1.24 records none: for custom kinds, whose types include no Scale, and for zero
+ * replicas, which a Scale omits.
  */
-function tracked(
+function recordedEntries(
   { resource, subresource, object }: Pick<ManagedWrite, 'resource' | 'subresource' | 'object'>,
   entries: readonly ManagedFieldsEntry[],
 ): readonly ManagedFieldsEntry[] {
@@ -164,27 +163,30 @@ function tracked(
   return entries.filter((entry) => entry.subresource !== subresource);
 }
 
-/** Entries of its own: those of the stored object belong to the cache, and plugins may change what they get. */
+/** Copies the entries: the stored object's belong to the cache, and plugins may change the new ones. */
 function setEntries({ metadata }: OwnMetadata, entries: readonly ManagedFieldsEntry[]): void {
   const own = entries.map((entry) => ({ ...entry }));
   if (own.length > 0) metadata.managedFields = own;
   else delete metadata.managedFields;
 }
 
-/** The command-line client's name, and the annotation in which it keeps what it applied by itself. */
+/** The command-line client's manager name, and the annotation with the configuration that it last applied itself. */
 function clientSideApply(dialect: Dialect): { manager: string; annotation: string } {
   const annotation = dialect.annotations.lastApplied;
   return { annotation, manager: annotation.slice(0, annotation.indexOf('.')) };
 }
 
-/** All that is not the status belongs to the object itself. */
+/** Everything but the status. */
 const statusAlone = ['spec', 'metadata'];
 
-/** Nothing is stored of what is only asked, and nothing reset. */
+/** Virtual resources are never stored and reset nothing. */
 const nothing: readonly string[] = [];
 
-/** What endpoints reset in the objects written through them, by group, resource and subresource: where 1.24 resets something else than elsewhere (`GetResetFields` of its strategies). */
-const particular: ReadonlyMap<string, Unmanaged> = new Map(
+/**
+ * Fields reset by the endpoints whose reset is unusual (1.24: `GetResetFields` of its strategies), by group, resource and
+ * subresource.
+ */
+const unusualResets: ReadonlyMap<string, Unmanaged> = new Map(
   Object.entries({
     'apiextensions/customresourcedefinitions/status': statusAlone,
     'apiregistration/apiservices/status': statusAlone,
@@ -205,13 +207,13 @@ const particular: ReadonlyMap<string, Unmanaged> = new Map(
   }).map(([endpoint, fields]) => [endpoint, unmanagedBy(fields)]),
 );
 
-/** Undefined for endpoints that reset what all of their name do: the status, `/status` the spec, and others nothing. */
+/** Undefined for the usual reset: the object's endpoint resets the status, `/status` the spec, others nothing. */
 function resetFields({ declaration, edition }: ServedResource, subresource: string): Unmanaged | undefined {
   if (edition !== undefined) return undefined;
-  return particular.get(`${declaration.group}/${declaration.resource}/${subresource}`);
+  return unusualResets.get(`${declaration.group}/${declaration.resource}/${subresource}`);
 }
 
-/** By the stored form, the versions that are stored so: also those that are not served. */
+/** All versions, served or not, by the form in which they are stored. */
 const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly ResourceInfo[]> => {
   const versions = new Map<string, ResourceInfo[]>();
   for (const info of scheme.resources) {
@@ -222,7 +224,7 @@ const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly 
   return versions;
 });
 
-/** Undefined for resources that have no other version. */
+/** Undefined for resources with one version. */
 function versionsOf(
   { stored, conversion, otherVersions, type }: ServedResource,
   { codec }: { readonly codec: Codec },
@@ -234,11 +236,11 @@ function versionsOf(
   if (conversion?.kind === 'remote') return { typeOf };
   const converted = (object: JsonObject, to: string): JsonObject => {
     const from = typeof object.apiVersion === 'string' ? object.apiVersion : stored.apiVersion;
-    // What is merged or taken apart may lack parts that every object of its kind has.
+    // Partial objects lack members that their kind requires; normalizing adds them.
     const { object: whole } = codec.normalize(copyJson(object), { apiVersion: from, kind: stored.kind }, 'Ignore');
     const hub = conversionOf(all, from)?.toStored(whole, codec.scheme) ?? whole;
     const result: ApiObjectShape = conversionOf(all, to)?.fromStored(hub, codec.scheme) ?? hub;
-    // The stored form's own name may stand in it still.
+    // The conversion may leave the stored version's name in place.
     return { ...result, apiVersion: to };
   };
   return { typeOf, convert: (objects, to) => objects.map((object) => converted(object, to)) };

@@ -1,4 +1,4 @@
-/** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
+/** The read-modify-write loop of updates and patches: it starts again if another write wins. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
@@ -14,13 +14,13 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { dropClusterName, dropRepeatedOwners, objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
-import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/update-base.js';
+import { shareUnchanged, type UpdateBase, updateBase } from '#apiserver/registry/update-base.js';
 import { beginUpdate, deleted, leaderCondition, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-request.js';
 import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
   converted,
-  formOf,
+  encodeForStorage,
   keyOf,
   markCanonical,
   type ServedResource,
@@ -29,7 +29,7 @@ import {
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
-/** Which part of the object a request may change. */
+/** The part of an object that a request may change. */
 export interface UpdateProfile extends PartUpdate {
   /** Empty for the object itself. */
   readonly subresource: string;
@@ -41,16 +41,16 @@ export interface Mutation {
   readonly profile: UpdateProfile;
   readonly options: WriteOptions;
   /**
-   * The wanted object, which is changed in place from then on and therefore shares nothing with the current one. Its
-   * metadata.resourceVersion, when set, must be the current one. Not called for a missing object. `pause` comes between the
-   * steps of a change that has several.
+   * Returns the desired object, which later steps change in place, so it shares nothing with `current`. Its
+   * metadata.resourceVersion, if set, must be the current one. Not called for a missing object. `pause` is awaited between
+   * the steps of a long change.
    */
   change(
     current: ApiObjectShape,
-    start: StartingPoint,
+    start: UpdateBase,
     pause: Pause,
   ): Draft<ApiObjectShape> | Promise<Draft<ApiObjectShape>>;
-  /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
+  /** Creates the missing object; undefined if another client did so first. Absent: 404. */
   readonly create?: () => Promise<Entry | undefined>;
   /** False: the caller has set managedFields itself (server-side apply). */
   readonly trackFields?: boolean;
@@ -61,31 +61,31 @@ export interface Mutated {
   readonly created: boolean;
 }
 
-/** Throws 404, 409 (stale version), 422 and whatever admission and `change` throw. */
+/** Throws 404, 409 (stale version), 422, and the errors of admission and `change`. */
 export async function mutate(operation: Operation, mutation: Mutation): Promise<Mutated> {
   const { context, resource } = operation;
   const key = keyOf(resource, mutation.namespace, mutation.name);
   const { storage } = resource;
   const latest = () => storage.get(key, { kind: 'latest' }, context.cancellation);
-  // What the cache says may be old: nothing is refused, and no write left out, because of it alone. A dry run writes
-  // nothing that would show how old it is.
+  // The cache may be stale, so neither refuse nor skip a write because of it alone. A dry run writes nothing that would
+  // reveal a stale read.
   let fresh = mutation.options.dryRun;
-  let known = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.cancellation);
+  let base = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.cancellation);
   for (;;) {
-    const outcome = await attempt(operation, { mutation, known, key }).catch((error: unknown) => ({
+    const outcome = await attempt(operation, { mutation, base, key }).catch((error: unknown) => ({
       error,
     }));
     if ('written' in outcome) return outcome.written;
     if ('raced' in outcome) {
-      known = outcome.raced;
+      base = outcome.raced;
       fresh = true;
       continue;
     }
     if (!fresh) {
       const current = await latest();
       fresh = true;
-      if (current?.revision !== known?.revision) {
-        known = current;
+      if (current?.revision !== base?.revision) {
+        base = current;
         continue;
       }
     }
@@ -96,14 +96,14 @@ export async function mutate(operation: Operation, mutation: Mutation): Promise<
 
 type Outcome =
   | { readonly written: Mutated }
-  /** Somebody else was faster: this is there now. */
+  /** Another write won: the entry as it is now. */
   | { readonly raced: Entry | undefined }
   /** Nothing to write. */
   | { readonly unchanged: Entry };
 
 interface Attempt {
   readonly mutation: Mutation;
-  readonly known: Entry | undefined;
+  readonly base: Entry | undefined;
   readonly key: string;
 }
 
@@ -111,51 +111,51 @@ interface Attempt {
 interface Change {
   readonly operation: Operation;
   readonly mutation: Mutation;
-  readonly known: Entry;
+  readonly base: Entry;
   readonly key: string;
   readonly tracked: boolean;
   readonly rules: StrategyContext;
   readonly pause: Pause;
-  readonly start: StartingPoint;
+  readonly start: UpdateBase;
   readonly object: Draft<ApiObjectShape>;
   readonly admission: MutatingCall & { readonly object: Draft<ApiObjectShape> };
-  /** For the store, however small its managers are. */
+  /** Set if the object is too large for the store even without managedFields. */
   tooLarge?: StatusError | undefined;
-  /** What must hold when it is written, of admission. */
+  /** Conditions of the write, set by admission. */
   conditions?: readonly WriteCondition[];
   outcome?: Outcome;
 }
 
-/** The same once its object shares with the stored one what they have in common: only its metadata are its own. */
+/** The change once its object shares unchanged parts with the stored one: only its metadata are its own. */
 type Prepared = Omit<Change, 'object' | 'admission'> & {
   readonly object: OwnMetadata;
   readonly admission: AdmissionCall;
 };
 
-/** What makes an object of what the request wants. */
+/** Steps that turn the request into the object to store. */
 const preparation: readonly Step<Change>[] = [setDefaults, recordWriter, admit, prepare, measure];
 const replacement: readonly Step<Prepared>[] = [validate, admitResult, store];
 
-async function attempt(operation: Operation, { mutation, known, key }: Attempt): Promise<Outcome> {
+async function attempt(operation: Operation, { mutation, base, key }: Attempt): Promise<Outcome> {
   const { registry, context, resource } = operation;
   const { profile, options, trackFields: tracked = true } = mutation;
-  if (known === undefined) {
+  if (base === undefined) {
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
     const entry = await mutation.create();
     if (entry !== undefined) return { written: { entry, created: true } };
-    // Another client made it meanwhile: it is a change after all, or it is gone again.
+    // Another client created it in between: it is a change after all, or gone again.
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.cancellation) };
   }
   const rules = strategyContext(registry, context);
-  const pause = pauseOf(operation, known);
-  await converted(resource, [known], context);
-  const start = startingPoint(registry, resource, known, rules);
+  const pause = pauseOf(operation, base);
+  await converted(resource, [base], context);
+  const start = updateBase(registry, resource, base, rules);
   await pause();
   const object = await mutation.change(start.object, start, pause);
   await pause();
   const { dryRun } = options;
   const change: Change = {
-    ...{ operation, mutation, known, key, tracked, rules, pause, start, object },
+    ...{ operation, mutation, base, key, tracked, rules, pause, start, object },
     admission: {
       ...{ operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace },
       ...{ name: mutation.name, dryRun, object, oldObject: start.object },
@@ -183,10 +183,10 @@ function setDefaults({ operation: { context, resource }, object, rules, tracked 
   resource.strategy.defaults?.(object, rules, tracked ? undefined : 'applied');
 }
 
-function recordWriter({ operation, mutation, object, start, known, tracked, pause }: Change): MaybePromise<void> {
+function recordWriter({ operation, mutation, object, start, base, tracked, pause }: Change): MaybePromise<void> {
   if (!tracked) return undefined;
   const { subresource } = mutation.profile;
-  const recorded = { object, old: start.object, manager: mutation.options.fieldManager, subresource, stored: known };
+  const recorded = { object, old: start.object, manager: mutation.options.fieldManager, subresource, stored: base };
   return recordManagers(operation, recorded, pause);
 }
 
@@ -201,8 +201,8 @@ function prepare({ operation: { registry }, mutation: { profile }, object, start
 }
 
 function measure(change: Change): void {
-  const { operation, object, tracked, known } = change;
-  change.tooLarge = tooLargeToFit(operation.context, object, { tracked, stored: known });
+  const { operation, object, tracked, base } = change;
+  change.tooLarge = tooLargeToFit(operation.context, object, { tracked, stored: base });
 }
 
 function validate({ operation, mutation, object, start, rules, tooLarge }: Prepared): MaybePromise<void> {
@@ -222,7 +222,7 @@ async function store(change: Prepared): Promise<void> {
 }
 
 async function write(change: Prepared): Promise<Outcome> {
-  const { operation, object, start, known, key, pause } = change;
+  const { operation, object, start, base, key, pause } = change;
   const { registry, context, resource } = operation;
   const { dryRun } = change.mutation.options;
   const old = start.object;
@@ -232,22 +232,22 @@ async function write(change: Prepared): Promise<Outcome> {
   };
   const options = { request: context, pause };
   if (removesOnUpdate(resource, object, old)) {
-    const bytes = await formOf(resource, object, options);
-    const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision, resource.stored.type));
-    if (dryRun) return answer(known.revision);
-    const result = await resource.storage.delete(key, known.revision, conditions);
+    const bytes = await encodeForStorage(resource, object, options);
+    const answer = (revision: bigint) => written(new TransientEntry(base.key, bytes, revision, resource.stored.type));
+    if (dryRun) return answer(base.revision);
+    const result = await resource.storage.delete(key, base.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
     return answer(result.entry.revision);
   }
-  // Nothing is written that is there already, unless it is there in another form.
-  const comparable = known.stale !== true;
-  if (comparable && start.isStored && sameObject(object, old)) return { unchanged: known };
-  const bytes = await formOf(resource, object, options);
-  if (comparable && !start.isStored && sameStored(bytes, known)) return { unchanged: known };
-  if (dryRun) return written(new TransientEntry(known.key, bytes, known.revision, resource.stored.type));
+  // Skip a write that changes nothing, unless the stored form is outdated.
+  const comparable = base.stale !== true;
+  if (comparable && start.isStored && sameObject(object, old)) return { unchanged: base };
+  const bytes = await encodeForStorage(resource, object, options);
+  if (comparable && !start.isStored && sameStored(bytes, base)) return { unchanged: base };
+  if (dryRun) return written(new TransientEntry(base.key, bytes, base.revision, resource.stored.type));
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });
+  const result = await resource.storage.update(key, bytes, base.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
   if (start.canonical) markCanonical(resource, result.entry);
   await updated(registry, resource, object, old);
@@ -258,7 +258,7 @@ function written(entry: Entry): Outcome {
   return { written: { entry, created: false } };
 }
 
-/** True for the same object in whatever version. What a write changes is mostly found at once: all else is shared. */
+/** True for equal objects, whatever their versions. Fast, because unchanged parts are shared. */
 function sameObject(a: ApiObjectShape, b: ApiObjectShape): boolean {
   const unversioned = ({ metadata }: ApiObjectShape) => ({ ...metadata, resourceVersion: undefined });
   return (
@@ -266,17 +266,17 @@ function sameObject(a: ApiObjectShape, b: ApiObjectShape): boolean {
   );
 }
 
-/** As `sameJson`, of a stored entry: its bytes are only put together where they might be the same. */
-function sameStored(bytes: Buffer, known: Entry): boolean {
-  const withVersion = bytes.length + `"resourceVersion":"${known.revision}",`.length;
-  return withVersion === known.size && sameJson(bytes, known.stored);
+/** Compares with a stored entry. Its bytes are assembled only if the lengths match. */
+function sameStored(bytes: Buffer, base: Entry): boolean {
+  const withVersion = bytes.length + `"resourceVersion":"${base.revision}",`.length;
+  return withVersion === base.size && sameJson(bytes, base.stored);
 }
 
-/** True for the same JSON, in whatever order its members stand: clients write them in an order of their own. */
+/** True for the same JSON in any order of members: clients write them in their own order. */
 function sameJson(a: Buffer, b: Buffer): boolean {
   if (a.length !== b.length) return false;
   if (a.equals(b)) return true;
-  // The same members in another order are the same bytes in another order, which hardly any change leaves them.
+  // Reordering keeps the sum of the bytes, which almost every real change alters.
   return sumOf(a) === sumOf(b) && isDeepStrictEqual(parseJSONText(a.toString()), parseJSONText(b.toString()));
 }
 
@@ -287,8 +287,8 @@ function sumOf(bytes: Buffer): number {
 }
 
 /**
- * Metadata that belongs to the system: what of it cannot change is put back, what a client left out is filled in, and
- * what is left is refused by validation. Throws 409 for a stale version, and 500 for what is none.
+ * Checks the system's metadata: restores what cannot change and fills in what the client left out; validation refuses the
+ * rest. Throws 409 for a stale version, and 500 for a malformed one.
  */
 function checkIdentity(resource: ServedResource, object: Draft<ApiObjectShape>, old: ApiObjectShape): void {
   const { metadata } = object;
@@ -300,7 +300,7 @@ function checkIdentity(resource: ServedResource, object: Draft<ApiObjectShape>, 
   if (version === 0n && resource.strategy.allowUnconditionalUpdate === false) {
     const field = 'metadata.resourceVersion';
     const message = 'Invalid value: 0x0: must be specified for an update';
-    // This one failure of 1.24 names the resource, not the kind.
+    // Here 1.24 names the resource instead of the kind.
     throw invalid({ group: resource.group, kind: resource.declaration.resource }, name, [
       { field, reason: 'FieldValueInvalid', message },
     ]);

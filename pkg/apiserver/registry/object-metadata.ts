@@ -1,4 +1,4 @@
-/** What clients write into the metadata of objects: versions, also of lists, owners, names of clusters. */
+/** Metadata that clients write: resource versions (of lists, too), owners, cluster names. */
 import type { OwnMetadata } from '#api/meta/object.js';
 import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -12,19 +12,19 @@ import type { Revision } from '#storage/store.js';
 /** Versions have 64 bits. */
 const maxRevision = 2n ** 64n - 1n;
 
-/** The version as a number, or why it is none, in the words of 1.24 (Go's `strconv.ParseUint`). */
+/** The parsed version, or the error text of 1.24 (Go's `strconv.ParseUint`). */
 function parseRevision(text: string): Revision | string {
   const refusal = (why: string) => `strconv.ParseUint: parsing ${quoted(text)}: ${why}`;
   if (!/^\d+$/.test(text)) return refusal('invalid syntax');
   const digits = text.replace(/^0+(?=\d)/, '');
-  // What is longer needs no parsing to be too large.
+  // With more digits it is too large anyway.
   const revision = digits.length > 20 ? maxRevision + 1n : BigInt(digits);
   return revision > maxRevision ? refusal('value out of range') : revision;
 }
 
 /**
- * The `resourceVersion` parameter of a get, list or watch. Throws 500 for what no server gave out, as 1.24 does, whose cache
- * parses it (apiserver/pkg/storage/etcd3/api_object_versioner.go).
+ * The `resourceVersion` parameter of a get, list or watch. Throws 500 for a malformed one, as 1.24 does, whose cache parses
+ * it (apiserver/pkg/storage/etcd3/api_object_versioner.go).
  */
 export function requestedVersion(text: string): Revision {
   const revision = parseRevision(text);
@@ -32,7 +32,7 @@ export function requestedVersion(text: string): Revision {
   return revision;
 }
 
-/** The same of a list that 1.24 has its store answer: 400. */
+/** The `resourceVersion` of a list that 1.24 answers from its store. Throws 400. */
 export function storedVersion(text: string): Revision {
   const revision = parseRevision(text);
   if (typeof revision === 'string') throw badRequest(`invalid resource version: ${malformed(text, revision)}`);
@@ -44,7 +44,7 @@ function malformed(text: string, why: string): string {
   return `${field}: ${message}`;
 }
 
-/** `metadata.resourceVersion` of an object to be stored; 0 where it has none. Throws 500 for what is no number. */
+/** `metadata.resourceVersion` of an object to store; 0 if absent. Throws 500 if malformed. */
 export function objectVersion(text = ''): Revision {
   if (text === '') return 0n;
   const revision = parseRevision(text);
@@ -52,14 +52,14 @@ export function objectVersion(text = ''): Revision {
   return revision;
 }
 
-/** The same for an object to be created, where 1.24 takes what is no number for none. */
+/** The version of an object to create: 1.24 ignores a malformed one. */
 export function initialVersion(text = ''): Revision {
   if (text === '') return 0n;
   const revision = parseRevision(text);
   return typeof revision === 'string' ? 0n : revision;
 }
 
-/** Takes the name away, in place, and tells the client. */
+/** Removes `clusterName` in place and warns the client. */
 export function dropClusterName(context: RequestContext, metadata: Draft<ObjectMeta>): void {
   const { clusterName } = metadata;
   if (clusterName === undefined) return;
@@ -69,27 +69,26 @@ export function dropClusterName(context: RequestContext, metadata: Draft<ObjectM
   warn(context, `metadata.clusterName was specified. ${text}`);
 }
 
-/** Whether the object is as it came, or has been through mutating admission. */
+/** Before or after mutating admission. */
 export type Stage = 'received' | 'admitted';
 
 /**
- * Of references that are all the same one is kept, in place, and the client is warned: so release 1.24 answers, although
- * its warning speaks of refusing them.
+ * Drops repeated owner references in place, with a warning. 1.24 accepts them, too, although its warning threatens refusal.
  */
 export function dropRepeatedOwners(context: RequestContext, { metadata }: OwnMetadata, stage: Stage): void {
   const references = metadata.ownerReferences;
   if (references === undefined || references.length < 2) return;
-  const kept: OwnerReference[] = [];
+  const distinct: OwnerReference[] = [];
   const repeated: string[] = [];
   const seen = new Set<string>();
   for (const reference of references) {
-    const text = textOf(reference);
+    const text = referenceKey(reference);
     if (seen.has(text)) repeated.push(reference.uid ?? '');
-    else kept.push(reference);
+    else distinct.push(reference);
     seen.add(text);
   }
   if (repeated.length === 0) return;
-  metadata.ownerReferences = kept;
+  metadata.ownerReferences = distinct;
   const when = stage === 'admitted' ? ' after mutating admission happens' : '';
   warn(
     context,
@@ -97,7 +96,7 @@ export function dropRepeatedOwners(context: RequestContext, { metadata }: OwnMet
   );
 }
 
-/** The same for references that are the same, in whatever order their members came. */
-function textOf({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): string {
+/** Equal for equal references, whatever the order of their members. */
+function referenceKey({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): string {
   return JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
 }

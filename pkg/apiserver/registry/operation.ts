@@ -1,13 +1,49 @@
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { MessageSender } from '#apiserver/http/websocket.js';
+import type { Admission } from '#apiserver/registry/admit.js';
+import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
+import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
+import type { LeaseServer, WriteHooks } from '#apiserver/registry/write-hooks.js';
+import type { BodyReader } from '#apiserver/registry/write-request.js';
+import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
+import type { Responder } from '#apiserver/representation/respond.js';
+import type { RecentFrames } from '#apiserver/representation/watch-events.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 /**
- * What one request does to one resource: made by the router, and handed on to whoever works on it. Who needs only some of
- * what the registry has says so by `Registry`.
+ * One request for one resource: created by the router and passed to its handlers. `Registry` narrows the registry to the
+ * parts that a handler uses.
  */
 export interface Operation<Registry = RegistryContext> {
   readonly registry: Registry;
   readonly context: RequestContext;
   readonly resource: ServedResource;
+}
+
+/** Dependencies of the registry's verbs: those of their helpers, and those that only verbs use. */
+export interface RegistryContext
+  extends Admission,
+    BodyReader,
+    LeaseServer,
+    StrategyEnvironment,
+    WatchLimits,
+    WriteHooks {
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly newUID: () => string;
+  readonly responder: Responder;
+  readonly compressed: CompressedLists;
+  readonly frames: RecentFrames;
+  /** Consulted again if a request does something other than its method says. */
+  readonly authorizer: Authorizer;
+  readonly managedFields: ManagedFields;
+  readonly metrics: RequestMetrics;
+  /** Sends to WebSocket clients. */
+  readonly messages: MessageSender;
+  /** Absent: no tracing. */
+  readonly tracer?: Pick<Tracer, 'annotate'> | undefined;
 }

@@ -1,4 +1,4 @@
-/** The patch in a request's body and what it makes of an object. */
+/** Reads the patch in a request's body and applies it to an object. */
 
 import { inSteps, type MaybePromise, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -30,11 +30,11 @@ export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 export interface Patch {
   readonly kind: PatchKind;
   readonly body: unknown;
-  /** What it was read from. */
+  /** The text that `body` was parsed from. */
   readonly text: string;
-  /** Of others than server-side apply: paths of members that repeat. */
+  /** Paths of repeated members; empty for server-side apply. */
   readonly duplicates: readonly string[];
-  /** Of server-side apply: what the configuration says twice (`ReadYAML`). */
+  /** Server-side apply only: keys that the configuration repeats (`ReadYAML`). */
   readonly repeatedKeys: readonly string[];
 }
 
@@ -48,17 +48,17 @@ const mediaTypes: Readonly<Record<string, PatchKind>> = {
 const allKinds: readonly PatchKind[] = Object.values(mediaTypes);
 const customKinds: readonly PatchKind[] = ['json', 'merge', 'apply'];
 
-/** How objects of a resource can be patched: custom kinds have no strategies of merging. */
+/** The kinds of patch that a resource supports: custom kinds have no merge strategies. */
 export function patchKinds({ type }: { readonly type: TypeInfo }): readonly PatchKind[] {
   return type.prune === undefined ? allKinds : customKinds;
 }
 
-/** Whether that is the type of a patch of any kind. */
+/** True for the media type of any kind of patch. */
 export function isPatchType(contentType: string | undefined): boolean {
   return Object.hasOwn(mediaTypes, bareMediaType(contentType));
 }
 
-/** Throws 415 for other media types and 400 for what cannot be read. `turns`: for bodies that are long work to read. */
+/** Throws 415 for other media types and 400 for an unreadable body. Long bodies are read in `turns`. */
 export function readPatch(
   context: RequestContext,
   turns: TurnQueue,
@@ -68,12 +68,12 @@ export function readPatch(
   return inSteps(steps, pauseOf({ registry: { turns }, context }));
 }
 
-/** The kind of patch that a request brings, one of `kinds`. Throws 415. */
+/** The request's kind of patch, one of `kinds`. Throws 415. */
 export function patchKind(context: RequestContext, kinds: readonly PatchKind[]): PatchKind {
   const kind = mediaTypes[bareMediaType(context.request.headers['content-type'])];
   if (kind !== undefined && kinds.includes(kind)) return kind;
-  const known = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
-  throw unsupportedMediaType(known);
+  const supported = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
+  throw unsupportedMediaType(supported);
 }
 
 function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
@@ -81,7 +81,7 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
   const { body: bytes } = context.request;
   const text = bytes.toString();
   const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(bytes, kind);
-  // What is no object at all: 1.24 says it of other patches where it carries them out.
+  // For other patches, 1.24 reports a body that is no object when it applies them.
   if (kind === 'merge' && (typeof body !== 'object' || body === null)) throw badRequest(notMergePatch);
   if (kind === 'apply' && body !== null && !isJsonObject(body)) {
     const why = `json: cannot unmarshal ${jsonName(body)} into Go value of type map[string]interface {}`;
@@ -94,7 +94,7 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
 
 const notMergePatch = 'Invalid JSON Patch';
 
-/** 1.24 reads a strategic patch as values, and puts the text of numbers of the others into its document. */
+/** 1.24 parses the numbers of a strategic patch, and keeps the literal text of those in other patches. */
 function* json(bytes: Buffer, kind: PatchKind): Steps<ReadYAML> {
   try {
     return { value: yield* parseJSONSteps(bytes, kind === 'strategic' ? 'values' : 'literals'), repeated: [] };
@@ -113,14 +113,14 @@ function* yaml(text: string): Steps<ReadYAML> {
   }
 }
 
-/** As many are told at most. */
+/** Most findings that are reported. */
 const maxFindings = 100;
 
 const operationMembers: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
 /**
- * What a patch other than one of server-side apply says twice, of which only the last counts, and what operations of a JSON
- * patch say that means nothing, as 1.24 tells it; unless all that is to be ignored.
+ * Findings about a patch other than server-side apply, in the words of 1.24: repeated members, of which the last counts, and
+ * members that mean nothing in JSON patch operations. None with `Ignore`.
  */
 export function patchFindings({ kind, body, duplicates }: Patch, validation: FieldValidation): string[] {
   if (kind === 'apply' || validation === 'Ignore') return [];
@@ -130,19 +130,23 @@ export function patchFindings({ kind, body, duplicates }: Patch, validation: Fie
 }
 
 function unknownMembers(operations: unknown): string[] {
-  const found: string[] = [];
+  const findings: string[] = [];
   for (const [i, operation] of (Array.isArray(operations) ? operations : []).entries()) {
     if (!isJsonObject(operation)) continue;
     for (const name of Object.keys(operation)) {
-      if (found.length === maxFindings) return found;
-      if (!operationMembers.has(name)) found.push(`unknown field ${JSON.stringify(`[${i}].${name}`)}`);
+      if (findings.length === maxFindings) return findings;
+      if (!operationMembers.has(name)) findings.push(`unknown field ${JSON.stringify(`[${i}].${name}`)}`);
     }
   }
-  return found;
+  return findings;
 }
 
-/** Once a configuration could be applied: what it says twice are warnings, or a 400 where that is not allowed. */
-export function tellRepeatedKeys(context: RequestContext, { repeatedKeys }: Patch, validation: FieldValidation): void {
+/** Reports repeated keys once the configuration could be applied: as warnings, or as 400 with `Strict`. */
+export function reportRepeatedKeys(
+  context: RequestContext,
+  { repeatedKeys }: Patch,
+  validation: FieldValidation,
+): void {
   if (validation === 'Ignore' || repeatedKeys.length === 0) return;
   if (validation === 'Strict') {
     throw badRequest(`error strict decoding YAML: ${toJSON}${repeatedKeysError(repeatedKeys)}`);
@@ -151,8 +155,8 @@ export function tellRepeatedKeys(context: RequestContext, { repeatedKeys }: Patc
 }
 
 /**
- * The patched object, not yet normalized, sharing nothing with `object` or the patch, in steps. Server-side apply is not
- * among these: it needs the fields' owners.
+ * The patched object, not yet normalized, sharing nothing with `object` or the patch. Server-side apply is not possible here:
+ * it needs the fields' owners.
  */
 export function* applyPatch(patch: Patch, object: object, type: TypeInfo): Steps<unknown> {
   const patched = patchedBy(patch, object, type);
@@ -162,12 +166,12 @@ export function* applyPatch(patch: Patch, object: object, type: TypeInfo): Steps
 
 export interface Patched {
   readonly value: unknown;
-  /** Parts of `value` that say what they said in the object. */
+  /** Parts of `value` that equal those of the object. */
   readonly unchanged: ReadonlySet<unknown>;
 }
 
-/** The same with those of its members that the patch leaves alone, which need no other look. */
-export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
+/** As `applyPatch`, with the members that the patch left alone, which need no further check. */
+export function* applyPatchTracking(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
   const patched = patchedBy(patch, object, type);
   yield;
   const unchanged = new Set<unknown>();
@@ -180,14 +184,14 @@ export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo)
     if (part === undefined) continue;
     const before = (object as JsonObject)[key];
     const own = key === 'metadata' ? yield* ownMetadata(part, before, unchanged) : yield* copyJsonSteps(part);
-    // Numbers and texts are the same wherever they stand.
+    // Numbers and strings have no identity to track.
     if (part === before && typeof own === 'object' && own !== null) unchanged.add(own);
     setMember(value, key, own);
   }
   return { value, unchanged };
 }
 
-/** What managers have that the patch leaves alone stays shared, since nobody writes into it. */
+/** Field sets of unchanged managers stay shared, since nothing writes into them. */
 function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown>): Steps<unknown> {
   if (!isJsonObject(metadata) || !isJsonObject(before)) return yield* copyJsonSteps(metadata);
   const { managedFields, ...others } = metadata;
@@ -199,7 +203,7 @@ function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown
   return own;
 }
 
-/** The outcome of a JSON patch or of a merge patch as 1.24 has it in messages: its members in the order of their names. */
+/** The result of a JSON or merge patch as 1.24 shows it in messages: with sorted members. */
 export function shownOutcome({ kind }: Patch, object: unknown, type: TypeInfo): string {
   const whole = kind === 'merge' && isJsonObject(object) ? withNulls(type, object) : object;
   if (!isJsonObject(whole)) return toJSONText(whole);
@@ -209,7 +213,7 @@ export function shownOutcome({ kind }: Patch, object: unknown, type: TypeInfo): 
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
   switch (patch.kind) {
     case 'json':
-      // Its operations see what 1.24 writes.
+      // 1.24 applies the operations to the object as it writes it, with nulls.
       return jsonPatch(withNulls(type, object), patch.body);
     case 'merge':
       return mergePatch(object, patch.body);
@@ -217,7 +221,7 @@ function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
       try {
         return strategicMergePatch(object, patch.body, type);
       } catch (error) {
-        // Its messages show what 1.24 writes.
+        // Repeated with nulls, since the error shows the object as 1.24 writes it.
         strategicMergePatch(withNulls(type, object), patch.body, type);
         throw error;
       }

@@ -19,14 +19,14 @@ import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mu
 import type { Operation } from '#apiserver/registry/operation.js';
 import {
   applyPatch,
-  applyPatchKnowing,
+  applyPatchTracking,
   type Patch,
   patchFindings,
   patchKind,
   patchKinds,
   readPatch,
+  reportRepeatedKeys,
   shownOutcome,
-  tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
 import { tooLargeToStore } from '#apiserver/registry/record-managers.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
@@ -35,8 +35,8 @@ import { pauseOf } from '#apiserver/registry/write-steps.js';
 import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 /**
- * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another
- * writer put there meanwhile; one that does gets 409.
+ * PATCH of an object or of a part of it. If another write wins, the patch is applied again; one that names a resourceVersion
+ * gets 409.
  */
 export async function patchObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
@@ -55,7 +55,7 @@ interface PatchRun {
   readonly options: WriteOptions;
 }
 
-/** The options of any patch. Throws 415 for what is none, and 422. */
+/** Options common to all patches. Throws 415 for a body that is no patch, and 422. */
 export function patchOptions({ registry, context, resource }: Operation): WriteOptions {
   const { query } = context.info;
   const applies = patchKind(context, patchKinds(resource)) === 'apply';
@@ -74,14 +74,14 @@ function change(operation: Operation, { patch, profile, options }: PatchRun): Pr
   const { namespace, name } = context.info;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
-  const found = patchFindings(patch, options.fieldValidation);
+  const findings = patchFindings(patch, options.fieldValidation);
   return mutate(operation, {
     namespace,
     name,
     profile,
     options,
     change: (current, { canonical }, pause) =>
-      inSteps(patched(operation, { patch, current, fields, canonical, options, found }), pause),
+      inSteps(patched(operation, { patch, current, fields, canonical, options, findings }), pause),
   });
 }
 
@@ -89,22 +89,22 @@ interface PatchInSteps {
   readonly patch: Patch;
   readonly current: ApiObjectShape;
   readonly fields: TypeInfo;
-  /** Says the starting point. */
+  /** Whether `current` is in canonical form. */
   readonly canonical: boolean;
   readonly options: WriteOptions;
-  /** Of the patch itself. */
-  readonly found: readonly string[];
+  /** Findings about the patch itself. */
+  readonly findings: readonly string[];
 }
 
-function* patched(operation: Operation, { patch, current, fields, canonical, options, found }: PatchInSteps) {
+function* patched(operation: Operation, { patch, current, fields, canonical, options, findings }: PatchInSteps) {
   if (!canonical) {
     const object = yield* applyPatch(patch, current, fields);
     yield;
-    return normalized(operation, { options, patch, object, found });
+    return normalized(operation, { options, patch, object, findings });
   }
-  const { value, unchanged } = yield* applyPatchKnowing(patch, current, fields);
+  const { value, unchanged } = yield* applyPatchTracking(patch, current, fields);
   yield;
-  return normalized(operation, { options, patch, object: value, canonical: unchanged, found });
+  return normalized(operation, { options, patch, object: value, canonical: unchanged, findings });
 }
 
 async function apply(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
@@ -114,7 +114,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   const { subresource } = profile;
   const force = flag(context.info.query, 'force');
   const request = { context, resource, configuration: patch.body, manager, force, subresource };
-  // All of it will be in the object, and the manager's.
+  // The object will contain all of it, owned by the manager.
   const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });
   if (tooLarge !== undefined) throw tooLarge;
   return mutate(operation, {
@@ -125,7 +125,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
     trackFields: false,
     change: async (live, _start, pause) => {
       const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
-      tellRepeatedKeys(context, patch, options.fieldValidation);
+      reportRepeatedKeys(context, patch, options.fieldValidation);
       await pause();
       return normalized(operation, { options, patch, object });
     },
@@ -134,7 +134,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
           create: async () => {
             const pause = pauseOf(operation);
             const applied = await registry.managedFields.applyInSteps(request, pause);
-            tellRepeatedKeys(context, patch, options.fieldValidation);
+            reportRepeatedKeys(context, patch, options.fieldValidation);
             await pause();
             const object = normalized(operation, { options, patch, object: applied });
             return createInstead(operation, { object, namespace, options, trackFields: false });
@@ -148,13 +148,13 @@ interface Outcome {
   readonly options: WriteOptions;
   readonly patch: Patch;
   readonly object: unknown;
-  /** Members that the patch has left alone, of an object that was in canonical form. */
+  /** Members that the patch left alone, if the object was in canonical form. */
   readonly canonical?: ReadonlySet<unknown>;
-  /** What was found in the patch itself. */
-  readonly found?: readonly string[];
+  /** Findings about the patch itself. */
+  readonly findings?: readonly string[];
 }
 
-/** What came out of a patch as a proper object of the resource's kind. */
+/** The patch's result as an object of the resource's kind. */
 function normalized(operation: Operation, outcome: Outcome): Draft<ApiObjectShape> {
   const { context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
@@ -164,21 +164,21 @@ function normalized(operation: Operation, outcome: Outcome): Draft<ApiObjectShap
 }
 
 /**
- * What came out of a patch as an object of the type. What is wrong with it is the patch's fault, so it is told as 1.24 tells
- * it: 422 for a patch that was well-formed by itself. An applied configuration has been checked before it was merged.
+ * The patch's result as an object of the type. Its faults are reported as the patch's, as in 1.24: 422 for a well-formed
+ * patch. An applied configuration was checked before the merge.
  */
 export function patchedObject(
   { registry, context }: Operation,
   type: TypeRef,
   outcome: Outcome,
 ): Draft<ApiObjectShape> {
-  const { options, patch, object, canonical, found = [] } = outcome;
+  const { options, patch, object, canonical, findings = [] } = outcome;
   const strategic = patch.kind === 'strategic';
   const refusal = (why: string) => {
     const shown = strategic ? goText(patch.body) : shownOutcome(patch, object, registry.codec.typeOf(type));
     return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
   };
-  // 1.24 converts what comes of a strategic patch, and does not ask it what it is.
+  // 1.24 converts the result of a strategic patch without checking its kind.
   if (strategic && isJsonObject(object)) Object.assign(object, type);
   const strict = options.fieldValidation === 'Strict';
   let decoded: Decoded;
@@ -190,7 +190,7 @@ export function patchedObject(
     const failure = strategic ? conversionFailure(registry.codec.typeOf(type), object) : undefined;
     throw refusal(failure ?? messageOf(cause instanceof DecodeError ? cause : error));
   }
-  const warnings = [...found, ...decoded.warnings];
+  const warnings = [...findings, ...decoded.warnings];
   if (strict && warnings.length > 0) throw refusal(`strict decoding error: ${warnings.join(', ')}`);
   for (const text of warnings) warn(context, text);
   return decoded.object;

@@ -1,6 +1,6 @@
 /**
- * Who manages what, as 1.24 finds it out: from the object as the request makes it, before admission and the strategy
- * change it. What they set later on has no manager.
+ * Records field managers as 1.24 does: from the object as the request makes it, before admission and the strategy change it.
+ * Fields set later have no manager.
  */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
@@ -18,20 +18,20 @@ import { isLarge } from '#apiserver/registry/write-steps.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /**
- * What 1.24 sends to its store in one message at most, however etcd is configured (gRPC's `MaxCallSendMsgSize`, which its
- * client leaves at 2 MiB); etcd itself takes 1.5 MiB unless told otherwise.
+ * Largest message that 1.24 sends to its store, however etcd is configured (gRPC's `MaxCallSendMsgSize`, 2 MiB in its
+ * client); etcd itself takes 1.5 MiB by default.
  */
 const maxStoredBytes = 2 * 1024 * 1024;
 
 export interface Sized {
   readonly stored?: Pick<Entry, 'size'>;
-  /** The type of an object of which all fields are about to get the same manager. */
+  /** The object's type, if all its fields are about to get one manager. */
   readonly managedAs?: TypeInfo;
 }
 
 /**
- * Writes an object, and does so without its managers where it is too large for the store with them, as 1.24 does. Throws
- * what `write` throws.
+ * Writes an object, without its managers if it is too large for the store with them, as 1.24 does. Throws the errors of
+ * `write`.
  */
 export async function writeFitting<T>(
   { metadata }: OwnMetadata,
@@ -48,8 +48,8 @@ export async function writeFitting<T>(
 }
 
 /**
- * 413 for an object that is too large for any store; undefined for others. It is told only to those whose object is
- * valid, as 1.24 does, which learns of it from the store.
+ * 413 for an object that is too large for any store, else undefined. Reported only for valid objects, as in 1.24, where the
+ * store detects it.
  */
 export function tooLargeToStore(
   context: RequestContext,
@@ -59,19 +59,16 @@ export function tooLargeToStore(
   if (!isLarge(context, stored)) return undefined;
   const bytes = leastBytes(object, maxStoredBytes, managedAs);
   if (bytes <= maxStoredBytes) return undefined;
-  // In the words of 1.24's client of etcd, which has counted to the end.
+  // The words of 1.24's etcd client, whose number is exact.
   return requestEntityTooLarge(`grpc: trying to send message larger than max (${bytes} vs. ${maxStoredBytes})`);
 }
 
 export interface RecordedWrite extends Pick<ManagedWrite, 'object' | 'old' | 'manager' | 'subresource'> {
-  /** Where the old object comes from. */
+  /** The entry of `old`. */
   readonly stored?: Entry;
 }
 
-/**
- * Sets the managedFields of an object that a request has made. None where the object is too large to be stored with them;
- * 1.24 learns of it from its store, and leaves them out then.
- */
+/** Sets the object's managedFields, or none if it is too large to store with them: 1.24 drops them when its store refuses. */
 export function recordManagers(
   { registry, context, resource }: Operation,
   { stored, ...recorded }: RecordedWrite,
@@ -87,7 +84,7 @@ export function recordManagers(
   return registry.managedFields.written(write, pause);
 }
 
-/** Lets admission change the object. What webhooks make of managedFields counts only where it is well-formed. */
+/** Runs mutating admission. Malformed managedFields of a webhook are replaced by the former ones, with a warning. */
 export async function admitChanges(
   operation: Operation,
   call: MutatingCall & { readonly object: Draft<ApiObjectShape> },
@@ -105,7 +102,7 @@ export async function admitChanges(
   warn(operation.context, `${what}; ${why}: ${fault}`);
 }
 
-/** 413 for an object that no store takes, from which its managers are removed where it is too large with them. */
+/** Removes managedFields in place if the object is too large with them; 413 if it still is. */
 export function tooLargeToFit(
   context: RequestContext,
   object: OwnMetadata,

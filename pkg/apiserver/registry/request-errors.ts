@@ -1,4 +1,4 @@
-/** Failures of what a request asks for, shaped as 1.24 shapes them. */
+/** Errors of requests, in the words of 1.24. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
   type FieldFailure,
@@ -8,7 +8,7 @@ import {
   StatusError,
 } from '#apimachinery/errors/status.js';
 
-/** Query parameters and small bodies that every resource understands alike. */
+/** Options in query parameters and small bodies, common to all resources. */
 export type OptionsKind = 'CreateOptions' | 'DeleteOptions' | 'ListOptions' | 'PatchOptions' | 'UpdateOptions';
 
 /** 422 for options of a request: `DeleteOptions.meta.… "" is invalid: <field>: <message>`. */
@@ -16,20 +16,20 @@ export function invalidOptions(dialect: Dialect, kind: OptionsKind, failures: Fi
   return invalid({ group: dialect.groupName('meta'), kind }, '', failures);
 }
 
-/** The same for options that exclude each other, with the code that the dialect has for these: 400 or 422. */
+/** Failures of options that exclude each other; the dialect chooses between 400 and 422. */
 export function invalidCombination(dialect: Dialect, kind: OptionsKind, failures: FieldFailure[]): StatusError {
   const error = invalidOptions(dialect, kind, failures);
   if (dialect.invalidCombination === error.code) return error;
   return new StatusError({ ...error.status, reason: 'BadRequest', code: dialect.invalidCombination });
 }
 
-/** 405 for new objects of a kind whose definition is going. */
+/** 405 for a new object of a kind whose definition is being deleted. */
 export function createWhileTerminating(resource: Qualified): StatusError {
   const message = 'create not allowed while custom resource definition is terminating';
   return new StatusError({ ...methodNotAllowed(resource, 'create').status, message });
 }
 
-/** The same for a part of an object: of custom kinds 1.24 tells it in other words. */
+/** 405 for a subresource; 1.24 words it differently for custom kinds. */
 export function partMethodNotServed(
   { qualified, edition }: { readonly qualified: Qualified; readonly edition?: string },
   verb: string,
@@ -37,13 +37,13 @@ export function partMethodNotServed(
   return edition === undefined ? methodNotServed(qualified, verb) : methodNotAllowed(qualified, verb);
 }
 
-/** 405 for a method that nothing serves at that path. */
+/** 405 for a method that is not served at that path. */
 export function methodNotServed(resource: Qualified, verb: string): StatusError {
   const message = 'the server does not allow this method on the requested resource';
   return new StatusError({ ...methodNotAllowed(resource, verb).status, message, details: {} });
 }
 
-/** What 1.24's store says of a precondition that does not hold. `what`: `UID`, `ResourceVersion`. */
-export function failedPrecondition(what: string, wanted: string, stored: string | undefined): string {
-  return `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${stored}`;
+/** The error text of 1.24's store for a failed precondition. `what`: `UID`, `ResourceVersion`. */
+export function failedPrecondition(what: string, expected: string, stored: string | undefined): string {
+  return `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${stored}`;
 }

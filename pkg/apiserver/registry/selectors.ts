@@ -1,4 +1,4 @@
-/** Label and field selectors of a request as one test of entries. */
+/** A request's label and field selectors as a predicate over entries. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
@@ -7,7 +7,7 @@ import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, Only } from '#storage/resource-storage.js';
 
-/** What selectors look at, kept with each entry so that matching parses nothing. */
+/** The values that selectors read, cached with each entry so that matching parses no JSON. */
 interface Selectable {
   readonly labels: Readonly<Record<string, string>>;
   readonly fields: FieldValues;
@@ -16,8 +16,8 @@ interface Selectable {
 type Selecting = Pick<RequestInfo, 'query' | 'name' | 'fields'>;
 
 /**
- * Undefined when everything is selected. Throws 400 for selectors that are malformed, name fields that the kind does not
- * offer, or would select others than the one object that the request was authorized for.
+ * Undefined if everything matches. Throws 400 for malformed selectors, for fields that the kind does not offer, and for
+ * selectors that leave the one object that the request was authorized for.
  */
 export function selection(resource: ServedResource, info: Selecting): ((entry: Entry) => boolean) | undefined {
   const { query, name } = info;
@@ -25,30 +25,30 @@ export function selection(resource: ServedResource, info: Selecting): ((entry: E
   const fields = fieldsFor(resource, info);
   requireSelectable(resource, fields);
   const anyLabels = labels.isEverything;
-  const soleName = soleNameOf(fields, name);
-  if (anyLabels && soleName !== undefined) return (entry) => nameOf(entry) === soleName;
+  const soleName = nameSelected(fields, name);
+  if (anyLabels && soleName !== undefined) return (entry) => nameInKey(entry) === soleName;
   const anyFields = fields.isEverything;
   if (anyLabels && anyFields) return undefined;
   return (entry) => {
-    if (soleName !== undefined && nameOf(entry) !== soleName) return false;
+    if (soleName !== undefined && nameInKey(entry) !== soleName) return false;
     const selectable = selectableOf(resource, entry);
     return (anyLabels || labels.matches(selectable.labels)) && (anyFields || fields.matches(selectable.fields));
   };
 }
 
-/** The name that the request selects, where it selects by nothing else but labels. */
-function soleNameOf({ terms: [term, second] }: FieldSelector, name: string): string | undefined {
+/** The selected name, if the request selects by it and labels only. */
+function nameSelected({ terms: [term, second] }: FieldSelector, name: string): string | undefined {
   if (term === undefined) return name === '' ? undefined : name;
   const isName = second === undefined && term.field === 'metadata.name' && term.operator === '=';
   return isName ? term.value : undefined;
 }
 
-/** The last segment of the key, so that a selector by name parses no object. */
-function nameOf({ key }: Entry): string {
+/** The key's last segment: a selector by name need not parse the object. */
+function nameInKey({ key }: Entry): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
 
-/** Selections of one resource with the same name select the same. */
+/** Equal for equal selections of one resource. */
 export function selectionName({ apiVersion, edition }: ServedResource, { query, name }: Selecting): string {
   return JSON.stringify([
     apiVersion,
@@ -59,7 +59,7 @@ export function selectionName({ apiVersion, edition }: ServedResource, { query, 
   ]);
 }
 
-/** A selector beside a name has to select that name, as in 1.24: whoever may see one object sees no other. */
+/** A selector beside a name must select that name, as in 1.24: the right to see one object reveals no other. */
 function fieldsFor(resource: ServedResource, { fields, name }: Selecting): FieldSelector {
   if (fields instanceof StatusError) throw fields;
   if (name !== '' && !fields.isEverything && fields.exactValue('metadata.name') !== name) {
@@ -69,8 +69,8 @@ function fieldsFor(resource: ServedResource, { fields, name }: Selecting): Field
 }
 
 /**
- * A field of which the selection wants one value only, for finding watches by it: that of the name, else another one. The
- * request is one that `selection` takes.
+ * A field that must have one value for an entry to match, preferably the name, used to index watches. The request has passed
+ * `selection`.
  */
 export function onlyField(resource: ServedResource, info: Selecting): Only | undefined {
   const fields = fieldsFor(resource, info);
@@ -82,13 +82,13 @@ export function onlyField(resource: ServedResource, info: Selecting): Only | und
   return { field, value, read: (entry) => selectableOf(resource, entry).fields[field] ?? '' };
 }
 
-/** Fields by which every object can be selected; in a resource without namespaces all have the empty one. */
+/** Fields by which every kind can be selected; the namespace is empty for cluster-scoped kinds. */
 const commonFields: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
 
-/** The same of custom objects without a namespace. */
+/** The same for cluster-scoped custom kinds. */
 const clusterFields: ReadonlySet<string> = new Set(['metadata.name']);
 
-/** The selector by the names of the stored form. Throws 400 for fields that this version does not offer. */
+/** The selector with the stored form's field names. Throws 400 for fields that this version does not offer. */
 function storedFields(
   { strategy: { fieldLabels, fieldRefusal } }: ServedResource,
   fields: FieldSelector,
@@ -107,16 +107,16 @@ function requireSelectable(resource: ServedResource, fields: FieldSelector): voi
     fields.requireFields((field) => offered.has(field), fieldRefusal);
     return;
   }
-  const isApart = resource.edition !== undefined && !resource.declaration.namespaced;
-  const offered = isApart ? clusterFields : commonFields;
+  const isClusterCustom = resource.edition !== undefined && !resource.declaration.namespaced;
+  const offered = isClusterCustom ? clusterFields : commonFields;
   const other = fields.terms.find(({ field }) => !offered.has(field));
   if (other === undefined) return;
   if (resource.edition !== undefined) throw badRequest(`field label not supported: ${other.field}`);
-  const known = [...commonFields].map((field) => JSON.stringify(field)).join(', ');
-  throw badRequest(`${JSON.stringify(other.field)} is not a known field selector: only ${known}`);
+  const supported = [...commonFields].map((field) => JSON.stringify(field)).join(', ');
+  throw badRequest(`${JSON.stringify(other.field)} is not a known field selector: only ${supported}`);
 }
 
-/** Field names that the kind offers: those that an empty object has. */
+/** Field names of the kind: those that it reads from an empty object. */
 function selectableFields(resource: ServedResource): ReadonlySet<string> {
   const empty = { metadata: {}, spec: {}, status: {} } as ApiObjectShape;
   return new Set(Object.keys(fieldsOf(resource, empty)));
@@ -131,7 +131,7 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
 }
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
-  // All versions look at the stored form, so that what is kept with the entry serves them all.
+  // All versions read the stored form, so they share what is cached with the entry.
   return entry.attributes((same) => extract(resource, same.outline() as ApiObjectShape));
 }
 

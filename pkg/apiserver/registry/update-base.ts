@@ -8,28 +8,25 @@ import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-export interface StartingPoint {
-  /** As it is stored. Shared, not to be modified. */
+export interface UpdateBase {
+  /** As stored. Shared: do not modify. */
   readonly object: ApiObjectShape;
-  /**
-   * True: the object is in canonical form and has its defaults, and another walk changes nothing in what the request leaves
-   * alone.
-   */
+  /** True: the object is in canonical form with its defaults, so parts that the request leaves alone need no second pass. */
   readonly canonical: boolean;
-  /** True: the object is the stored one itself, so that an object that is the same would be stored as the same bytes. */
+  /** True: this is the stored object itself, so an equal object would be stored as the same bytes. */
   readonly isStored: boolean;
 }
 
 /**
- * What this server has written is canonical. What it has only read may come from other releases and is brought into that
- * form first, as 1.24 does with whatever it reads from its store.
+ * Objects that this server wrote are canonical. Others may come from other releases and are normalized first, as 1.24 does
+ * with everything it reads.
  */
-export function startingPoint(
+export function updateBase(
   { codec }: { readonly codec: Codec },
   resource: ServedResource,
   entry: Entry,
   strategy: StrategyContext,
-): StartingPoint {
+): UpdateBase {
   const object = objectOf(resource, entry);
   if (resource.conversion !== undefined) return { object, canonical: false, isStored: false };
   if (entry.canonical === true) return { object, canonical: true, isStored: true };
@@ -39,27 +36,27 @@ export function startingPoint(
     resource.strategy.defaults?.(copy, strategy);
     return { object: copy, canonical: true, isStored: false };
   } catch (error) {
-    // Not an object of its kind: whoever writes it anew puts it right.
+    // Not a valid object of its kind: the update replaces it.
     if (statusOf(error)?.code === 400) return { object: copyJson(object), canonical: false, isStored: false };
     throw error;
   }
 }
 
 /**
- * Lets an object that nobody changes any more share, in place, what it has in common with a canonical starting point: what is
- * the same need not be looked at or written again. Its metadata stay its own, but for what they say about managers.
+ * Makes a finished object share, in place, its unchanged parts with a canonical base, so that they are not compared or
+ * encoded again. Of the metadata only managedFields are shared.
  */
-export function shareUnchanged(object: ApiObjectShape, { object: old, canonical }: StartingPoint): void {
+export function shareUnchanged(object: ApiObjectShape, { object: old, canonical }: UpdateBase): void {
   if (!canonical) return;
-  adopt(
+  shareEqual(
     object,
     old,
     Object.keys(object).filter((key) => key !== 'metadata'),
   );
-  adopt(object.metadata, old.metadata, ['managedFields']);
+  shareEqual(object.metadata, old.metadata, ['managedFields']);
 }
 
-function adopt(object: object, old: object, keys: readonly string[]): void {
+function shareEqual(object: object, old: object, keys: readonly string[]): void {
   for (const key of keys) {
     const value: unknown = Reflect.get(old, key);
     if (typeof value === 'object' && value !== null && jsonEqual(Reflect.get(object, key), value)) {

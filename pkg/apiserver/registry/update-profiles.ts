@@ -1,12 +1,12 @@
-/** Which part of an object a request may change. */
+/** Update profiles: the part of an object that a request may change. */
 import { shareAllBut } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
-/** What an update of the status may bring. */
-const ofStatus: ReadonlySet<string> = new Set(['metadata', 'status']);
+/** Members that an update of the status may change. */
+const statusMembers: ReadonlySet<string> = new Set(['metadata', 'status']);
 
-/** The object itself. */
+/** The whole object. */
 export function mainProfile({ strategy }: ServedResource): UpdateProfile {
   return {
     subresource: '',
@@ -21,13 +21,13 @@ export function statusProfile({ strategy }: ServedResource): UpdateProfile {
     subresource: 'status',
     prepare: (object, old, context) => {
       if (strategy.prepareForStatusUpdate !== undefined) strategy.prepareForStatusUpdate(object, old, context);
-      else shareAllBut(object, old, ofStatus);
+      else shareAllBut(object, old, statusMembers);
     },
     validate: (object, old, context) => strategy.validateStatusUpdate?.(object, old, context) ?? [],
   };
 }
 
-/** A part with a subresource of its own; undefined where the kind has none of that name. */
+/** The profile of a subresource; undefined if the kind has none of that name. */
 export function partProfile(resource: ServedResource, subresource: string): UpdateProfile | undefined {
   if (subresource === 'status') return statusProfile(resource);
   const part = resource.strategy.partUpdates?.[subresource];

@@ -29,7 +29,7 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
     return object;
   };
   let unused: Draft<ApiObjectShape> | undefined = await read();
-  // Every attempt changes the object in place, and hardly ever is there a second one.
+  // Each attempt changes the object in place; a second attempt reads the body again.
   const take = async (): Promise<Draft<ApiObjectShape>> => {
     const object = unused ?? (await read());
     unused = undefined;
@@ -55,7 +55,7 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
   return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
 }
 
-/** The object must say that it is the one of the path; its namespace may be left out. Throws 400. */
+/** Requires the object's name, and its namespace if given, to match the path. Throws 400. */
 export function requireOwnName(resource: ServedResource, object: Draft<ApiObjectShape>, path: ObjectName): void {
   if ((object.metadata.name ?? '') === '') {
     throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
@@ -63,16 +63,13 @@ export function requireOwnName(resource: ServedResource, object: Draft<ApiObject
   requireName(resource, object, path);
 }
 
-/**
- * Who puts an object with a UID means that one and no later one of its name. Throws 409. The outcome of a patch is not
- * asked: there another UID is a change, which validation refuses.
- */
+/** A UID in the body must be the current object's. Throws 409. Not for patches, where validation refuses a changed UID. */
 export function requireUID(resource: ServedResource, object: ApiObjectShape, current: ApiObjectShape): void {
   const { uid = '' } = object.metadata;
   requireStored(resource, { uid }, current);
 }
 
-/** What 1.24 has its store compare with the object that it is about to change. Empty and absent ask for nothing. Throws 409. */
+/** The preconditions that 1.24's store checks before a change; empty and absent ones always hold. Throws 409. */
 export function requireStored(
   resource: ServedResource,
   preconditions: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
@@ -90,7 +87,7 @@ export function requireStored(
   }
 }
 
-/** The body's name and namespace must be those of the path; absent ones are filled in. */
+/** Fills in absent names from the path, and throws 400 for names that differ from it. */
 function requireName(resource: ServedResource, object: Draft<ApiObjectShape>, path: ObjectName): void {
   const { metadata } = object;
   if (!resource.declaration.namespaced) delete metadata.namespace;

@@ -4,7 +4,7 @@ import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
 import type { WatchEventSeries } from '#apiserver/http/metrics.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { RegistryContext } from '#apiserver/registry/operation.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { toStatus } from '#apiserver/representation/respond.js';
 import type { FrameEncoder } from '#apiserver/representation/watch-events.js';

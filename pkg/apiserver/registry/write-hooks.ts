@@ -1,6 +1,6 @@
 /**
- * What a write depends on and brings about outside of its object: it happens only during the term of leading that it names, and
- * its hooks' effects are taken back when it does not happen.
+ * Conditions and side effects of a write beyond its object: the leader's term that it names must still last, and the effects
+ * of its hooks are undone if it does not happen.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
@@ -19,8 +19,6 @@ import {
   showsTerm,
   termIsOver,
 } from '#apimachinery/leader-fence.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
-import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -29,20 +27,20 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { ReadVersion, ResourceStorage, WriteCondition } from '#storage/resource-storage.js';
 import type { Guard } from '#storage/store.js';
 
-/** Where the leases are. */
+/** Access to the leases. */
 export interface LeaseServer {
   readonly dialect: Dialect;
   readonly resources: ResourceTable;
 }
 
 /**
- * The condition that the request's header names, if any. Throws 400 for a header that no leader writes; the condition
- * rejects with 409 once the term is over.
+ * The write conditions from the request's leader header, if any. Throws 400 for a malformed header; the condition rejects
+ * with 409 once the term is over.
  */
 export function leaderCondition(server: LeaseServer, context: RequestContext): readonly WriteCondition[] {
   const text = context.request.headers[leaderFenceHeader];
   if (text === undefined) return [];
-  const fence = parsed(text);
+  const fence = parseFence(text);
   const group = server.dialect.groupName('coordination');
   const resource = { group, resource: 'leases' };
   if (fence.lock === 'etcdleases') return [new UnchangedKey(fence, resource)];
@@ -51,7 +49,7 @@ export function leaderCondition(server: LeaseServer, context: RequestContext): r
   return [new LeaseHeld(fence, resource, leases.storage)];
 }
 
-function parsed(text: string): LeaderFence {
+function parseFence(text: string): LeaderFence {
   try {
     return parseLeaderFence(text);
   } catch (error) {
@@ -59,7 +57,7 @@ function parsed(text: string): LeaderFence {
   }
 }
 
-/** The Lease must be the version that was seen to show the term: read from memory, and anew after each renewal. */
+/** Requires the Lease to show the term. It reads the cache first, and the store if a renewal made that version outdated. */
 class LeaseHeld implements WriteCondition {
   readonly #fence: LeaderFence & { readonly lock: 'leases' };
   readonly #resource: Qualified;
@@ -72,14 +70,14 @@ class LeaseHeld implements WriteCondition {
   }
 
   async guards(failed: readonly Guard[] | undefined, signal: Cancellation | undefined): Promise<Guard[]> {
-    const known = failed === undefined ? await this.#seen({ kind: 'any' }, signal) : undefined;
-    // What memory shows may be old: a term is over only when the store says so.
-    const guard = known ?? (await this.#seen({ kind: 'latest' }, signal));
+    const cached = failed === undefined ? await this.#readTerm({ kind: 'any' }, signal) : undefined;
+    // The cache may be stale: only the store decides that a term is over.
+    const guard = cached ?? (await this.#readTerm({ kind: 'latest' }, signal));
     if (guard === undefined) throw conflict(this.#resource, this.#fence.name, termIsOver);
     return [guard];
   }
 
-  async #seen(version: ReadVersion, signal: Cancellation | undefined): Promise<Guard | undefined> {
+  async #readTerm(version: ReadVersion, signal: Cancellation | undefined): Promise<Guard | undefined> {
     const { namespace, name } = this.#fence;
     const entry = await this.#leases.get(`${namespace}/${name}`, version, signal);
     if (entry === undefined) return undefined;
@@ -88,7 +86,7 @@ class LeaseHeld implements WriteCondition {
   }
 }
 
-/** The lock's key is written once in a term. */
+/** Requires the lock's key to be unchanged: it is written once per term. */
 class UnchangedKey implements WriteCondition {
   readonly #fence: LeaderFence & { readonly lock: 'etcdleases' };
   readonly #resource: Qualified;
@@ -110,16 +108,11 @@ export interface WriteHooks {
   readonly log: Logger;
 }
 
-/** Those of the hooks that belong to writes of a resource. */
-const hooksOf = oncePer((hooks: readonly WriteHook[]) =>
-  oncePer((resource: ResourceDeclaration) => concernedWith(hooks, resource)),
-);
-
 type Begin = (hook: WriteHook) => Promise<Undo | undefined> | undefined;
 
 /**
- * The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. Hooks write into the object,
- * so that what it shares with others becomes its own first.
+ * Runs the hooks and returns their undos in running order; if one fails, the earlier ones are undone. Hooks write into the
+ * object, so it is unshared first.
  */
 function begin(
   server: WriteHooks,
@@ -127,7 +120,7 @@ function begin(
   object: Draft<ApiObjectShape>,
   call: Begin,
 ): MaybePromise<Undo[]> {
-  const concerned = hooksOf(server.hooks)(resource.declaration);
+  const concerned = concernedWith(server.hooks, resource.declaration);
   if (concerned.length === 0) return [];
   Object.assign(object, copyJson(object));
   return beginAll(server, concerned, call);
@@ -164,7 +157,7 @@ export function beginUpdate(
   return begin(server, resource, object, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
 }
 
-/** Last first. A failure is logged: what stays claimed by it is found by the claims' own repair. */
+/** Undoes in reverse order. A failure is logged; the repair of ranges later frees what stays claimed. */
 export async function undoAll(server: WriteHooks, undos: readonly Undo[]): Promise<void> {
   for (const undo of [...undos].reverse()) {
     try {
@@ -175,14 +168,14 @@ export async function undoAll(server: WriteHooks, undos: readonly Undo[]): Promi
   }
 }
 
-/** Tells the hooks that an update is stored. */
+/** Notifies the hooks of a stored update. */
 export async function updated(
   server: WriteHooks,
   resource: ServedResource,
   object: ApiObjectShape,
   old: ApiObjectShape,
 ): Promise<void> {
-  for (const hook of hooksOf(server.hooks)(resource.declaration)) {
+  for (const hook of concernedWith(server.hooks, resource.declaration)) {
     try {
       await hook.afterUpdate?.(object, old);
     } catch (err) {
@@ -191,9 +184,9 @@ export async function updated(
   }
 }
 
-/** Tells the hooks that an object is gone for good. */
+/** Notifies the hooks that an object is gone. */
 export async function deleted(server: WriteHooks, resource: ServedResource, object: ApiObjectShape): Promise<void> {
-  for (const hook of hooksOf(server.hooks)(resource.declaration)) {
+  for (const hook of concernedWith(server.hooks, resource.declaration)) {
     try {
       await hook.afterDelete?.(object);
     } catch (err) {

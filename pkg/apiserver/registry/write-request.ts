@@ -1,4 +1,4 @@
-/** What a write's request says: the query parameters that all writes share, and the object in its body. */
+/** Reads a write request: the query parameters common to all writes, and the object in the body. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { andThen, inSteps, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -18,7 +18,7 @@ import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Whose fields a write's fields become; never empty. */
+  /** Manager of the written fields; never empty. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
@@ -34,8 +34,8 @@ const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
 type Server = Pick<StrategyEnvironment, 'dialect' | 'gate'>;
 
 /**
- * Throws 422 with all values that are not supported. `kind` is the options' kind in messages; `own`: what is wrong with
- * parameters that only this kind has.
+ * Throws 422 with all unsupported values. `kind` names the options in messages; `own` are failures of parameters that only
+ * this kind has.
  */
 export function writeOptions(
   server: Server,
@@ -59,13 +59,13 @@ export function writeOptions(
   };
 }
 
-/** What happens about unknown and repeated fields: while the gate is off they are dropped, whatever the request says. */
+/** How to treat unknown and repeated fields. With the gate off they are dropped, whatever the request says. */
 function directive({ gate }: Server, fieldValidation: string): FieldValidation {
   if (!gate(fieldValidationGate)) return 'Ignore';
   return fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation);
 }
 
-/** What is wrong with a manager's name: too many bytes, or characters that cannot be printed. */
+/** Failures of a manager's name: too many bytes, or unprintable characters. */
 function fieldManagerFailures(manager: string): FieldFailure[] {
   const path = FieldPath.of('fieldManager');
   const failures = Buffer.byteLength(manager) > maxFieldManager ? [tooLong(path, maxFieldManager)] : [];
@@ -83,13 +83,13 @@ function fieldManagerFailures(manager: string): FieldFailure[] {
 /** `dryRun` without a value does nothing; `All` is the only value (specification 1, 4.7). */
 export function dryRunFailures(values: readonly string[]): FieldFailure[] {
   if (values.every((value) => value === '' || value === 'All')) return [];
-  // 1.24 shows the list of values as its own language writes one.
+  // 1.24 prints the list in Go syntax.
   const shown = `[]string{${values.map(quoted).join(', ')}}`;
   const { field, reason } = notSupported(FieldPath.of('dryRun'), '', []);
   return [{ field, reason, message: `Unsupported value: ${shown}: supported values: "All"` }];
 }
 
-/** The program's name out of the User-Agent: what stands before the first slash. */
+/** The program's name from the User-Agent: the text before the first slash. */
 function defaultManager(userAgent: string | undefined): string {
   const name = (userAgent ?? '').split('/', 1)[0]?.trim() ?? '';
   return name === '' ? 'unknown' : name.slice(0, maxFieldManager);
@@ -98,18 +98,18 @@ function defaultManager(userAgent: string | undefined): string {
 export interface BodyReader {
   readonly dialect: Dialect;
   readonly codec: Codec;
-  /** For bodies that are long work to read. */
+  /** Reads long bodies in turns. */
   readonly turns: TurnQueue;
 }
 
-/** The body's encoding; JSON where the request does not say. Throws 415. */
+/** The body's encoding; JSON if the request names none. Throws 415. */
 export function bodyEncoding({ dialect }: Pick<BodyReader, 'dialect'>, context: RequestContext): Encoding {
   return requestEncoding(context.request.headers['content-type'], dialect);
 }
 
 /**
- * The body as an object of `expected`. Throws 415 for its media type, 400 for what cannot be decoded, for another kind,
- * and (with fieldValidation=Strict) for unknown and repeated fields, which otherwise become warnings.
+ * The body as an object of type `expected`. Throws 415 for its media type, 400 for undecodable bodies, other kinds and, with
+ * fieldValidation=Strict, unknown or repeated fields; otherwise these become warnings.
  */
 export function readBody(
   reader: BodyReader,

@@ -1,4 +1,7 @@
-/** A write of something large does each of its steps in a turn of its own, so that nobody waits for all of them. */
+/**
+ * Steps of a write. For a large object each step gets a turn of its own, so that other requests need not wait for all of
+ * them.
+ */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
@@ -12,18 +15,18 @@ import type { Entry } from '#storage/resource-storage.js';
 /** An object before it is written. */
 interface Candidate {
   readonly object: OwnMetadata;
-  /** Undefined: there was none. */
+  /** Undefined for a new object. */
   readonly old: ApiObjectShape | undefined;
-  /** For messages. */
+  /** Used in messages. */
   readonly name: string;
   readonly rules: StrategyContext;
-  /** For the store, however small its managers are. */
+  /** Set if the object is too large for the store even without managedFields. */
   readonly tooLarge: StatusError | undefined;
 }
 
 /**
- * Ends a validation that has found `failures` so far. Throws 422 for an object that is not valid, and 413 for one that is too
- * large; a promise where rules of its kind take a while, between whose steps other requests have their turns.
+ * Completes a validation that found `failures`. Throws 422 for an invalid object and 413 for one that is too large. Returns a
+ * promise if the kind's rules run long; other requests then run between their steps.
  */
 export function endValidation(
   { registry, context, resource }: SteppedWork & { readonly resource: ServedResource },
@@ -42,10 +45,10 @@ export function endValidation(
   });
 }
 
-/** Steps of what is smaller take a millisecond or two. */
+/** Steps of smaller objects take a millisecond or two. */
 const largeBytes = 32 * 1024;
 
-/** What is done in steps, for whom. */
+/** The server and the request of work done in steps. */
 export interface SteppedWork {
   readonly registry: { readonly turns: TurnQueue };
   readonly context: RequestContext;
@@ -53,20 +56,20 @@ export interface SteppedWork {
 
 const atOnce: Pause = () => undefined;
 
-/** What comes between the steps of a request: another turn where the body, or what is stored, is large, else nothing. */
+/** Called between the steps of a request: waits for another turn if the body or the stored object is large. */
 export function pauseOf({ registry, context }: SteppedWork, stored?: Pick<Entry, 'size'>): Pause {
   return isLarge(context, stored) ? () => registry.turns.next() : atOnce;
 }
 
-/** Whether the body, or what is stored, is worth to be worked on in several turns. */
+/** True if the body or the stored object is large enough to be processed in several turns. */
 export function isLarge({ request }: RequestContext, stored?: Pick<Entry, 'size'>): boolean {
   return Math.max(request.body.length, stored?.size ?? 0) >= largeBytes;
 }
 
-/** One step of a write; a promise where it takes a while. */
+/** One step of a write; returns a promise if it takes a while. */
 export type Step<T> = (write: T) => MaybePromise<void>;
 
-/** Takes the steps one after the other, with a pause behind each. */
+/** Runs the steps in order, with a pause after each. */
 export async function takeSteps<T>(write: T, steps: readonly Step<T>[], pause: Pause): Promise<void> {
   for (const step of steps) {
     const work = step(write);

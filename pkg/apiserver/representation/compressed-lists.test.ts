@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { crc32, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { CompressedLists, type ReadyList } from '#apiserver/representation/compressed-lists.js';
-import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
+import { CompressedLists, type EncodedList } from '#apiserver/representation/compressed-lists.js';
+import { combineCrc32 } from '#apiserver/representation/gzip-member.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { encodeStored } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -19,14 +19,14 @@ const entryOf = (n: number, modRevision: number, text = 'x'.repeat(n % 900)): En
 };
 
 interface Counted {
-  readonly list: ReadyList;
-  /** Objects whose bytes were looked at to compress them. */
+  readonly list: EncodedList;
+  /** Objects whose bytes were read for compression. */
   readonly compressed: Set<string>;
 }
 
 function listOf(entries: readonly Entry[], separator = ','): Counted {
   const compressed = new Set<string>();
-  // The bytes are asked for once to find the blocks, and again only by what compresses them.
+  // The bytes are read once to find the blocks, and again only for compression.
   const seen = new Set<string>();
   const bytesOf = (entry: Entry) => {
     if (seen.has(entry.key)) compressed.add(entry.key);
@@ -54,7 +54,7 @@ async function read(lists: CompressedLists, { list }: Counted): Promise<string> 
 const plain = (entries: readonly Entry[]) =>
   `{"items":[${entries.map((entry) => entry.json().toString()).join(',')}]}\n`;
 
-t.test('checksums of two texts make that of both', (t) => {
+t.test('checksums of two texts combine to that of both', (t) => {
   for (const size of [0, 1, 7, 64, 1000, 70_000]) {
     const [a, b] = [randomBytes(100), randomBytes(size)];
     t.equal(combineCrc32(crc32(a), crc32(b), b.length), crc32(Buffer.concat([a, b])), `${size} bytes`);
@@ -62,7 +62,7 @@ t.test('checksums of two texts make that of both', (t) => {
   t.end();
 });
 
-t.test('lists come out as they went in, and only what changed is compressed again', async (t) => {
+t.test('lists are unchanged after decompression, and only changed blocks are compressed again', async (t) => {
   const lists = new CompressedLists(1e9);
   for (const count of [0, 1, 2, 1000]) {
     const entries = Array.from({ length: count }, (_, n) => entryOf(n, n + 1));
@@ -92,7 +92,7 @@ t.test('lists come out as they went in, and only what changed is compressed agai
   t.ok(lists.bytes > 0);
 });
 
-t.test('many at once share the work', async (t) => {
+t.test('concurrent requests share the work', async (t) => {
   const lists = new CompressedLists(1e9);
   const entries = Array.from({ length: 300 }, (_, n) => entryOf(n, n + 1));
   const all = Array.from({ length: 5 }, () => listOf(entries));
@@ -102,7 +102,7 @@ t.test('many at once share the work', async (t) => {
   t.equal(total, entries.length, 'each object once');
 });
 
-t.test('no more is kept than allowed', async (t) => {
+t.test('the cache stays within its limit', async (t) => {
   const lists = new CompressedLists(2000);
   const entries = Array.from({ length: 500 }, (_, n) => entryOf(n, n + 1, randomBytes(200).toString('hex')));
   t.equal(await read(lists, listOf(entries)), plain(entries));
@@ -110,7 +110,7 @@ t.test('no more is kept than allowed', async (t) => {
   t.equal(await read(lists, listOf(entries)), plain(entries));
 });
 
-t.test('lists at once use the memory of blocks again, which is not taken by their ends', async (t) => {
+t.test('block buffers are reused, and heads and tails do not take their places', async (t) => {
   const lists = new CompressedLists(1e9);
   const ends = () => Promise.all([1, 2, 3, 4].map(() => read(lists, listOf([]))));
   const entries = (version: number) => Array.from({ length: 1000 }, (_, n) => entryOf(n, version, 'x'.repeat(4000)));
@@ -118,17 +118,17 @@ t.test('lists at once use the memory of blocks again, which is not taken by thei
   t.teardown(() => {
     Buffer.allocUnsafeSlow = allocUnsafeSlow;
   });
-  let taken = 0;
+  let allocations = 0;
   Buffer.allocUnsafeSlow = (size) => {
-    if (size > 2 ** 20) taken++;
+    if (size > 2 ** 20) allocations++;
     return allocUnsafeSlow(size);
   };
   await ends();
-  t.equal(taken, 0);
+  t.equal(allocations, 0);
   for (const version of [1, 2, 3]) {
     const now = entries(version);
     t.equal(await read(lists, listOf(now)), plain(now));
     await ends();
   }
-  t.equal(taken, 1);
+  t.equal(allocations, 1);
 });

@@ -1,41 +1,39 @@
 /**
- * Lists as gzip, block by block: what has been compressed once is sent again as long as its objects stay the same.
- *
- * A list is one gzip member. Its blocks are compressed apart from each other, each up to a byte boundary, so that they can
- * be put together in any order and number; the checksum of the whole is computed from theirs. Blocks begin at objects that
- * are chosen by their keys, so that a change makes one block anew and leaves those behind it as they are.
+ * Gzipped lists, compressed in blocks: a block is reused as long as its objects stay the same. A list is one gzip member. Its
+ * blocks are compressed separately, each to a byte boundary, so they can be joined in any order; the checksum of the whole is
+ * computed from theirs. The keys of objects decide where blocks begin, so a change recompresses one block and leaves the
+ * later ones alone.
  */
 
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
-import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
+import { combineCrc32, gzipHead, gzipTail } from '#apiserver/representation/gzip-member.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
 import { IterableBody } from '#http/server/body.js';
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
-/** Lists whose objects are encoded already: nothing is made for an answer but what stands before and behind them. */
-
-export interface ReadyList {
-  /** Names the bytes of the objects: the same objects have the same bytes in lists of the same form. */
+/** Lists of encoded objects: a response adds only a head and a tail. */
+export interface EncodedList {
+  /** Names the encoding: equal objects have equal bytes in lists of the same form. */
   readonly form: string;
   readonly head: Buffer;
   readonly entries: readonly Entry[];
   readonly bytesOf: (entry: Entry) => EntryBytes;
-  /** Bytes at the beginning of each object that are left out. */
+  /** Bytes to omit at the beginning of each object. */
   readonly skipped: number;
-  /** Between two objects; empty where nothing is. */
+  /** Between two objects; may be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
 }
 
 interface Block {
-  /** Which objects in which versions. */
+  /** Revisions of the block's objects. */
   readonly versions: Float64Array;
   readonly last: string;
   readonly compressed: Promise<Compressed>;
 }
 
-/** What comes behind the first `from` bytes. */
+/** The bytes after the first `from`. */
 interface Part {
   readonly bytes: EntryBytes;
   readonly from: number;
@@ -43,57 +41,53 @@ interface Part {
 
 interface Compressed {
   readonly bytes: Buffer;
-  /** Of what was compressed. */
+  /** Of the uncompressed bytes. */
   readonly crc: number;
   readonly length: number;
 }
 
-/** One object in so many begins a block; a power of two. */
+/** On average one object in this many begins a block; a power of two. */
 const blockObjects = 256;
-/** A block ends behind the object that reaches this; to begin one costs about as much as to compress 100 kB. */
+/** A block ends after the object that reaches this size; starting one costs about as much as compressing 100 kB. */
 const maxBlockBytes = 2 * 1024 * 1024;
-/** What one list holds while it is compressed: a block, what zlib needs, and what has come out. */
+/** Memory of one list during compression: a block, zlib's own, and the output. */
 const heldBytes = 2 * maxBlockBytes;
-/** Memory for blocks that is kept for the next ones. */
+/** Spare buffers for later blocks. */
 const maxSpare = 2;
 
-/** Less than a block of a list of any size has. */
+/** Smaller than the blocks of long lists. */
 const smallBytes = 256 * 1024;
 
 const deflate = promisify(deflateRaw);
 const options = { level: gzipLevel, finishFlush: constants.Z_FULL_FLUSH };
-/** No name, no time, no operating system. */
-const memberHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-/** An empty last block. */
-const lastBlock = Buffer.from([3, 0]);
 
 export class CompressedLists {
   readonly #maxBytes: number;
-  /** In the order of their last use, by form and first key. */
+  /** Least recently used first, by form and first key. */
   readonly #blocks = new Map<string, Block & { size: number }>();
   readonly #spare: Buffer[] = [];
   #bytes = 0;
 
-  /** `maxBytes`: compressed bytes that are kept. */
+  /** `maxBytes`: limit of compressed bytes in memory. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Compressed bytes that are kept now. */
+  /** Compressed bytes in memory. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * The list as a gzip body, compressed as it is read. `list` must have all objects of a range of keys: versions tell two
-   * lists apart only where none is left out.
+   * The list as a gzip body, compressed as it is read. `list` must contain all objects of a range of keys: only then do the
+   * versions tell two lists apart.
    */
-  body(list: ReadyList): IterableBody {
+  body(list: EncodedList): IterableBody {
     return new IterableBody(this.#parts(list), { held: heldBytes });
   }
 
-  async *#parts(list: ReadyList): AsyncGenerator<Buffer, void, void> {
-    yield memberHead;
+  async *#parts(list: EncodedList): AsyncGenerator<Buffer, void, void> {
+    yield gzipHead;
     let crc = 0;
     let length = 0;
     const add = (part: Compressed) => {
@@ -102,7 +96,7 @@ export class CompressedLists {
       return part.bytes;
     };
     yield add(await this.#compress([{ bytes: list.head, from: 0 }]));
-    // While one is sent, the next is compressed.
+    // The next block is compressed while this one is sent.
     let ahead: Promise<Compressed> | undefined;
     for (const entries of blocksOf(list)) {
       const ready = ahead === undefined ? undefined : await ahead;
@@ -111,24 +105,20 @@ export class CompressedLists {
     }
     if (ahead !== undefined) yield add(await ahead);
     yield add(await this.#compress([{ bytes: list.tail, from: 0 }]));
-    const trailer = Buffer.alloc(lastBlock.length + 8);
-    lastBlock.copy(trailer);
-    trailer.writeUInt32LE(crc, lastBlock.length);
-    trailer.writeUInt32LE(length % 2 ** 32, lastBlock.length + 4);
-    yield trailer;
+    yield gzipTail(crc, length);
   }
 
-  #compressed(list: ReadyList, entries: readonly Entry[]): Promise<Compressed> {
+  #compressed(list: EncodedList, entries: readonly Entry[]): Promise<Compressed> {
     const first = entries[0]?.key ?? '';
     const last = entries[entries.length - 1]?.key ?? '';
-    // The last object of a list has no separator behind it.
+    // The last object of a list has no separator after it.
     const isEnd = entries[entries.length - 1] === list.entries[list.entries.length - 1];
     const name = `${list.form}${isEnd ? '$' : ''} ${first}`;
-    const known = this.#blocks.get(name);
-    if (known !== undefined && known.last === last && sameVersions(known.versions, entries)) {
+    const cached = this.#blocks.get(name);
+    if (cached !== undefined && cached.last === last && sameVersions(cached.versions, entries)) {
       this.#blocks.delete(name);
-      this.#blocks.set(name, known);
-      return known.compressed;
+      this.#blocks.set(name, cached);
+      return cached.compressed;
     }
     const parts: Part[] = [];
     for (const [i, entry] of entries.entries()) {
@@ -142,7 +132,7 @@ export class CompressedLists {
 
   async #compress(parts: readonly Part[]): Promise<Compressed> {
     const length = parts.reduce((sum, { bytes, from }) => sum + bytes.length - from, 0);
-    // Memory that is taken anew each time would be collected at a cost greater than that of compressing.
+    // Reuse memory: collecting fresh buffers costs more than the compression.
     const memory = this.#take(length);
     let at = 0;
     for (const { bytes, from } of parts) {
@@ -159,11 +149,11 @@ export class CompressedLists {
   #take(bytes: number): Buffer {
     if (bytes < smallBytes) return Buffer.allocUnsafeSlow(bytes);
     const index = this.#spare.findIndex(({ length }) => length >= bytes);
-    const [found] = index < 0 ? [] : this.#spare.splice(index, 1);
-    return found ?? Buffer.allocUnsafeSlow(Math.max(bytes, maxBlockBytes + smallBytes));
+    const [spare] = index < 0 ? [] : this.#spare.splice(index, 1);
+    return spare ?? Buffer.allocUnsafeSlow(Math.max(bytes, maxBlockBytes + smallBytes));
   }
 
-  /** Small ones, as for the ends of lists, would take the places of those that blocks need. */
+  /** Keeps no small buffers, as for heads and tails: they would take the places of those that blocks need. */
   #giveBack(memory: Buffer): void {
     const isOfUse = memory.length >= smallBytes && memory.length <= 2 * maxBlockBytes;
     if (isOfUse && this.#spare.length < maxSpare) this.#spare.push(memory);
@@ -171,19 +161,19 @@ export class CompressedLists {
 
   #keep(name: string, block: Block): void {
     this.#drop(name);
-    const kept = { ...block, size: 0 };
-    this.#blocks.set(name, kept);
+    const cached = { ...block, size: 0 };
+    this.#blocks.set(name, cached);
     block.compressed.then(
       ({ bytes }) => {
-        if (this.#blocks.get(name) !== kept) return;
-        kept.size = bytes.length;
-        this.#bytes += kept.size;
+        if (this.#blocks.get(name) !== cached) return;
+        cached.size = bytes.length;
+        this.#bytes += cached.size;
         for (const oldest of this.#blocks.keys()) {
           if (this.#bytes <= this.#maxBytes) break;
           this.#drop(oldest);
         }
       },
-      // Whoever awaits the block hears of it.
+      // The caller that awaits the block gets the error.
       () => this.#drop(name),
     );
   }
@@ -196,7 +186,7 @@ export class CompressedLists {
   }
 }
 
-function* blocksOf({ entries, bytesOf }: ReadyList): Generator<readonly Entry[]> {
+function* blocksOf({ entries, bytesOf }: EncodedList): Generator<readonly Entry[]> {
   let from = 0;
   let bytes = 0;
   for (let i = 0; i < entries.length; i++) {

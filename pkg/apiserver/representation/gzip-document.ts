@@ -1,6 +1,6 @@
 /**
- * Bytes that are kept compressed, and put together in any order without being compressed again: each is a row of deflate's
- * blocks that ends at a byte and is not the last one (RFC 1951), so that several in a row are one stream of gzip (RFC 1952).
+ * Documents kept compressed in parts that can be joined in any order without recompression: each part is a series of deflate
+ * blocks that ends at a byte boundary and is not final (RFC 1951), so several make one gzip stream (RFC 1952).
  */
 
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
+import { combineCrc32, gzipHead, gzipTail, gzipTailBytes } from '#apiserver/representation/gzip-member.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { IterableBody, PartsBody } from '#http/server/body.js';
 
@@ -16,58 +16,53 @@ const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 const level = 6;
 
-export interface Packed {
+export interface DeflatedPart {
   readonly blocks: Buffer;
-  /** Of what is in them. */
+  /** Of the uncompressed bytes. */
   readonly length: number;
   readonly crc: number;
 }
 
-/** Compresses them, beside this thread. */
-export async function pack(parts: readonly Buffer[]): Promise<Packed> {
+/** Compresses off this thread. */
+export async function deflatePart(parts: readonly Buffer[]): Promise<DeflatedPart> {
   const bytes = Buffer.concat(parts);
   const blocks = await deflate(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
-  // Of its own size: zlib's is a part of something larger.
+  // A buffer of exact size: zlib's is a slice of a larger one.
   const own = Buffer.allocUnsafeSlow(blocks.length);
   own.set(blocks);
   return { blocks: own, length: bytes.length, crc: crc32(bytes) };
 }
 
-/** Packs what is not worth compressing: one block of its own. At most 65,535 bytes. */
-export function wrap(bytes: Buffer): Packed {
+/** A part too small to compress, as one stored block of at most 65,535 bytes. */
+export function storePart(bytes: Buffer): DeflatedPart {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(bytes.length, 1);
   head.writeUInt16LE(bytes.length ^ 0xffff, 3);
   return { blocks: Buffer.concat([head, bytes]), length: bytes.length, crc: crc32(bytes) };
 }
 
-export async function unpack({ blocks }: Packed): Promise<Buffer> {
+export async function inflatePart({ blocks }: DeflatedPart): Promise<Buffer> {
   return inflate(blocks, { finishFlush: constants.Z_SYNC_FLUSH });
 }
 
-/** No name, no time, no system. */
-const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-/** The last block, which is empty. */
-const lastBlock = Buffer.from([3, 0]);
-
-/** Checksums that are put together between two looks at the time. */
+/** Checksums combined between two pauses. */
 const partsOfStep = 64;
 
-/** What several are in one. */
-export class PackedRow {
-  readonly parts: readonly Packed[];
-  /** Of what is in them. */
+/** Several parts as one document. */
+export class GzipDocument {
+  readonly parts: readonly DeflatedPart[];
+  /** Of the uncompressed bytes. */
   readonly length: number;
   readonly #crc: number;
 
-  private constructor(parts: readonly Packed[], length: number, crc: number) {
+  private constructor(parts: readonly DeflatedPart[], length: number, crc: number) {
     this.parts = parts;
     this.length = length;
     this.#crc = crc;
   }
 
-  /** In turns, since there may be thousands. */
-  static async of(parts: readonly Packed[], turns: Pick<TurnQueue, 'pause'>): Promise<PackedRow> {
+  /** Pauses in between, since there may be thousands of parts. */
+  static async of(parts: readonly DeflatedPart[], turns: Pick<TurnQueue, 'pause'>): Promise<GzipDocument> {
     let crc = 0;
     let length = 0;
     for (const [i, part] of parts.entries()) {
@@ -75,41 +70,35 @@ export class PackedRow {
       crc = combineCrc32(crc, part.crc, part.length);
       length += part.length;
     }
-    return new PackedRow(parts, length, crc);
+    return new GzipDocument(parts, length, crc);
   }
 
   *gzip(): Generator<Buffer, void, void> {
     yield gzipHead;
     for (const { blocks } of this.parts) yield blocks;
-    const tail = Buffer.alloc(8);
-    tail.writeUInt32LE(this.#crc, 0);
-    tail.writeUInt32LE(this.length % 2 ** 32, 4);
-    yield lastBlock;
-    yield tail;
+    yield gzipTail(this.#crc, this.length);
   }
 
   get gzipLength(): number {
-    let length = gzipHead.length + lastBlock.length + 8;
+    let length = gzipHead.length + gzipTailBytes;
     for (const { blocks } of this.parts) length += blocks.length;
     return length;
   }
 
   async *plain(): AsyncGenerator<Buffer, void, void> {
-    for (const part of this.parts) yield await unpack(part);
+    for (const part of this.parts) yield await inflatePart(part);
   }
 }
 
-/** Documents that are kept compressed, as answers. */
-
-/** Larger ones are sent in parts. */
+/** Larger documents are sent in parts. */
 const wholeBytes = 128 * 1024;
-/** Memory that taking a part out takes. */
+/** Memory for inflating a part. */
 const heldBytes = 256 * 1024;
 
-/** Shorter ones than `minGzipBytes` are sent as they are. */
-export async function packedAnswer(
+/** Documents shorter than `minGzipBytes` are sent uncompressed. */
+export async function gzipDocumentResponse(
   context: Pick<RequestContext, 'request'>,
-  row: PackedRow,
+  row: GzipDocument,
   headers: Record<string, string>,
   minGzipBytes: number,
 ): Promise<ApiResponse> {

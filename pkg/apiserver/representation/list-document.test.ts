@@ -18,7 +18,7 @@ const samples = [
   [{ text: 'one\n\n  two\n', empty: {}, none: [] }, { nested: [{ deep: ['x', '- y', ': z'] }] }, { key: '  leading' }],
 ];
 
-t.test('every form says the same', async (t) => {
+t.test('all forms have the same content', async (t) => {
   for (const items of samples) {
     const document = list(items);
     const whole = { ...document.head, items };

@@ -1,6 +1,6 @@
 /**
- * A list as text, item by item, so that no list is ever one string: compact and indented JSON, and YAML. Items come as
- * JSON and are parsed only where the form asks for it.
+ * Writes a list item by item, so that it never becomes one string: compact and indented JSON, and YAML. Items come as JSON
+ * and are parsed only for forms that need it.
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { encodeYAML, encodeYAMLFast } from '#apimachinery/codec/yaml.js';
@@ -9,10 +9,10 @@ import { jsonBytesOf, jsonOf, type ServedResource } from '#apiserver/resources/s
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
 export interface ListDocument {
-  /** Members before the items, in their order. */
+  /** Members before the items, in order. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly itemsName: 'items' | 'rows';
-  /** Each one's JSON; may be iterated more than once. */
+  /** JSON of each item; can be iterated several times. */
   readonly items: Iterable<Buffer>;
 }
 
@@ -23,7 +23,7 @@ function compactHead({ head, itemsName }: ListDocument): Buffer {
   return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${itemsName}":[`);
 }
 
-/** `{"kind":…,"items":[…]}`: the items' bytes as they are. */
+/** `{"kind":…,"items":[…]}`: the items' bytes unchanged. */
 export function* compactParts(document: ListDocument): Generator<Buffer> {
   const { items } = document;
   yield compactHead(document);
@@ -36,7 +36,7 @@ export function* compactParts(document: ListDocument): Generator<Buffer> {
   yield compactEnd;
 }
 
-/** The same with two spaces of indentation. */
+/** Indented by two spaces. */
 export function* prettyParts({ head, itemsName, items }: ListDocument): Generator<Buffer> {
   yield Buffer.from(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "${itemsName}": [`);
   let before = '\n    ';
@@ -59,27 +59,26 @@ export function* yamlParts({ head, itemsName, items }: ListDocument): Generator<
   if (!any) yield Buffer.from(`${itemsName}: []\n`);
 }
 
-/**
- * Objects as items of a list in JSON. As in 1.24, items of built-in kinds do not say their kind, which the list says for
- * all of them; those of other kinds do.
- */
-
-/** Begins an item behind what its bytes begin with. */
+/** Replaces the omitted bytes at the beginning of an item. */
 const itemStart = Buffer.from('{');
 
 export interface ListItems {
-  /** Bytes at the beginning of each object that are not in its item: the opening brace, and names that the list says. */
+  /** Bytes to omit at the beginning of each object: the opening brace, and names that the list states. */
   readonly skipped: number;
-  /** An object's JSON, with those bytes: nearly always what is there anyway. */
+  /** An object's JSON with those bytes, nearly always shared with the cache. */
   readonly bytesOf: (entry: Entry) => EntryBytes;
 }
 
+/**
+ * Objects as JSON list items. As in 1.24, items of built-in kinds omit kind and version, which the list states once; items of
+ * other kinds have them.
+ */
 export function jsonItems(resource: ServedResource, isBuiltIn: boolean): ListItems {
   if (!isBuiltIn) return { skipped: itemStart.length, bytesOf: (entry) => jsonBytesOf(resource, entry) };
   const { apiVersion, declaration } = resource;
   const { kind } = declaration;
   const names = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
-  const make = (entry: Entry) => withNamesFirst(jsonOf(resource, entry), names);
+  const make = (entry: Entry) => normalizedItem(jsonOf(resource, entry), names);
   const name = `item:${apiVersion}`;
   const beginning = Buffer.alloc(names.length);
   return {
@@ -101,8 +100,8 @@ export function itemOf(bytes: EntryBytes, skipped: number): Buffer {
   return item;
 }
 
-/** Of objects that are laid out in another way: those of other servers, and views of what is stored. */
-function withNamesFirst(json: Buffer, names: Buffer): Buffer {
+/** For objects laid out differently: those of other servers, and converted ones. */
+function normalizedItem(json: Buffer, names: Buffer): Buffer {
   const { kind: _, apiVersion: __, ...rest } = parseJSONText(json.toString()) as Record<string, unknown>;
   return Buffer.concat([names, Buffer.from(toJSONText(rest)).subarray(itemStart.length)]);
 }

@@ -7,14 +7,14 @@ import type { Transform } from '#apiserver/http/media-type.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** 406 for a list that is asked for as one object's metadata. */
-export function isList(resource: ServedResource): StatusError {
+/** 406 for a list requested as PartialObjectMetadata. */
+export function listNotAcceptable(resource: ServedResource): StatusError {
   const type = isCustom(resource) ? '*unstructured.UnstructuredList' : `${goType(resource)}List`;
   return notAcceptableAs(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
 }
 
-/** The same for an object that is asked for as a list. Of custom objects 1.24 only knows too late that they are none. */
-export function isNoList(resource: ServedResource): StatusError {
+/** The error for an object requested as a list. For custom objects 1.24 notices too late for a 406. */
+export function objectNotAcceptable(resource: ServedResource): StatusError {
   if (isCustom(resource)) return unclassified('content is not a list');
   const why = `the requested object is not a list (${goType(resource)})`;
   return notAcceptableAs(`you requested PartialObjectMetadataList, but ${why}`);
@@ -24,7 +24,7 @@ function isCustom({ edition }: ServedResource): boolean {
   return edition !== undefined;
 }
 
-/** As 1.24 calls it inside: its events are those of the core group. */
+/** The Go type in 1.24, whose events belong to the core group. */
 function goType({ declaration: { group, kind } }: ServedResource): string {
   return `*${group === 'events' ? 'core' : group}.${kind}`;
 }
@@ -35,28 +35,28 @@ export function partialOf({ metadata }: Pick<ApiObjectShape, 'metadata'>, { grou
   return { kind: 'PartialObjectMetadata', apiVersion: `${group}/${version}`, metadata };
 }
 
-/** The object of an entry as its metadata alone; shared, not to be modified. */
+/** The metadata of an entry's object alone; shared, do not modify. */
 export function partialOfEntry(resource: ServedResource, entry: Entry, version: MetaVersion): ApiObjectShape {
   return partialOf({ metadata: internalMetadata(resource, entry) }, version);
 }
 
 /**
- * Metadata as 1.24 has it inside. Annotations that are fields there are not among it, nor are those in which older versions
- * carry what they have no fields for.
+ * Metadata as 1.24 keeps it internally: without annotations that are fields there, and without those in which older versions
+ * carry fields that they lack.
  */
 function internalMetadata(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
   const { conversion } = resource;
-  const isInside = conversion?.kind === 'in process' && !isCustom(resource);
-  const object = isInside ? entry.object() : objectOf(resource, entry);
+  const isConverted = conversion?.kind === 'in process' && !isCustom(resource);
+  const object = isConverted ? entry.object() : objectOf(resource, entry);
   const { metadata } = object as ApiObjectShape;
   const { internalAnnotations = [] } = resource.strategy;
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !internalAnnotations.some((name) => name in annotations)) return metadata;
-  const kept = Object.entries(annotations).filter(([name]) => !internalAnnotations.includes(name));
-  return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
+  const shown = Object.entries(annotations).filter(([name]) => !internalAnnotations.includes(name));
+  return shown.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(shown) };
 }
 
-/** Tells the partial objects of an entry apart: metadata may say other things in a version that converts. */
+/** Distinguishes an entry's partial objects: metadata may differ in a version that is converted. */
 export function viewName(
   { conversion, apiVersion, edition = '' }: ServedResource,
   { group, version }: MetaVersion,
@@ -65,7 +65,7 @@ export function viewName(
   return conversion === undefined ? view : `${view} of ${apiVersion}${edition}`;
 }
 
-/** The same as JSON, made once per entry and meta version. */
+/** As JSON, encoded once per entry and meta version. */
 export function partialJson(resource: ServedResource, entry: Entry, transform: MetaVersion): Buffer {
   const name = `partial:${viewName(resource, transform)}`;
   return entry.encoded(name, (same) => {

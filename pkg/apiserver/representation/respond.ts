@@ -1,4 +1,4 @@
-/** Makes responses of objects and errors, in the negotiated form. */
+/** Encodes objects and errors as responses, in the negotiated form. */
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -11,17 +11,12 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
+import { gzipHeaders, gzipLevel, gzipThresholdBytes } from '#apiserver/representation/streaming.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { plainText } from '#http/server/exchange.js';
 import { statusFromStore } from '#storage/errors.js';
 
 const compress = promisify(gzip);
-
-/** Smaller answers are not worth compressing; 1.24 takes the same bound. */
-const gzipThresholdBytes = 128 * 1024;
-
-/** zlib level: 1.24's choice between speed and size. */
-const gzipLevel = 4;
 
 const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 
@@ -37,7 +32,7 @@ export class Responder {
     this.#groups = new Set(codec.scheme.resources.map(({ groupName }) => groupName));
   }
 
-  /** The form that the request's headers and query ask for; 406 when there is none. */
+  /** The form that headers and query request; throws 406 if there is none. */
   negotiate(
     context: Pick<RequestContext, 'request' | 'info'>,
     transforms: readonly Transform['kind'][] = [],
@@ -66,24 +61,23 @@ export class Responder {
     }
   }
 
-  /** An object as the whole answer, compressed when it is big and the client takes that. */
+  /** Responds with an object, compressed if it is large and the client accepts gzip. */
   async object(context: RequestContext, value: object, status = 200, form?: Negotiated): Promise<ApiResponse> {
     const chosen = form ?? this.negotiate(context);
     return this.bytes(context, this.encode(value, chosen), chosen.format, status);
   }
 
-  /** Ready-made bytes of that format as the whole answer. */
+  /** Responds with encoded bytes of that format. */
   bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): MaybePromise<ApiResponse> {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
     if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
-    headers['content-encoding'] = 'gzip';
-    headers['vary'] = 'Accept-Encoding';
+    Object.assign(headers, gzipHeaders);
     return compress(body, { level: gzipLevel }).then((compressed) => ({ status, headers, body: compressed }));
   }
 
   /**
-   * A failure as a Status, in the negotiated encoding or JSON where that is impossible. That a path is not served is a text
-   * where no API of the server's own is asked for, as with 1.24.
+   * A failure as a Status, in the negotiated encoding or JSON if none fits. As in 1.24, an unserved path outside the server's
+   * own APIs gets plain text.
    */
   failure(context: Pick<RequestContext, 'request' | 'info'> | undefined, error: unknown): ApiResponse {
     if (context !== undefined && isPathNotFound(error) && !this.#isOwn(context.info.path))
@@ -94,7 +88,7 @@ export class Responder {
       try {
         form = this.negotiate(context);
       } catch {
-        // An Accept header that nothing satisfies must not hide the failure itself.
+        // An unsatisfiable Accept header must not hide the failure itself.
         form = { format: 'json', pretty: false };
       }
     }
@@ -104,14 +98,14 @@ export class Responder {
     return { status: status.code ?? 500, headers, body: this.encode(status, form) };
   }
 
-  /** Whether a path is below the core group or another built-in one. */
+  /** True below the core group or another built-in one. */
   #isOwn(path: string): boolean {
     const [, root, group = ''] = path.split('/', 3);
     return root === 'api' || (root === 'apis' && this.#groups.has(group));
   }
 }
 
-/** The complete Status of whatever was thrown; what is not one of ours is an internal error. */
+/** The complete Status of any error; unexpected errors become internal ones. */
 export function toStatus(error: unknown): Status {
   const status = statusOf(statusFromStore(error)) ?? internalError(error).status;
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status, code: status.code ?? 500 };

@@ -1,21 +1,21 @@
-/** Big answers in parts: written as they are made, so that neither memory nor the event loop is held by one of them. */
+/** Large responses written in parts, so that neither memory nor the event loop is held by one of them. */
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { IterableBody, PartsBody } from '#http/server/body.js';
 
-/** Smaller answers are sent whole, with their length, and not compressed; 1.24 takes the same bound for gzip. */
+/** Smaller responses are sent whole and uncompressed; 1.24 has the same bound for gzip. */
 export const gzipThresholdBytes = 128 * 1024;
 
 /** zlib level: 1.24's choice between speed and size. */
 export const gzipLevel = 4;
 
-/** Memory that zlib takes for one stream. */
+/** Memory that zlib needs per stream. */
 const gzipBytes = 256 * 1024;
 
 export const gzipHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' } as const;
 
-/** An answer made of parts. Compressed when it is big and `gzip` is set. */
+/** A response in parts, compressed if it is large and `gzip` is set. */
 export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip: boolean): ApiResponse {
   const headers: Record<string, string> = { 'content-type': contentType };
   const source = parts[Symbol.iterator]();
@@ -38,7 +38,7 @@ export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip
 
 async function* compressed(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   const gzip = createGzip({ level: gzipLevel });
-  // A failure of the source, or of the client to read on, reaches whoever reads the compressed stream.
+  // Failures of the source or the client reach the reader of the compressed stream.
   pipeline(Readable.from(body), gzip, () => undefined);
   yield* gzip as AsyncIterable<Buffer>;
 }

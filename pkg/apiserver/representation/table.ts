@@ -1,4 +1,4 @@
-/** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
+/** Tables: objects as rows of cells, for command-line clients (specification 1, 2.6). */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -10,29 +10,30 @@ import { partialJson } from '#apiserver/representation/partial-metadata.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** The text of a column of the kind; empty where there is none. */
-export function columnText(type: TypeInfo, column: string): string {
+/** The description of a kind's column; empty if there is none. */
+export function columnDescription(type: TypeInfo, column: string): string {
   const metadata = type.byName.get('metadata')?.type;
-  if (column === 'Name') return textOf(metadata, 'name');
-  if (column === 'Age' || column === 'Created At') return textOf(metadata, 'creationTimestamp');
-  const text = Object.hasOwn(texts, column) ? texts[column] : undefined;
+  if (column === 'Name') return fieldDescription(metadata, 'name');
+  if (column === 'Age' || column === 'Created At') return fieldDescription(metadata, 'creationTimestamp');
+  const text = Object.hasOwn(descriptions, column) ? descriptions[column] : undefined;
   if (text !== undefined) return text;
   const places = [type, type.byName.get('spec')?.type, type.byName.get('status')?.type];
-  const wanted = plain(column);
+  const normalized = letters(column);
   for (const place of places) {
-    for (const name of place?.byName.keys() ?? []) if (plain(name) === wanted) return textOf(place, name);
+    for (const name of place?.byName.keys() ?? [])
+      if (letters(name) === normalized) return fieldDescription(place, name);
   }
   return '';
 }
 
-function textOf(type: TypeInfo | undefined, field: string): string {
+function fieldDescription(type: TypeInfo | undefined, field: string): string {
   return type?.byName.get(field)?.doc ?? '';
 }
 
-/** Columns and fields differ in blanks and capitals. */
-const plain = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase();
+/** Column and field names differ in blanks and capitals. */
+const letters = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase();
 
-const texts: Readonly<Record<string, string>> = {
+const descriptions: Readonly<Record<string, string>> = {
   Available: "How many of the objects' pods, or whether the service, can be used.",
   Controller: 'The object that the revision belongs to.',
   Desired: 'How many pods there should be.',
@@ -114,7 +115,7 @@ const defaultColumns: readonly ColumnDeclaration[] = [
   { name: 'Created At', type: 'date' },
 ];
 
-/** What rows carry of their objects. Throws 400 for an unknown policy. */
+/** The part of each object in its row. Throws 400 for an unknown policy. */
 export function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';
@@ -123,14 +124,14 @@ export function includeObject(query: URLSearchParams): IncludeObject {
   throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
-/** Column definitions as they stand in a Table. */
+/** Column definitions of a Table. */
 function columnDefinitions(resource: ServedResource): object[] {
   const columns = resource.strategy.cells === undefined ? defaultColumns : resource.declaration.columns;
   return (columns ?? defaultColumns).map((column) => ({
     name: column.name,
     type: column.type,
     format: column.format ?? '',
-    description: column.description ?? columnText(resource.type, column.name),
+    description: column.description ?? columnDescription(resource.type, column.name),
     priority: column.priority ?? 0,
   }));
 }
@@ -148,7 +149,7 @@ export interface RowOptions {
   readonly context: StrategyContext;
 }
 
-/** One row's JSON. Not kept: ages change. */
+/** One row's JSON. Not cached, because ages change. */
 export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
   const shown = objectOf(resource, entry);
   const cells = toJSONText(cellsOf(resource, shown, options.context));
@@ -162,7 +163,7 @@ export function rowJson(resource: ServedResource, entry: Entry, options: RowOpti
 
 const closing = Buffer.from('}');
 
-/** What stands before a Table's rows. */
+/** A Table without its rows. */
 export function tableMembers(resource: ServedResource, transform: Transform, metadata: object, headers = true) {
   return {
     kind: 'Table',
@@ -172,7 +173,7 @@ export function tableMembers(resource: ServedResource, transform: Transform, met
   };
 }
 
-/** The same as text, up to the rows: `{"kind":"Table",…,"rows":[`. */
+/** The Table as text up to its rows: `{"kind":"Table",…,"rows":[`. */
 export function tableHead(resource: ServedResource, transform: Transform, metadata: object, headers = true): string {
   return `${toJSONText(tableMembers(resource, transform, metadata, headers)).slice(0, -1)},"rows":[`;
 }

@@ -1,4 +1,4 @@
-/** Objects in and out of bodies, for all kinds of a scheme. */
+/** Decodes and encodes objects of all kinds of a scheme. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
@@ -29,12 +29,12 @@ export interface Decoded {
   readonly warnings: readonly string[];
 }
 
-/** How a body is read. */
+/** Options for reading a body. */
 export interface ReadOptions {
   readonly validation: FieldValidation;
-  /** Of YAML that is JSON already: what it said twice. */
+  /** YAML converted to JSON: the repeated keys of the original. */
   readonly repeatedKeys?: readonly string[] | undefined;
-  /** Of YAML: why it cannot be read. */
+  /** YAML: why it is malformed. */
   readonly yamlFault?: DecodeError | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ReadOptions {
 export type CustomKinds = Pick<Scheme, 'kind'>;
 
 export class Codec {
-  /** Of the built-in kinds. */
+  /** The built-in kinds. */
   readonly scheme: Scheme;
   readonly #custom: CustomKinds | undefined;
   readonly #objects: ObjectCodec;
@@ -53,12 +53,12 @@ export class Codec {
     this.#objects = new ObjectCodec(scheme, { maxParts: maxObjects }, custom);
   }
 
-  /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
+  /** One object of the expected kind, which is also assumed if the body names none. Throws 400. */
   decode(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Decoded {
     return shaped(this.#objects.decode(body, { ...options, encoding, expected: this.#kind(expected) }));
   }
 
-  /** The same for large bodies: others may run between the steps. */
+  /** As `decode`, for large bodies: other requests run between the steps. */
   *decodeSteps(
     body: Buffer,
     encoding: Encoding,
@@ -68,7 +68,7 @@ export class Codec {
     return shaped(yield* this.#objects.decodeSteps(body, { ...options, encoding, expected: this.#kind(expected) }));
   }
 
-  /** The same for versions of a kind that look the same: an object of any of them. */
+  /** As `decode`, for kinds with several versions of the same form: accepts any of them. */
   decodeOneOf(
     body: Buffer,
     encoding: Encoding,
@@ -83,7 +83,7 @@ export class Codec {
         try {
           return this.decode(body, encoding, other, options);
         } catch {
-          // What is wrong with it is told for the first version.
+          // The error for the first version is reported.
         }
       }
       throw error;
@@ -91,18 +91,15 @@ export class Codec {
   }
 
   /**
-   * The same for a value that is parsed already (a patch's result), which is taken over, except for the members in
-   * `canonical`: these have been through here before. Throws 400.
+   * Decodes a parsed value, such as a patch's result, and takes it over. Skips the members in `canonical`, which were decoded
+   * before. Throws 400.
    */
   normalize(value: unknown, type: TypeRef, validation: FieldValidation, canonical?: ReadonlySet<unknown>): Decoded {
     const options = { expected: this.#kind(type), validation, ...(canonical && { canonical }) };
     return shaped(this.#objects.decodeValue(value, options));
   }
 
-  /**
-   * Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole, or left out
-   * of a status that it has made.
-   */
+  /** Adds, in place, required parts that a strategy has removed whole or left out of a status that it made. */
   complete(object: Draft<ApiObjectShape>): void {
     const { apiVersion = '', kind = '' } = object;
     const type = this.#find(apiVersion, kind)?.type;
@@ -116,7 +113,7 @@ export class Codec {
     }
   }
 
-  /** The object as JSON and YAML show it: with nulls for lists that 1.24 never leaves out. */
+  /** The object as JSON and YAML show it: with nulls for lists that 1.24 never omits. */
   shown(object: object): object {
     const { apiVersion = '', kind = '' } = object as Partial<TypeRef>;
     const type = this.scheme.kind(apiVersion, kind)?.type;
@@ -128,7 +125,7 @@ export class Codec {
     return encodeProtobuf(this.#kindOf(object), object);
   }
 
-  /** The bare message of an object, as lists hold it. */
+  /** The bare message of an object, as in lists. */
   protobufMessage(object: object): Buffer {
     return encodeMessage(this.#kindOf(object).type, object);
   }
@@ -138,19 +135,19 @@ export class Codec {
     return itemsNumber(this.#kind(list).type);
   }
 
-  /** What stands before and behind the items of a list, which take `itemBytes` with their heads. */
+  /** The bytes before and after a list's items, which take `itemBytes` with their heads. */
   protobufListEnds(list: TypeRef, metadata: object, itemBytes: number): { head: Buffer; tail: Buffer } {
     return protobufListEnds(this.#kind(list), metadata, itemBytes);
   }
 
-  /** One frame of a Protobuf watch around a message that is encoded already: the buffers that make it up. */
+  /** The buffers of one Protobuf watch frame around an encoded message. */
   protobufEventParts(type: string, object: TypeRef, message: Buffer): Buffer[] {
     const { before, after } = envelopeAround(object.apiVersion, object.kind, message.length);
     const size = before.length + message.length + after.length;
     return [watchFrameHead(type, size), before, message, after];
   }
 
-  /** One frame of a Protobuf watch, its length included. */
+  /** One frame of a Protobuf watch, with its length. */
   protobufEvent(type: string, object: object): Buffer {
     return encodeWatchFrame(type, this.encodeProtobuf(object));
   }

@@ -1,4 +1,4 @@
-/** The storage of resources that have no objects: reads find nothing, writes are refused. */
+/** Storage of resources without objects: reads are empty, writes are refused. */
 import { methodNotAllowed, type Qualified } from '#apimachinery/errors/status.js';
 import type {
   CompanionUpdate,
@@ -27,7 +27,7 @@ export class EmptyStorage implements ResourceStorage {
   }
 
   async waitReady(): Promise<void> {
-    // There is nothing to wait for.
+    // Nothing to wait for.
   }
 
   async get(_key: string, _version: ReadVersion, _signal?: AbortSignal): Promise<Entry | undefined> {

@@ -1,4 +1,4 @@
-/** What the registry offers to parts of the server that live in other rooms. */
+/** Endpoints that other parts of the server implement and the router serves. */
 import type { Duplex } from 'node:stream';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
@@ -10,7 +10,7 @@ export interface VirtualRequest {
   /** The decoded body. */
   readonly object: ApiObjectShape;
   readonly namespace: string;
-  /** The object that a subresource hangs on; empty for resources. */
+  /** The object that a subresource belongs to; empty for resources. */
   readonly name: string;
   readonly dryRun: boolean;
   readonly context: RequestContext;
@@ -28,12 +28,12 @@ export interface VirtualResource {
   handle(request: VirtualRequest): Promise<ApiObjectShape>;
 }
 
-/** A client's connection, to speak what it asked for from now on. */
+/** A client's upgraded connection. */
 export interface UpgradedConnection {
   readonly socket: Duplex;
-  /** What the client has sent already. */
+  /** Bytes that the client has already sent. */
   readonly head: Buffer;
-  /** For those who speak WebSocket. */
+  /** For WebSocket clients. */
   readonly messages: MessageSender;
 }
 
@@ -42,11 +42,11 @@ export interface ConnectEndpoint {
   readonly group: GroupKey;
   readonly resource: string;
   readonly subresource: string;
-  /** Answers a plain request. */
+  /** Serves a plain request. */
   connect?(context: RequestContext): Promise<ApiResponse>;
   /**
-   * Takes over an upgraded connection, unless it resolves with an answer to be written like that of a plain request; may
-   * throw a StatusError before the first byte is written.
+   * Takes over an upgraded connection, unless it resolves with a plain response to send instead; may throw a StatusError
+   * before the first byte is written.
    */
   upgrade?(context: RequestContext, connection: UpgradedConnection): Promise<ApiResponse | undefined>;
 }

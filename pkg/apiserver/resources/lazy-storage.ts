@@ -1,4 +1,4 @@
-/** The storage of a resource that nobody may ever ask for: there is no cache, and no watch, before somebody does. */
+/** Storage of a resource that may never be used: its cache and watch begin with the first request. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { WatchCache } from '#storage/cache/watch-cache.js';
 import type {
@@ -20,7 +20,7 @@ export interface LazyStorageOptions {
   /** `/registry/stable.example.com/crontabs/`. */
   readonly prefix: string;
   readonly make: () => WatchCache;
-  /** Called when it is closed, once. */
+  /** Called once, when the storage is closed. */
   readonly ended: () => void;
   /** Aborts when all storages end. */
   readonly stopped: AbortSignal;
@@ -38,7 +38,7 @@ export class LazyStorage implements ResourceStorage {
     this.#options = options;
   }
 
-  /** True once somebody has asked for something. */
+  /** True after the first request. */
   get isUsed(): boolean {
     return this.#cache !== undefined;
   }
@@ -46,7 +46,7 @@ export class LazyStorage implements ResourceStorage {
   #storage(): WatchCache {
     if (this.#cache === undefined) {
       this.#cache = this.#options.make();
-      // Requests that come too late find a cache that is never filled.
+      // Requests after the end get a cache that is never filled.
       this.#running = this.#closed ? undefined : this.#cache.start(this.#options.stopped);
     }
     return this.#cache;

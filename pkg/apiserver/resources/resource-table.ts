@@ -1,20 +1,20 @@
-/** The resources that are served, found by their place in the URL. May change while serving: kinds come and go. */
+/** The served resources by their place in the URL. Changes at run time as custom kinds come and go. */
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
-/** A version of a resource that is not built in. */
+/** A version of a custom resource. */
 export interface CustomResource extends ServedResource {
   readonly kindInfo: KindInfo;
 }
 
 export class ResourceTable {
-  /** Kinds that are not built in, by `group/version` and name. */
+  /** Custom kinds, by `group/version` and name. */
   readonly #customKinds = new Map<string, Map<string, KindInfo>>();
   /** `group/version` → resource name → resource. */
   readonly #byGroupVersion = new Map<string, Map<string, ServedResource>>();
   #generation = 0;
 
-  /** Grows with each change; what is derived from the table can be kept until then. */
+  /** Grows with each change, for caches of derived data. */
   get generation(): number {
     return this.#generation;
   }
@@ -31,8 +31,8 @@ export class ResourceTable {
     this.#generation += 1;
   }
 
-  /** Serves other versions of a custom resource from now on, with their kinds; both may be empty. */
-  replace(old: readonly CustomResource[], wanted: readonly CustomResource[]): void {
+  /** Replaces versions of a custom resource and their kinds; both lists may be empty. */
+  replace(old: readonly CustomResource[], added: readonly CustomResource[]): void {
     for (const resource of old) {
       this.remove(resource);
       const { apiVersion, declaration } = resource;
@@ -40,7 +40,7 @@ export class ResourceTable {
       if (kinds?.get(declaration.kind) === resource.kindInfo) kinds?.delete(declaration.kind);
       if (kinds?.size === 0) this.#customKinds.delete(apiVersion);
     }
-    for (const resource of wanted) {
+    for (const resource of added) {
       this.add(resource);
       const { apiVersion, declaration } = resource;
       const kinds = this.#customKinds.get(apiVersion) ?? new Map<string, KindInfo>();
@@ -48,7 +48,7 @@ export class ResourceTable {
     }
   }
 
-  /** The custom kind that an object with that `apiVersion` and `kind` is of. */
+  /** The custom kind with that `apiVersion` and `kind`. */
   kind(apiVersion: string, kind: string): KindInfo | undefined {
     return this.#customKinds.get(apiVersion)?.get(kind);
   }
@@ -66,19 +66,19 @@ export class ResourceTable {
     return this.#byGroupVersion.get(`${group}/${version}`)?.get(resource);
   }
 
-  /** The resources of a version, in the order in which they were added. */
+  /** The resources of a version, in the order of their addition. */
   of(group: string, version: string): Iterable<ServedResource> {
     return this.#byGroupVersion.get(`${group}/${version}`)?.values() ?? [];
   }
 
-  /** True for a resource, and for a subresource that it has. */
+  /** True for a resource, and for its subresources. */
   serves(group: string, version: string, resource: string, subresource: string): boolean {
-    const found = this.find(group, version, resource);
-    if (found === undefined) return false;
-    return subresource === '' || (found.declaration.subresources ?? []).some(({ name }) => name === subresource);
+    const entry = this.find(group, version, resource);
+    if (entry === undefined) return false;
+    return subresource === '' || (entry.declaration.subresources ?? []).some(({ name }) => name === subresource);
   }
 
-  /** All resources, in the order in which they were added. */
+  /** All resources, in the order of their addition. */
   all(): ServedResource[] {
     return [...this.#byGroupVersion.values()].flatMap((resources) => [...resources.values()]);
   }

@@ -21,8 +21,8 @@ export interface Scale extends ApiObjectShape {
   status?: { replicas: number; selector?: string };
 }
 
-/** Where a scale is in most kinds. */
-const usual: ScaleParts = {
+/** Where most kinds have their scale. */
+const usualParts: ScaleParts = {
   specReplicas: ['spec', 'replicas'],
   statusReplicas: ['status', 'replicas'],
   selector: undefined,
@@ -38,7 +38,7 @@ function required<T>({ value, fault }: Nested<T>): T | undefined {
   return value;
 }
 
-export function specReplicas({ scaleParts = usual }: ServedResource['strategy']): readonly string[] {
+export function specReplicas({ scaleParts = usualParts }: ServedResource['strategy']): readonly string[] {
   return scaleParts.specReplicas;
 }
 
@@ -47,22 +47,24 @@ function numberAt(object: unknown, path: readonly string[]): number | undefined 
   return typeof value === 'number' ? value : undefined;
 }
 
-/** How many are wanted; undefined where a custom object does not say. Throws 500 for what is no number. */
-export function wantedReplicas({ strategy }: ServedResource, object: ApiObjectShape): number | undefined {
+/** The desired number; undefined if a custom object lacks it. Throws 500 for a malformed one. */
+export function desiredReplicas({ strategy }: ServedResource, object: ApiObjectShape): number | undefined {
   return strategy.scaleParts === undefined
-    ? (numberAt(object, usual.specReplicas) ?? 0)
+    ? (numberAt(object, usualParts.specReplicas) ?? 0)
     : customNumber(object, strategy.scaleParts.specReplicas);
 }
 
-/** `wanted`: where the object does not say it. */
-export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef, wanted = 0): Scale {
+/** `defaultReplicas`: for objects without a number. */
+export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef, defaultReplicas = 0): Scale {
   const { metadata } = object;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const { scaleParts } = resource.strategy;
   const selector = selectorText(resource, object as Scalable);
-  const replicas = wantedReplicas(resource, object) ?? wanted;
+  const replicas = desiredReplicas(resource, object) ?? defaultReplicas;
   const current =
-    scaleParts === undefined ? numberAt(object, usual.statusReplicas) : customNumber(object, scaleParts.statusReplicas);
+    scaleParts === undefined
+      ? numberAt(object, usualParts.statusReplicas)
+      : customNumber(object, scaleParts.statusReplicas);
   return {
     kind: type.kind,
     apiVersion: type.apiVersion,
@@ -90,7 +92,7 @@ function selectorText({ strategy }: ServedResource, object: Scalable): string {
   return selector === undefined ? '' : selectorFromObject(selector).toString();
 }
 
-/** A copy of the object, as far as it changes, with that value at the path. */
+/** A copy of the object with `value` at the path; unchanged parts are shared. */
 export function withValue(object: unknown, [name, ...rest]: readonly string[], value: unknown): JsonObject {
   const copy: JsonObject = isJsonObject(object) ? { ...object } : {};
   if (name !== undefined) setMember(copy, name, rest.length === 0 ? value : withValue(copy[name], rest, value));

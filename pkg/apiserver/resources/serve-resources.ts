@@ -1,4 +1,4 @@
-/** Puts strategy and storage together for every resource of the scheme. */
+/** Combines declaration, strategy and storage into the served resources of a scheme. */
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -13,13 +13,13 @@ export interface ServeOptions {
   readonly scheme: Scheme;
   readonly codec: Codec;
   readonly storages: ResourceStorages;
-  /** By group and name (`core/componentstatuses`): resources whose objects are made up when they are read. */
+  /** By group and name (`core/componentstatuses`): resources whose objects are computed when they are read. */
   readonly unstored: ReadonlyMap<string, ResourceStorage>;
   readonly strategyFor: (declaration: ResourceDeclaration) => Strategy;
   readonly eventTTLSeconds: number;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
-  /** False for what is turned off; absent: nothing is. */
+  /** False for disabled resources; absent: all are enabled. */
   readonly isEnabled?: ((info: ResourceInfo) => boolean) | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How the registry gets from stored objects to those of a served version and back: in the process, as built-in kinds do,
- * or by asking somebody else, who takes his time and may fail.
+ * Conversion between stored objects and a served version: in the process for built-in kinds, or by a webhook, which takes
+ * time and may fail.
  */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -21,24 +21,24 @@ export interface StoredVersionOf {
   readonly strategy: Strategy;
 }
 
-interface Sparing {
-  /** True for entries that it would not change: they are served as they are. Absent: it is always asked to convert. */
+interface ConversionShortcut {
+  /** True for entries that the conversion would not change: they are served unchanged. Absent: always convert. */
   isAsStored?(entry: Entry): boolean;
 }
 
-export interface InProcessConversion extends Sparing {
+export interface InProcessConversion extends ConversionShortcut {
   readonly kind: 'in process';
   toStored(object: ApiObjectShape): Steps<ApiObjectShape>;
   fromStored(stored: ApiObjectShape): ApiObjectShape;
 }
 
-/** All reject with the error that the request is answered with. */
-export interface RemoteConversion extends Sparing {
+/** All reject with the error for the client. */
+export interface RemoteConversion extends ConversionShortcut {
   readonly kind: 'remote';
   toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape>;
-  /** All that a request needs, at once: as many objects as there were given, in their order. */
+  /** Converts all objects of a request at once; returns as many, in the same order. */
   fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]>;
-  /** From any version to any other, for who manages what in which of them; each object says its own. */
+  /** From any version, named by each object, to another; used for field ownership. */
   between(
     objects: readonly ApiObjectShape[],
     apiVersion: string,
@@ -48,7 +48,7 @@ export interface RemoteConversion extends Sparing {
 
 export type ServedConversion = InProcessConversion | RemoteConversion;
 
-/** Objects are stored as if they had come in the stored version: in its canonical form, with its defaults. */
+/** Objects are stored as if they had arrived in the stored version: in canonical form, with its defaults. */
 export function inProcess(
   conversion: Conversion,
   stored: StoredVersionOf,
@@ -61,12 +61,12 @@ export function inProcess(
     *toStored(object) {
       const converted = conversion.toStored(object, scheme);
       yield;
-      // Both work in place, and parts of the object may be those of a cached one.
+      // Both work in place, and the object may share parts with a cached one.
       const own = yield* copyJsonSteps(converted);
       yield;
       // Metadata are the same in all versions.
-      const settled = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
-      const { object: canonical } = codec.normalize(own, stored, 'Ignore', settled);
+      const canonicalParts = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
+      const { object: canonical } = codec.normalize(own, stored, 'Ignore', canonicalParts);
       yield;
       stored.strategy.defaults?.(canonical, { dialect: scheme.dialect, scheme, monotonic: () => 0, gate, now: 0 });
       return canonical;

@@ -1,4 +1,4 @@
-/** A resource as the server has it: its declaration with everything that answers requests for it. */
+/** A served resource: its declaration and everything needed to answer requests for it. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
@@ -26,7 +26,7 @@ import type { Revision } from '#storage/store.js';
 
 const lineFeed = Buffer.from('\n');
 
-/** An object that is answered but not stored: the result of a dry run, or the last state of one just removed. */
+/** An object in a response but not in the store: a dry run's result, or the last state of a removed object. */
 export class TransientEntry implements Entry {
   readonly key: string;
   readonly revision: Revision;
@@ -34,7 +34,7 @@ export class TransientEntry implements Entry {
   readonly #encoded = new Map<string, Buffer>();
   readonly #type: TypeInfo | undefined;
 
-  /** Revision 0: the object has no version. `type`: that of the stored object, where it may have lists that are null. */
+  /** Revision 0: the object has no version. `type`: the stored object's type, if it may have null lists. */
   constructor(key: string, stored: Buffer, revision: Revision, type?: TypeInfo) {
     this.#type = type;
     this.key = key;
@@ -66,7 +66,6 @@ export class TransientEntry implements Entry {
     return this.object();
   }
 
-  /** The same in steps. */
   *objectSteps(): Steps<ApiObjectShape> {
     return this.#shaped(yield* parseJSONSteps(this.json()));
   }
@@ -104,36 +103,38 @@ export interface ServedResource {
   readonly qualified: Qualified;
   readonly strategy: Strategy;
   readonly storage: ResourceStorage;
-  /** Of the objects as this version serves them. */
+  /** Of the objects in this version. */
   readonly type: TypeInfo;
-  /** The form that is stored, which selectors look at. */
+  /** The stored form, which selectors read. */
   readonly stored: StoredVersionOf;
-  /** Absent where the stored form is the served one. */
+  /** Absent if objects are stored in this version. */
   readonly conversion?: ServedConversion;
-  /** Objects of this resource go away by themselves after so long. */
+  /** Lifetime of this resource's objects. */
   readonly ttlSeconds?: number;
-  /** The kind of lists, where it is not the kind with `List`. */
+  /** The kind of lists, if it is not `<kind>List`. */
   readonly listKind?: string;
-  /** The other versions of a custom kind, for who manages what in which of them; absent: there are none. */
+  /** The other versions of a custom kind, for field ownership; absent if there are none. */
   readonly otherVersions?: OtherVersions | undefined;
-  /** What clients are told who use this version of a custom kind. */
+  /** Warning for clients of this version of a custom kind. */
   readonly deprecationWarning?: string | undefined;
-  /** Its definition is going: there may be no new objects. */
+  /** The definition is being deleted: no new objects. */
   readonly isTerminating?: boolean;
-  /** Tells apart what is kept of entries under the definitions that a custom kind has had. */
+  /** Distinguishes what entries cache for successive definitions of a custom kind. */
   readonly edition?: string;
-  /** Of a custom kind: aborts when another state of its definition takes its place; watches end then, as in 1.24. */
+  /** Custom kinds: aborts when the definition changes; watches end then, as in 1.24. */
   readonly retired?: Cancellation;
-  /** Of a custom kind: with a type that is made for who asks, and goes with him. Throws 404 when the version is gone. */
+  /**
+   * Custom kinds: the resource with its full type, built for each caller and not kept. Throws 404 once the version is gone.
+   */
   described?(): DescribedResource;
 }
 
-/** What documents tell of a resource. */
+/** The part of a resource that API documents describe. */
 export type DescribedResource = Pick<ServedResource, 'declaration' | 'group' | 'apiVersion' | 'listKind' | 'type'>;
 
 /**
- * Throws 400 for what is no name of an object, and would be the key of something else; 404 for one with an encoded slash,
- * which 1.24 takes for a longer path.
+ * Throws 400 for an invalid name, which could be another object's key, and 404 for one with an encoded slash, which 1.24
+ * takes for a longer path.
  */
 export function checkName(name: string): void {
   if (name.includes('/')) throw pathNotFound();
@@ -152,7 +153,7 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
   return resource.declaration.namespaced && namespace !== '' ? `${namespace}/` : '';
 }
 
-/** The entry as this version's object; shared, not to be modified. Of a remote conversion: only once `converted`. */
+/** The entry as an object of this version; shared, do not modify. Remote conversions need `converted` first. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
   const { conversion } = resource;
   if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
@@ -160,21 +161,21 @@ export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape
   return withoutNulls(resource.type, parseJSONText(jsonOf(resource, entry).toString()) as ApiObjectShape);
 }
 
-/** The entry as this version's JSON. The same holds. */
+/** The entry as JSON of this version; remote conversions need `converted` first. */
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
   return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.json()
-    : entry.encoded(viewOf(resource), (same) => convertedJson(resource, same));
+    : entry.encoded(jsonViewName(resource), (same) => convertedJson(resource, same));
 }
 
-/** The same, as it is in memory. */
+/** As `jsonOf`, without joining the bytes in memory. */
 export function jsonBytesOf(resource: ServedResource, entry: Entry): EntryBytes {
   return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.jsonBytes()
-    : entry.encodedBytes(viewOf(resource), (same) => convertedJson(resource, same));
+    : entry.encodedBytes(jsonViewName(resource), (same) => convertedJson(resource, same));
 }
 
-/** Whether the conversion would change nothing. */
+/** True if the conversion would change nothing. */
 function isAsStored(conversion: ServedConversion, entry: Entry): boolean {
   return conversion.isAsStored?.(entry) === true;
 }
@@ -184,30 +185,29 @@ function convertedJson(resource: ServedResource, entry: Entry): Buffer {
   throw new RangeError(`${entry.key} was not converted to ${resource.apiVersion} before it was used`);
 }
 
-/** A request's signal costs as much as a small get, so only who needs it asks for it. */
+/** Creating a request's signal costs as much as a small get, so it is read only if needed. */
 interface Cancellable {
   readonly signal: AbortSignal;
 }
 
-/** The same in steps, where this process converts. */
 function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversion, entry: Entry): Steps<void> {
   const stored = entry instanceof TransientEntry ? yield* entry.objectSteps() : (entry.object() as ApiObjectShape);
   yield;
   const object = fromStored(stored);
   yield;
-  entry.encoded(viewOf(resource), () => jsonBytes(resource, object));
+  entry.encoded(jsonViewName(resource), () => jsonBytes(resource, object));
 }
 
-/** Has a large entry converted to this version's JSON, which it keeps. Undefined: there is nothing to convert here. */
+/** Converts a large entry to this version's JSON in steps, and caches it. Undefined: nothing to convert in this process. */
 export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): MaybePromise<void> {
   const { conversion } = resource;
-  if (conversion?.kind !== 'in process' || isAsStored(conversion, entry) || entry.keeps(viewOf(resource))) {
+  if (conversion?.kind !== 'in process' || isAsStored(conversion, entry) || entry.keeps(jsonViewName(resource))) {
     return undefined;
   }
   return inSteps(jsonSteps(resource, conversion, entry), pause);
 }
 
-/** Has the entries converted to this version, where that takes a while; they keep what came out. Rejects where it fails. */
+/** Converts the entries by webhook if this version needs it, and caches the results. Rejects if the conversion fails. */
 export function converted(
   resource: ServedResource,
   entries: readonly Entry[],
@@ -215,10 +215,10 @@ export function converted(
 ): MaybePromise<undefined> {
   const { conversion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
-  const view = viewOf(resource);
-  const missing = entries.filter((entry) => !isAsStored(conversion, entry) && !entry.keeps(view));
-  if (missing.length === 0) return undefined;
-  return convertAll(resource, conversion, missing, request.signal);
+  const view = jsonViewName(resource);
+  const pending = entries.filter((entry) => !isAsStored(conversion, entry) && !entry.keeps(view));
+  if (pending.length === 0) return undefined;
+  return convertAll(resource, conversion, pending, request.signal);
 }
 
 async function convertAll(
@@ -227,7 +227,7 @@ async function convertAll(
   entries: readonly Entry[],
   signal: AbortSignal,
 ): Promise<undefined> {
-  const view = viewOf(resource);
+  const view = jsonViewName(resource);
   const objects = await conversion.fromStored(
     entries.map((entry) => entry.object() as ApiObjectShape),
     signal,
@@ -244,36 +244,35 @@ function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {
   return Buffer.from(toJSONText(withNulls(type, object)));
 }
 
-function viewOf({ apiVersion, edition }: ServedResource): string {
+function jsonViewName({ apiVersion, edition }: ServedResource): string {
   return edition === undefined ? `json:${apiVersion}` : `json:${apiVersion} ${edition}`;
 }
 
 export interface FormOptions {
   readonly request: Cancellable;
-  /** Comes between the steps of a conversion. */
+  /** Called between the steps of a conversion. */
   readonly pause: Pause;
 }
 
-/** The bytes to store. */
-export function formOf(
+export function encodeForStorage(
   resource: ServedResource,
   object: ApiObjectShape,
   { request, pause }: FormOptions,
 ): MaybePromise<Buffer> {
   const { conversion, stored } = resource;
   const text = nullsOf(stored.type);
-  const form = (wanted: ApiObjectShape) => encodeStored(wanted as StorableObject, text);
+  const form = (storedObject: ApiObjectShape) => encodeStored(storedObject as StorableObject, text);
   if (conversion === undefined) return form(object);
   if (conversion.kind === 'in process') return andThen(inSteps(conversion.toStored(object), pause), form);
   return conversion.toStored(object, request.signal).then(form);
 }
 
-/** Remembers of what was just written that it is canonical. */
+/** Marks an entry just written by this server as canonical. */
 export function markCanonical(resource: ServedResource, entry: Entry): void {
   if (resource.conversion === undefined) entry.canonical = true;
 }
 
-/** The kind that a subresource speaks; the resource's own for an empty name. Throws 404 for one that does not exist. */
+/** The kind of a subresource; the resource's own for an empty name. Throws 404 for an unknown one. */
 export function subresourceType(
   { dialect }: { readonly dialect: Dialect },
   resource: ServedResource,

@@ -1,6 +1,6 @@
 /**
- * The cached storage of every resource that has objects. Made before the API server, because authentication,
- * authorization and admission read from the same caches. Versions and groups that share a stored form share a cache.
+ * The cached storage of every resource with objects. Created before the API server, because authentication, authorization and
+ * admission read the same caches. Versions and groups with the same stored form share a cache.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -30,7 +30,7 @@ import { type Store, StoreError } from '#storage/store.js';
 
 export interface ResourceStoragesOptions {
   readonly dialect: Dialect;
-  /** One for everything, or one for each resource. */
+  /** One store, or one per resource. */
   readonly store: Store | ResourceStores;
   readonly clock: Clock;
   readonly turns: TurnQueue;
@@ -40,13 +40,13 @@ export interface ResourceStoragesOptions {
   readonly metrics: StorageMetrics;
   /** `/registry`. */
   readonly prefix?: string;
-  /** How often caches that have changed compare themselves with the store; absent: as caches do by themselves. */
+  /** Interval at which changed caches compare themselves with the store; absent: the cache's default. */
   readonly selfCheckPeriodMs?: number;
-  /** Parses served bytes; absent: JSON as it is. */
+  /** Parses served bytes; absent: as plain JSON. */
   readonly decode?: Decode;
-  /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
+  /** How values are stored, by resource and group (`secrets`, `deployments.apps`); others are stored unchanged. */
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
-  /** True when the feature gate is on; absent: as the release has them. Resources of features that are off are not kept. */
+  /** True when the feature gate is on; absent: the release's defaults. Resources of disabled features are not stored. */
   readonly gate?: (name: string) => boolean;
 }
 
@@ -61,9 +61,9 @@ export class ResourceStorages {
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
   readonly #root: string;
-  /** Makes the cache of a custom resource. */
+  /** Creates the cache of a custom resource. */
   readonly #makeCustom: (group: string, resource: string, prefix: string) => WatchCache;
-  /** Those of custom resources, by their qualified names. */
+  /** Custom resources, by qualified name. */
   readonly #custom = new Map<string, LazyStorage>();
   readonly #metrics: StorageMetrics;
   readonly #clock: Clock;
@@ -76,7 +76,7 @@ export class ResourceStorages {
     this.#metrics = options.metrics;
     this.#clock = options.clock;
     this.#log = options.log;
-    // Every cache listens to it.
+    // Every cache listens to this signal.
     setMaxListeners(0, this.#stop.signal);
     const packing = new Packing();
     this.#makeCustom = (group, name, own) => {
@@ -109,13 +109,13 @@ export class ResourceStorages {
     );
   }
 
-  /** The storage of a resource that has objects; undefined for operations such as `tokenreviews`. */
+  /** The storage of a resource with objects; undefined for operations such as `tokenreviews`. */
   find(declaration: ResourceDeclaration): ResourceStorage | undefined {
-    // Other groups may call what they make up as this one calls what it keeps: metrics do.
+    // A computed resource may share its name with a stored one of another group, as those of metrics do.
     return strategyFor(declaration).computed === true ? undefined : this.#stored.get(declaration.resource)?.cache;
   }
 
-  /** The same for resources that are known to have objects. Throws a RangeError for others. */
+  /** As `find`; throws a RangeError for resources without objects. */
   storageOf(declaration: ResourceDeclaration): ResourceStorage {
     const storage = this.find(declaration);
     if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
@@ -123,8 +123,7 @@ export class ResourceStorages {
   }
 
   /**
-   * The storage of a custom resource, whose cache is made when it is first asked for. Ends with these storages, or when it
-   * is closed.
+   * The storage of a custom resource, whose cache is created on first use. Ends with these storages, or when it is closed.
    */
   custom(group: string, resource: string): LazyStorage {
     const prefix = `${this.#root}/${group}/${resource}/`;
@@ -135,7 +134,7 @@ export class ResourceStorages {
       make,
       stopped: this.#stop.signal,
       ended: () => {
-        // Where there is another one of that name by now, the series are its own.
+        // A newer storage of the same name owns the series now.
         if (this.#custom.get(qualified) !== storage) return;
         this.#custom.delete(qualified);
         forgetResource(this.#metrics, qualified, `/${group}/${resource}`);
@@ -145,7 +144,7 @@ export class ResourceStorages {
     return storage;
   }
 
-  /** The store that has that key, as far as it is one of a built-in resource; the main one has all others. */
+  /** The store of a built-in resource's key; all other keys are in the main store. */
   storeAt(key: string): Store {
     const start = this.#root.length + 1;
     if (!key.startsWith(`${this.#root}/`)) return this.stores.main;
@@ -154,7 +153,7 @@ export class ResourceStorages {
     return stored === undefined ? this.stores.main : this.stores.of(stored.form.groupName, name);
   }
 
-  /** For the cache of that resource. */
+  /** The store for a resource's cache. */
   #storeFor(group: string, resource: string): Store {
     const store = this.stores.of(group, resource);
     if (this.stores.others.length === 0) return store;
@@ -162,8 +161,8 @@ export class ResourceStorages {
   }
 
   /**
-   * Compares every filled cache with the store, each at one revision; the resources that differ. What the store cannot
-   * tell now counts as equal.
+   * Compares every filled cache with the store, each at one revision; returns the resources that differ. A store that is
+   * unavailable counts as equal.
    */
   async selfCheck(): Promise<string[]> {
     const results = [...this.#stored].map(async ([name, { cache }]) => {
@@ -177,18 +176,18 @@ export class ResourceStorages {
     return (await Promise.all(results)).flat();
   }
 
-  /** The caches, for the metrics. */
+  /** The caches, for metrics. */
   counted(): readonly Counted[] {
     return [...this.#stored.values()].map(({ cache }) => cache);
   }
 
-  /** Those of the names (`secrets`, `deployments.apps`) that no stored resource has. */
+  /** The names (`secrets`, `deployments.apps`) that no stored resource has. */
   unknown(names: Iterable<string>): string[] {
-    const known = new Set([...this.#stored].map(([name, { form }]) => qualified(name, form)));
-    return [...names].filter((name) => !known.has(name));
+    const stored = new Set([...this.#stored].map(([name, { form }]) => qualified(name, form)));
+    return [...names].filter((name) => !stored.has(name));
   }
 
-  /** The version that a resource's objects are stored as; undefined for resources without objects. */
+  /** The version in which a resource's objects are stored; undefined for resources without objects. */
   storedForm(declaration: ResourceDeclaration): ResourceInfo | undefined {
     return strategyFor(declaration).computed === true ? undefined : this.#stored.get(declaration.resource)?.form;
   }
@@ -205,7 +204,7 @@ export class ResourceStorages {
     signal.removeEventListener('abort', stop);
   }
 
-  /** Lets watches go on that began at a server before this one. */
+  /** Reads the recent history, so that watches begun at another server can resume here. */
   async #readHistory(signal: AbortSignal): Promise<void> {
     await this.waitReady(signal).catch((err: unknown) => {
       if (!signal.aborted) throw err;
@@ -229,14 +228,14 @@ export class ResourceStorages {
     return [...this.#stored].filter(([, { cache }]) => !cache.ready()).map(([name]) => name);
   }
 
-  /** Ends the caches and their watches. The stores stay open: they are the caller's. */
+  /** Ends the caches and their watches. The stores stay open for the caller. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#stored.values()].map(({ cache }) => cache.close()));
   }
 }
 
-/** Objects in memory have no nulls where those of 1.24 have them. */
+/** Objects in memory lack the nulls that 1.24 has. */
 function decodeOf({ type }: ResourceInfo, decode: Decode): Decode {
   return hasNulls(type) ? (json) => withoutNulls(type, decode(json)) : decode;
 }
@@ -246,17 +245,16 @@ function qualified(name: string, form: ResourceInfo): string {
   return form.groupName === '' ? name : `${name}.${form.groupName}`;
 }
 
-/** The version that the others are stored as. */
+/** The version in which the others are stored. */
 function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo {
-  const found = infos.filter(({ declaration }) => declaration.storedAs === undefined);
-  const [stored] = found;
-  if (stored === undefined || found.length > 1) throw new RangeError(`${name}: ${found.length} stored versions`);
+  const candidates = infos.filter(({ declaration }) => declaration.storedAs === undefined);
+  const [stored] = candidates;
+  if (stored === undefined || candidates.length > 1)
+    throw new RangeError(`${name}: ${candidates.length} stored versions`);
   return stored;
 }
 
-/** Resources that are there only while the gate of their feature is on. */
-
-/** `gate` is true for gates that are on; absent: they are as the release has them. */
+/** False for resources of disabled features. `gate` is true for enabled ones; absent: the release's defaults. */
 export function isServed(
   { featureGate }: ResourceDeclaration,
   gate: (name: string) => boolean = (name) => new FeatureGates().enabled(name as FeatureGateName),

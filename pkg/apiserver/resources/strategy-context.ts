@@ -5,7 +5,7 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
-/** Who the server is, as far as the kinds' rules ask. */
+/** The server's settings that strategies depend on. */
 export interface StrategyEnvironment {
   readonly dialect: Dialect;
   readonly codec: Codec;
@@ -16,12 +16,12 @@ export interface StrategyEnvironment {
   readonly clock: Clock;
 }
 
-/** What strategies are given; `request` for writes, which may depend on who makes them. */
+/** The context of strategies; `request` for writes, whose rules may depend on the user. */
 export function strategyContext(server: StrategyEnvironment, request?: Pick<RequestContext, 'user'>): StrategyContext {
   return new ServerStrategyContext(server, request?.user);
 }
 
-/** Reads the clock when it is asked for the time, which few strategies do. */
+/** Reads the clock only on demand, since few strategies need the time. */
 class ServerStrategyContext implements StrategyContext {
   readonly dialect: Dialect;
   readonly gate: (name: string) => boolean;

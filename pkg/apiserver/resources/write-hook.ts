@@ -1,38 +1,45 @@
-/** What a write of a kind takes besides the write. */
+/** Side effects of writes of a kind, and the selection of the parts of the server that concern a resource. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Draft } from '#apimachinery/draft.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
-/** A resource in whatever version; the group as declarations have it. */
+/** A resource without its version; the group as in declarations. */
 export type GroupResource = Pick<ResourceDeclaration, 'group' | 'resource'>;
 
-/** Those that look at a resource: that name it, or name none. */
-export function concernedWith<T extends { readonly resources?: readonly GroupResource[] }>(
-  all: readonly T[],
-  { group, resource }: GroupResource,
-): readonly T[] {
-  return all.filter(
-    ({ resources }) => resources?.some((one) => one.group === group && one.resource === resource) !== false,
-  );
+interface Concerned {
+  /** The resources that it concerns. Absent: all. */
+  readonly resources?: readonly GroupResource[];
 }
 
-/** Takes back what a hook did, because the write did not happen. */
+const selected = oncePer((all: readonly Concerned[]) =>
+  oncePer(({ group, resource }: ResourceDeclaration) =>
+    all.filter(({ resources }) => resources?.some((one) => one.group === group && one.resource === resource) !== false),
+  ),
+);
+
+/** The items of a list that concern a resource: those that name it or name none. Computed once per list and resource. */
+export function concernedWith<T extends Concerned>(all: readonly T[], resource: ResourceDeclaration): readonly T[] {
+  return selected(all)(resource) as readonly T[];
+}
+
+/** Undoes the effects of a hook whose write did not happen. */
 export type Undo = () => Promise<void>;
 
-/** What belongs to a write of a kind besides the write: claiming addresses and ports for Services, for instance. */
+/** A side effect of writes of a kind, such as claiming addresses and ports for Services. */
 export interface WriteHook {
-  /** The resources whose writes it belongs to. Absent: all. */
+  /** The resources whose writes it accompanies. Absent: all. */
   readonly resources?: readonly GroupResource[];
-  /** Before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
+  /** Runs before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
   beforeCreate?(object: Draft<ApiObjectShape>, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
   beforeUpdate?(
     object: Draft<ApiObjectShape>,
     old: ApiObjectShape,
     options: { readonly dryRun: boolean },
   ): Promise<Undo | undefined>;
-  /** After the update is stored: time to give back what only the old object held. */
+  /** Runs after the update is stored: releases what only the old object held. */
   afterUpdate?(object: ApiObjectShape, old: ApiObjectShape): Promise<void>;
-  /** After the object is gone for good. */
+  /** Runs after the object is gone for good. */
   afterDelete?(object: ApiObjectShape): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { RegistryContext } from '#apiserver/registry/operation.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
 import { admitConnection } from '#apiserver/routing/admit-connection.js';
 import type { ResourceRouter } from '#apiserver/routing/router.js';

@@ -1,4 +1,4 @@
-/** Keeps on record what this server writes and reads, from its start to its end. */
+/** Maintains the StorageVersions of this server while it runs. */
 import { isEstablished } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -7,9 +7,14 @@ import { PendingNames } from '#apimachinery/async/pending-names.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
-import type { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
-import { VersionRecorder } from '#apiserver/storageversions/recorder.js';
-import { builtInRecords, customRecord, recordName, type VersionRecord } from '#apiserver/storageversions/records.js';
+import { VersionRecorder } from '#apiserver/storageversions/version-recorder.js';
+import {
+  builtInRecords,
+  customRecord,
+  recordName,
+  type VersionRecord,
+} from '#apiserver/storageversions/version-records.js';
+import type { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -21,11 +26,11 @@ export interface StorageVersionsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly barrier: StorageVersionBarrier;
-  /** Those that are built in. */
+  /** Built-in resources. */
   readonly resources: readonly ServedResource[];
 }
 
-/** Somebody may have changed or removed what is on record; as 1.24 does. */
+/** Other clients may change or remove records; as in 1.24. */
 const againMs = 10 * 60_000;
 
 export class StorageVersions {
@@ -40,12 +45,12 @@ export class StorageVersions {
     this.#records = builtInRecords(resources, (resource) => barrier.concerns(resource));
   }
 
-  /** Resolves when all built-in resources are on record, or the signal aborts. */
+  /** Resolves once all built-in resources are recorded, or the signal aborts. */
   ensure(signal: AbortSignal): Promise<void> {
     return this.#recorder.recordAll(this.#records, signal);
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { reader, clock } = this.#options;
     const custom = new CustomVersions({ reader, recorder: this.#recorder });
@@ -68,30 +73,25 @@ interface CustomVersionsOptions {
 /** Keeps the StorageVersions of custom resources in step with their definitions. */
 class CustomVersions implements Follower<CustomResourceDefinition> {
   readonly #options: CustomVersionsOptions;
-  /** What is to be on record, by name. */
-  readonly #wanted = new Map<string, VersionRecord>();
+  /** The records to write, by name. */
+  readonly #records = new Map<string, VersionRecord>();
   readonly #pending = new PendingNames();
 
   constructor(options: CustomVersionsOptions) {
     this.#options = options;
   }
 
-  replaced(definitions: readonly CustomResourceDefinition[]): void {
-    for (const definition of definitions) this.changed(definition);
-    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
-  }
-
-  /** Names of definitions are those of their resources, the other way around. */
+  /** A definition's name has the parts of its record's name in reverse order. */
   only(names: ReadonlySet<string>): void {
-    for (const name of [...this.#wanted.keys()]) if (!names.has(definitionName(name))) this.#forget(name);
+    for (const name of [...this.#records.keys()]) if (!names.has(definitionName(name))) this.#forget(name);
   }
 
   changed(definition: CustomResourceDefinition): void {
     if (!isEstablished(definition)) return;
     const record = customRecord(definition);
-    const old = this.#wanted.get(record.name);
+    const old = this.#records.get(record.name);
     if (old !== undefined && String(Object.values(old)) === String(Object.values(record))) return;
-    this.#wanted.set(record.name, record);
+    this.#records.set(record.name, record);
     this.#pending.mark(record.name);
   }
 
@@ -99,9 +99,9 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     this.#forget(recordName(spec.group, spec.names.plural));
   }
 
-  /** Writes all of them anew: other clients may have changed them. */
+  /** Rewrites all records: other clients may have changed them. */
   again(): void {
-    for (const name of this.#wanted.keys()) this.#pending.mark(name);
+    for (const name of this.#records.keys()) this.#pending.mark(name);
   }
 
   /** Runs until the signal aborts. */
@@ -112,14 +112,14 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
       if (!signal.aborted) throw error;
     }
     for await (const name of this.#pending.taken(signal)) {
-      const record = this.#wanted.get(name);
+      const record = this.#records.get(name);
       if (record === undefined) await this.#options.recorder.forget(name, signal);
       else await this.#options.recorder.record(record, signal);
     }
   }
 
   #forget(name: string): void {
-    if (this.#wanted.delete(name)) this.#pending.mark(name);
+    if (this.#records.delete(name)) this.#pending.mark(name);
   }
 }
 

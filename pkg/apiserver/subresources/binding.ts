@@ -16,7 +16,7 @@ import { requireStored } from '#apiserver/registry/update.js';
 import { readBody, writeOptions } from '#apiserver/registry/write-request.js';
 import { subresourceType } from '#apiserver/resources/served-resource.js';
 
-/** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
+/** Sets the pod's node, once. Throws 409 if it has one or is being deleted. */
 export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   const { registry, context } = addressed;
   const form = registry.responder.negotiate(context);
@@ -26,13 +26,13 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   const type = subresourceType(registry, resource, 'binding');
   const object = await readBody(registry, context, type, options.fieldValidation);
   const { namespace } = context.info;
-  // The collection `bindings` names no pod in its path.
+  // The collection `bindings` has no pod in its path.
   const name = context.info.name === '' ? (object.metadata.name ?? '') : context.info.name;
   requireNamespace(resource, object, namespace);
   if ((object.metadata.name ?? '') !== name) throw badRequest('name in URL does not match name in Binding object');
   const binding = object as unknown as Binding;
   const failures = validateBinding(binding);
-  // An error that is no Status, in 1.24.
+  // 1.24 reports an error that is no Status.
   if (failures.length > 0) throw unclassified(aggregated(failures));
   const call = {
     operation: 'CREATE',
@@ -49,7 +49,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
     namespace,
     name,
     options,
-    // Binding is the system's own doing: it makes nobody the owner of the node's name.
+    // The system binds the pod, so no manager owns the node's name.
     trackFields: false,
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
     change(current) {
@@ -62,7 +62,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   return registry.responder.object(context, status, 201, form);
 }
 
-/** Failures as one error: each text once. */
+/** Joins failures, each text once. */
 function aggregated(failures: readonly FieldFailure[]): string {
   const texts = [...new Set(failures.map(({ field, message }) => `${field}: ${message}`))];
   return texts.length === 1 ? texts.join() : `[${texts.join(', ')}]`;

@@ -24,7 +24,7 @@ interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };
 }
 
-/** Throws 429 when a budget allows no disruption now. */
+/** Throws 429 if a budget allows no disruption now. */
 export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { info } = context;
@@ -40,28 +40,28 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   eviction.metadata ??= {};
   requireNamespace(resource, eviction, info.namespace);
   if (eviction.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object');
-  const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};
-  const { propagationPolicy: policy, orphanDependents: orphan } = given;
-  requireValid(registry.dialect, { policy, orphan, dryRuns: asked });
-  const dryRun = options.dryRun || asked.includes('All');
+  const { dryRun: dryRuns = [], ...deleteOptions } = eviction.deleteOptions ?? {};
+  const { propagationPolicy: policy, orphanDependents: orphan } = deleteOptions;
+  requireValid(registry.dialect, { policy, orphan, dryRuns: dryRuns });
+  const dryRun = options.dryRun || dryRuns.includes('All');
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: 'eviction', namespace, name, dryRun, object: eviction } as const;
-  // Before a budget pays for it.
+  // Before a budget is charged.
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
-  await removeWithin(operation, { given, dryRun });
+  await removeUnchanged(operation, { given: deleteOptions, dryRun });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
 }
 
-/** Most times that a pod which changes meanwhile is looked at, so that a busy one holds up nobody: 1.24's figure. */
+/** Limit of attempts for a pod that keeps changing; 1.24's number. */
 const maxAttempts = 20;
 
 /**
- * Deletes the pod that it has looked at, and no other: one that needed no budget when it was looked at may have become
- * one that does, and one that was paid for may have a successor of the same name.
+ * Deletes exactly the pod that was checked: an unbudgeted pod may since need a budget, and a pod may have a successor of the
+ * same name.
  */
-async function removeWithin(
+async function removeUnchanged(
   operation: Operation,
   { given, dryRun }: { readonly given: Omit<DeleteOptions, 'dryRun'>; readonly dryRun: boolean },
 ): Promise<void> {
@@ -88,7 +88,9 @@ async function removeWithin(
   }
 }
 
-/** True when a budget has paid for the pod, or there is none: it may go as it is. Throws 429 when none is left. */
+/**
+ * True if a budget was charged or none applies, so the pod may be deleted as it is. Throws 429 if the budget is exhausted.
+ */
 async function useBudget(
   { registry, context }: Operation,
   { pod, dryRun }: { pod: Pod; dryRun: boolean },
@@ -104,9 +106,9 @@ async function useBudget(
     signal: context.signal,
   });
   const matching = entries
-    // As they are stored: selectors mean other things in other versions.
+    // As stored: selectors have other meanings in other versions.
     .map((entry) => entry.object() as PodDisruptionBudget)
-    // A selector that makes no sense protects no pod.
+    // An invalid selector protects no pod.
     .filter((budget) => compileSelector(budget.spec?.selector)?.matches(pod.metadata?.labels) === true);
   if (matching.length > 1) {
     throw internalError(

@@ -1,4 +1,4 @@
-/** `…/scale`: how many replicas, the same for all kinds that have them. */
+/** `…/scale`: the number of replicas, in one form for all kinds. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
@@ -23,13 +23,19 @@ import { mutate } from '#apiserver/registry/mutate.js';
 import { objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { patchedObject, patchOptions } from '#apiserver/registry/patch.js';
-import { applyPatch, patchFindings, patchKinds, readPatch, tellRepeatedKeys } from '#apiserver/registry/patch-body.js';
+import {
+  applyPatch,
+  patchFindings,
+  patchKinds,
+  readPatch,
+  reportRepeatedKeys,
+} from '#apiserver/registry/patch-body.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { mainProfile } from '#apiserver/registry/update-profiles.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
-import { type Scale, scaleOf, specReplicas, wantedReplicas, withValue } from '#apiserver/resources/scale-of.js';
+import { desiredReplicas, type Scale, scaleOf, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
 import { converted, objectOf, type ServedResource, subresourceType } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -42,12 +48,12 @@ export async function serveScale(operation: Operation): Promise<ApiResponse> {
     const entry = await readScaled(operation);
     await converted(resource, [entry], context);
     const object = objectOf(resource, entry);
-    if (wantedReplicas(resource, object) === undefined) {
+    if (desiredReplicas(resource, object) === undefined) {
       throw internalError(new Error(`the spec replicas field ${specField(resource)} does not exist`));
     }
     return registry.responder.object(context, scaleOf(resource, object, type), 200, form);
   }
-  const change = await wantedScale(operation, type);
+  const change = await readScaleChange(operation, type);
   const { namespace, name } = info;
   const { entry } = await mutate(operation, {
     namespace,
@@ -61,21 +67,21 @@ export async function serveScale(operation: Operation): Promise<ApiResponse> {
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
 }
 
-/** Resources whose scale 1.24 names when it is not there, with the group that it names. */
-const namedScales: Readonly<Record<string, string>> = {
+/** Resources for which 1.24's 404 names the scale, and the group in that message. */
+const scaleGroups: Readonly<Record<string, string>> = {
   'deployments.apps': 'apps',
   'replicasets.apps': 'apps',
   'replicationcontrollers.': 'autoscaling',
 };
 
-/** The stored object; throws 404 where there is none, as 1.24 words it for each kind. */
+/** The stored object; throws 404 in 1.24's words for the kind. */
 async function readScaled({ context, resource }: Operation): Promise<Entry> {
   const { info, signal } = context;
   try {
     return await readEntry(resource, info, getVersion(info.query), signal);
   } catch (error) {
     const { declaration, group: own } = resource;
-    const group = namedScales[`${declaration.resource}.${own}`];
+    const group = scaleGroups[`${declaration.resource}.${own}`];
     if (statusOf(error)?.code !== 404 || resource.edition !== undefined || group === undefined) throw error;
     throw notFound({ group, resource: `${declaration.resource}/scale` }, info.name);
   }
@@ -85,11 +91,11 @@ interface ScaleChange {
   readonly options: WriteOptions;
   /** False: managedFields are set already. */
   readonly trackFields?: false;
-  /** The scaled object. */
+  /** Returns the scaled object. */
   readonly apply: (current: ApiObjectShape, pause: Pause) => Draft<ApiObjectShape> | Promise<Draft<ApiObjectShape>>;
 }
 
-async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleChange> {
+async function readScaleChange(operation: Operation, type: TypeRef): Promise<ScaleChange> {
   const { registry, context, resource } = operation;
   if (context.info.verb === 'update') {
     const options = writeOptions(registry, context, 'UpdateOptions');
@@ -106,17 +112,17 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = patchOptions(operation);
   const patch = await readPatch(context, registry.turns, patchKinds(resource));
-  const found = patchFindings(patch, options.fieldValidation);
+  const findings = patchFindings(patch, options.fieldValidation);
   const fields = registry.codec.typeOf(type);
   if (patch.kind === 'apply') {
     const { fieldManager: manager } = options;
     const force = flag(context.info.query, 'force');
     const { apiVersion } = type;
-    // As it was written: zero is a number of replicas, too.
+    // As written by the client: zero counts as a number, too.
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
-    tellRepeatedKeys(context, patch, options.fieldValidation);
-    const wanted = patchedObject(operation, type, { options, patch, object: copyJson(applied) }) as Draft<Scale>;
-    wanted.metadata ??= {};
+    reportRepeatedKeys(context, patch, options.fieldValidation);
+    const requested = patchedObject(operation, type, { options, patch, object: copyJson(applied) }) as Draft<Scale>;
+    requested.metadata ??= {};
     const application = {
       context,
       resource,
@@ -124,7 +130,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
       manager,
       force,
       subresource: 'scale',
-      // 1.24 tells what it compares, which is the Scale; of custom kinds it cannot make one.
+      // Conflicts name the compared version: in 1.24 the Scale's, which custom kinds lack.
       ...(resource.edition === undefined && { toldAs: apiVersion }),
     };
     return {
@@ -133,8 +139,8 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
       async apply(live, pause) {
         const merged = await registry.managedFields.applyInSteps({ ...application, live }, pause);
         await pause();
-        requireOwnName(resource, wanted, context.info);
-        return scaled(resource, merged as ApiObjectShape, wanted, live);
+        requireOwnName(resource, requested, context.info);
+        return scaled(resource, merged as ApiObjectShape, requested, live);
       },
     };
   }
@@ -143,7 +149,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     async apply(current, pause) {
       const object = await inSteps(applyPatch(patch, scaleOf(resource, current, type, unset), fields), pause);
       await pause();
-      const scale: Scale = patchedObject(operation, type, { options, patch, object, found });
+      const scale: Scale = patchedObject(operation, type, { options, patch, object, findings });
       if (scale.spec?.replicas === unset) {
         throw badRequest(`the spec replicas field ${specField(resource)} cannot be empty`);
       }
@@ -152,15 +158,15 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   };
 }
 
-/** What a patch finds where a custom object does not say how many are wanted, as with 1.24. */
+/** A patch of a custom object without a number sees this value, as in 1.24. */
 const unset = -(2 ** 31);
 
-/** Where they are: `".spec.replicas"`. */
+/** The path of the number: `".spec.replicas"`. */
 function specField({ strategy }: ServedResource): string {
   return `".${specReplicas(strategy).join('.')}"`;
 }
 
-/** What applying a Scale means for the object that it scales. */
+/** Translates an applied Scale to a configuration of the scaled object. */
 function configurationOf(resource: ServedResource, scale: Partial<Scale>, name: string): object {
   const { apiVersion, declaration, strategy } = resource;
   const { namespace } = scale.metadata ?? {};
@@ -170,7 +176,7 @@ function configurationOf(resource: ServedResource, scale: Partial<Scale>, name: 
   return replicas === undefined ? configuration : withValue(configuration, specReplicas(strategy), replicas);
 }
 
-/** `current` with the replicas of `scale`, whose version, when it has one, must be that of `live`. */
+/** `current` with the replicas of `scale`, whose version, if set, must be `live`'s. */
 function scaled(
   resource: ServedResource,
   current: ApiObjectShape,
@@ -184,7 +190,7 @@ function scaled(
     throw conflict(resource.qualified, name, optimisticLockMessage);
   }
   const replicas = spec?.replicas ?? 0;
-  // Custom kinds have rules of their own for it.
+  // Custom kinds validate it by their schema.
   if (replicas < 0 && resource.edition === undefined) {
     const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
     throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [

@@ -1,4 +1,4 @@
-/** `serviceaccounts/token` as the registry serves it. */
+/** `serviceaccounts/token`: issues tokens of service accounts. */
 
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
@@ -27,9 +27,9 @@ export function tokenRequests({ dialect, issuer, reader }: TokenRequestOptions):
     subresource: 'token',
     async handle({ object, namespace, name, context }) {
       const request = object as unknown as TokenRequest;
-      const asked = request.metadata?.name ?? '';
-      if (asked !== '' && asked !== name) {
-        const failure = invalidValue(namePath, asked, 'must match the service account name if specified');
+      const requestedName = request.metadata?.name ?? '';
+      if (requestedName !== '' && requestedName !== name) {
+        const failure = invalidValue(namePath, requestedName, 'must match the service account name if specified');
         throw invalid({ group: dialect.groupName('authentication'), kind: 'TokenRequest' }, name, [failure]);
       }
       const account = await reader.get(serviceaccounts, namespace, name, 'latest');

@@ -157,7 +157,7 @@ t.test('LimitRanger', async (t) => {
   );
 });
 
-t.test('more amounts of limit ranges than a pod has room for are refused', async (t) => {
+t.test('a pod is refused if its containers times the limit ranges’ amounts are too many', async (t) => {
   const { reader, admit } = setup('LimitRanger');
   const amounts = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a.b/k${i}`, '1']));
   reader.put(limitranges, {
@@ -265,7 +265,7 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
   t.match(kata.spec, { overhead: { cpu: '1' }, nodeSelector: { a: 'b' } });
 });
 
-t.test('volumes and claims are protected while they are in use', async (t) => {
+t.test('volumes and claims get protection finalizers', async (t) => {
   const { admit } = setup('StorageObjectInUseProtection');
   const claim: PersistentVolumeClaim = { metadata: { name: 'c' }, spec: {} };
   await admit(persistentvolumeclaims, { object: claim });
@@ -279,7 +279,7 @@ t.test('volumes and claims are protected while they are in use', async (t) => {
   t.equal(left.metadata.finalizers, undefined, 'what updates take away stays away');
 });
 
-t.test('claims grow where their class lets them', async (t) => {
+t.test('claims grow if their class allows it', async (t) => {
   const { reader, admit } = setup('PersistentVolumeClaimResize');
   reader.put(
     storageclasses,
@@ -346,12 +346,12 @@ t.test('certificates', async (t) => {
   }
 });
 
-t.test('names', (t) => {
+t.test('unknown plugin names are reported', (t) => {
   t.same(unknownPlugins(['NodeRestriction', 'PodSecurity', 'Nonsense']), ['Nonsense']);
   t.end();
 });
 
-t.test('plugins that are turned on and do nothing are told of', async (t) => {
+t.test('enabled plugins without effect are reported', async (t) => {
   t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing']), ['Nothing']);
   t.strictSame(idlePlugins(['Priority', 'PodSecurityPolicy', 'PodNodeSelector']), [
     { plugin: 'PodSecurityPolicy', text: 'This admission plugin does nothing: PodSecurity took its place' },

@@ -1,4 +1,4 @@
-/** Every admission plugin by name, in the order in which they run. */
+/** All admission plugins by name, in running order. */
 
 import {
   mutatingwebhookconfigurations,
@@ -41,18 +41,18 @@ export interface PluginDependencies {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
-  /** Where the objects of a resource are; undefined where the server has none. */
+  /** The storage of a resource; undefined if the server has none. */
   readonly storageOf: (resource: ResourceDeclaration) => ResourceStorage | undefined;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** `--default-not-ready-toleration-seconds`, `--default-unreachable-toleration-seconds`. */
   readonly notReadySeconds: number;
   readonly unreachableSeconds: number;
-  /** What may be used only where a quota covers it. */
+  /** Resources that may be used only if a quota covers them. */
   readonly limitedByQuota: readonly LimitedResource[];
-  /** As whom a plugin asks webhooks, by its name; absent: all ask as nobody. */
+  /** Credentials for webhooks, by the name of the plugin; absent: webhooks are called without credentials. */
   readonly webhookCredentials?: ReadonlyMap<string, WebhookCredentials>;
-  /** How webhooks are asked. */
+  /** Dependencies of webhook plugins. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
 
@@ -77,7 +77,7 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
   CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
-  // These come last, since they see what is going to be stored, and quotas count what all others let through.
+  // These run last: webhooks see the object to be stored, and quotas count what all others admit.
   MutatingAdmissionWebhook: {
     byDefault: true,
     make: (d) =>
@@ -120,10 +120,10 @@ function webhookSource<T extends WebhookConfiguration>(
   return new WebhookSource(type, { reader, clock, log, isServed: () => storageOf(type) !== undefined });
 }
 
-/** Names that release 1.24 knows and that nothing acts on any more: what took their place. */
+/** Plugins of release 1.24 that have been replaced, and their successors. */
 const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
 
-/** Names that release 1.24 knows and that nothing here acts on yet. */
+/** Plugins of release 1.24 without effect here. */
 const inertPlugins: readonly string[] = [
   'AlwaysAdmit',
   'AlwaysDeny',
@@ -143,22 +143,22 @@ const inertPlugins: readonly string[] = [
   'SecurityContextDeny',
 ];
 
-/** The names among `chosen` that no plugin has. */
+/** The names among `chosen` that are no plugin's. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
   return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name) && !replacedPlugins.has(name));
 }
 
-/** What to say at start of plugins that are turned on and do nothing. */
+/** Warnings at start about enabled plugins without effect. */
 export function idlePlugins(enabled: readonly string[]): { readonly plugin: string; readonly text: string }[] {
   return enabled.flatMap((plugin) => {
     const successor = replacedPlugins.get(plugin);
     if (successor !== undefined)
-      return [{ plugin, text: `This admission plugin does nothing: ${successor} took its place` }];
-    return inertPlugins.includes(plugin) ? [{ plugin, text: 'Nothing acts on this admission plugin yet' }] : [];
+      return [{ plugin, text: `This admission plugin has no effect: ${successor} replaces it` }];
+    return inertPlugins.includes(plugin) ? [{ plugin, text: 'This admission plugin has no effect yet' }] : [];
   });
 }
 
-/** The plugins that are on: the default ones and `enabled`, without `disabled`. */
+/** The enabled plugins: the default ones and `enabled`, without `disabled`. */
 export function admissionPlugins(
   dependencies: PluginDependencies,
   { enabled, disabled }: { readonly enabled: readonly string[]; readonly disabled: readonly string[] },

@@ -1,11 +1,11 @@
-/** What the audit log is told of webhooks: 1.24's annotations, and how long each of them took. */
+/** Audit annotations about webhooks: those of 1.24, and the duration of each call. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Invocation, Subject } from '#apiserver/admission/webhook/invocation.js';
 
 export type Outcome = 'allowed' | 'denied' | 'failed' | 'ignored';
 
-/** Characters of a patch; a longer one is left out. */
+/** Longer patches are omitted. */
 const maxPatchChars = 256 * 1024;
 
 export function recordMutation(dialect: Dialect, invocation: Invocation, subject: Subject, mutated: boolean): void {
@@ -27,14 +27,14 @@ export function recordPatch(
   if (value.length <= maxPatchChars) audit.annotate(keyOf('patch', dialect, invocation, subject), value);
 }
 
-/** The webhook's failure is ignored. */
+/** The webhook's failure was ignored. */
 export function recordFailedOpen(dialect: Dialect, invocation: Invocation, subject: Subject): void {
   const prefix = subject.type === 'admit' ? 'failed-open.mutation' : 'failed-open.validating';
   const { audit } = subject.scope.context;
   audit?.annotate(keyOf(prefix, dialect, invocation, subject), invocation.webhook.name);
 }
 
-/** Whom a user asks who wonders why a request is slow, or who refused it. */
+/** Shows users which webhook made a request slow or refused it. */
 export function recordTime(
   dialect: Dialect,
   invocation: Invocation,
@@ -48,7 +48,7 @@ export function recordTime(
   audit.annotate(keyOf(prefix, dialect, invocation, subject), value);
 }
 
-/** The annotations that the webhook itself wants. */
+/** The webhook's own annotations. */
 export function recordOwn(
   { webhook }: Invocation,
   { scope }: Subject,

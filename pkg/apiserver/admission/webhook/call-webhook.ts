@@ -1,4 +1,4 @@
-/** One webhook asked about one request: what both kinds of webhooks have in common. */
+/** Calls one webhook for one request; common to mutating and validating webhooks. */
 import { reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -14,18 +14,18 @@ import {
 import { type Invocation, isNamespace, type Subject } from '#apiserver/admission/webhook/invocation.js';
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
 import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/webhook-errors.js';
-import { nameOf, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
+import { resourceName, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
 import { timed } from '#apiserver/http/context.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
 
-/** Clients are told of webhooks that take longer. */
+/** Clients are warned about webhooks that take longer. */
 const slowMs = 1000;
 
 /**
- * The answer of a webhook that lets the request go on. Throws WebhookDenial, CallingWebhookError, and a StatusError for a
- * dry run that it does not support.
+ * The webhook's answer if it allows the request. Throws WebhookDenial, CallingWebhookError, and a StatusError for a dry run
+ * that the webhook does not support.
  */
-export async function ask(
+export async function callWebhook(
   { dialect, client, credentials, newUID }: WebhookEnvironment,
   invocation: Invocation,
   subject: Subject,
@@ -34,11 +34,11 @@ export async function ask(
   const { attributes, scope, views, type } = subject;
   const { name } = webhook;
   const { dryRun, operation, subresource } = attributes;
-  if (dryRun && !webhook.heedsDryRun) throw dryRunUnsupported(name);
+  if (dryRun && !webhook.supportsDryRun) throw dryRunUnsupported(name);
   const version = webhook.reviewVersion;
   if (version === undefined) {
-    const known = reviewVersions.join(', ');
-    const why = `could not create admission objects: webhook does not accept known AdmissionReview versions (${known})`;
+    const supported = reviewVersions.join(', ');
+    const why = `could not create admission objects: webhook does not accept known AdmissionReview versions (${supported})`;
     throw new CallingWebhookError(name, why, { code: 400 });
   }
   const uid = newUID();
@@ -46,9 +46,9 @@ export async function ask(
   const text = reviewText(dialect, version, {
     uid,
     ...view,
-    resource: nameOf(resource),
+    resource: resourceName(resource),
     requestKind: views.kindIn(scope.resource),
-    requestResource: nameOf(scope.resource),
+    requestResource: resourceName(scope.resource),
     subresource,
     operation,
     name: attributes.name,
@@ -59,7 +59,7 @@ export async function ask(
   });
   const { clientConfig: config, timeoutMs } = webhook;
   const { cancellation } = scope.context;
-  const given = await client
+  const response = await client
     .post({ config, body: Buffer.from(text), timeoutMs, credentials, cancellation })
     .catch((error: unknown) => {
       if (!(error instanceof WebhookCallError)) throw error;
@@ -70,7 +70,7 @@ export async function ask(
     });
   let answer: Answer;
   try {
-    answer = readAnswer(given, { dialect, version, uid, mutating: type === 'admit' });
+    answer = readAnswer(response, { dialect, version, uid, mutating: type === 'admit' });
   } catch (error) {
     const why = `received invalid webhook response: ${messageOf(error)}`;
     throw new CallingWebhookError(name, why, { code: 503, cause: error });
@@ -81,8 +81,8 @@ export async function ask(
   return answer;
 }
 
-/** What becomes of a webhook's outcome: `ignored` where its failure is to be. Throws StatusErrors. */
-export async function underPolicy<T>(
+/** Applies the failure policy: `ignored` for a failure to be ignored. Throws StatusErrors. */
+export async function withFailurePolicy<T>(
   { dialect, clock, metrics, log }: WebhookEnvironment,
   invocation: Invocation,
   subject: Subject,
@@ -93,14 +93,14 @@ export async function underPolicy<T>(
   let outcome: Outcome = 'failed';
   const labels = { name, type, operation: attributes.operation };
   const startedMs = clock.monotonic();
-  const took = () => clock.monotonic() - startedMs;
+  const elapsedMs = () => clock.monotonic() - startedMs;
   try {
     const result = await work();
     outcome = 'allowed';
-    metrics.called(labels, { code: 200, rejected: false, durationMs: took() });
+    metrics.called(labels, { code: 200, rejected: false, durationMs: elapsedMs() });
     return { result };
   } catch (error) {
-    const durationMs = took();
+    const durationMs = elapsedMs();
     const fields = {
       err: error,
       auditId: scope.context.auditId,
@@ -113,13 +113,13 @@ export async function underPolicy<T>(
       metrics.called(labels, { code, rejected: mustAnswer, durationMs });
       if (mustAnswer) {
         if (!canceled) metrics.rejected(labels, 'calling_webhook_error', code);
-        log.warn(fields, 'Failed calling webhook, failing closed');
+        log.warn(fields, 'failed calling webhook, failing closed');
         throw internalError(error);
       }
       outcome = 'ignored';
       if (!canceled) metrics.failedOpen(name, type);
       recordFailedOpen(dialect, invocation, subject);
-      log.warn(fields, 'Failed calling webhook, failing open');
+      log.warn(fields, 'failed calling webhook, failing open');
       if (scope.context.cancellation.aborted) throw timeout('request did not complete within requested timeout');
       attributes.warn(`admission webhook ${JSON.stringify(name)} was ignored: ${error.message}`);
       return 'ignored';
@@ -129,7 +129,7 @@ export async function underPolicy<T>(
       outcome = 'denied';
       metrics.called(labels, { code: status.code, rejected: true, durationMs });
       metrics.rejected(labels, 'no_error', status.code);
-      log.info(fields, 'A webhook denied a request');
+      log.info(fields, 'webhook denied request');
       throw status;
     }
     const code = error instanceof StatusError ? error.code : 0;
@@ -137,7 +137,7 @@ export async function underPolicy<T>(
     metrics.rejected(labels, 'apiserver_internal_error', code);
     throw error instanceof StatusError ? error : internalError(error);
   } finally {
-    const durationMs = took();
+    const durationMs = elapsedMs();
     recordTime(dialect, invocation, subject, { outcome, ms: durationMs });
     timed(scope.context, 'webhook', `${name} ${outcome}`, durationMs);
     scope.context.webhookMs ??= { inTurn: 0, atOnce: 0 };
@@ -153,7 +153,7 @@ export async function underPolicy<T>(
 
 const kinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
-/** The options of a request as JSON, as webhooks are told them; `null` for connections, which have none. Pure. */
+/** The request's options as JSON for webhooks; `null` for connections. Pure. */
 function optionsText(
   dialect: Dialect,
   { operation, dryRun, options }: Pick<AdmissionAttributes, 'operation' | 'dryRun' | 'options'>,

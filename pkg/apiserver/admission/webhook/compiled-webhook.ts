@@ -1,4 +1,4 @@
-/** A configuration's webhooks as they are asked: selectors compiled, defaults filled in. Pure. */
+/** A configuration's webhooks ready to be called: selectors compiled, defaults filled in. Pure. */
 
 import type {
   MutatingWebhook,
@@ -24,12 +24,12 @@ export interface CompiledWebhook {
   /** False: failures of the webhook are ignored. */
   readonly mustAnswer: boolean;
   readonly matchesEquivalent: boolean;
-  /** Undefined where it makes no sense; then requests that the rules match are refused. */
+  /** Undefined if invalid; then matching requests are refused. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
-  readonly heedsDryRun: boolean;
+  readonly supportsDryRun: boolean;
   readonly timeoutMs: number;
-  /** `v1` or `v1beta1`; undefined when it knows neither. */
+  /** `v1` or `v1beta1`; undefined if the webhook supports neither. */
   readonly reviewVersion: ReviewVersion | undefined;
   readonly reinvokedIfNeeded: boolean;
 }

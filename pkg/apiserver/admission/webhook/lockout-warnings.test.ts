@@ -60,16 +60,16 @@ const rows: [name: string, webhook: Partial<ValidatingWebhook>, warnings: RegExp
   ],
 ];
 
-t.test('webhooks that could lock a cluster out', async (t) => {
-  for (const [name, more, warnings] of rows) {
+t.test('webhooks that could lock up a cluster cause warnings', async (t) => {
+  for (const [name, more, expected] of rows) {
     const base = { name: 'a.b.test', clientConfig: { service }, sideEffects: 'None', admissionReviewVersions: ['v1'] };
     const [webhook] = compileConfiguration({ metadata: {}, webhooks: [{ ...base, ...more }] });
-    const found = lockouts(webhook as NonNullable<typeof webhook>, {
+    const warnings = lockouts(webhook as NonNullable<typeof webhook>, {
       dialect,
       namespace: (at) => ({ 'orch.io/metadata.name': at, ...(at === 'hooks' ? { team: 'hooks' } : {}) }),
       servicePods: () => ({ app: 'checks' }),
     });
-    t.equal(found.length, warnings.length, `${name}: ${found.join('; ')}`);
-    t.match(found, warnings, name);
+    t.equal(warnings.length, expected.length, `${name}: ${warnings.join('; ')}`);
+    t.match(warnings, expected, name);
   }
 });

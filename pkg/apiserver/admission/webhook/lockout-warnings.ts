@@ -1,4 +1,4 @@
-/** Warns whoever configures a webhook that could keep the cluster from mending itself. */
+/** Warns the author of a webhook configuration that could keep the cluster from recovering. */
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import { namespaces, services } from '#api/core/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,7 +13,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Webhooks of one configuration that are looked at: so many warnings would not fit into an answer anyway. */
+/** Webhooks checked per configuration: more warnings would not fit into a response. */
 const maxWebhooks = 50;
 
 export class LockoutWarnings implements AdmissionPlugin {
@@ -37,24 +37,26 @@ export class LockoutWarnings implements AdmissionPlugin {
     const { nodeLease, system } = dialect.namespaces;
     const webhooks = compileConfiguration(object as WebhookConfiguration).slice(0, maxWebhooks);
     const called = webhooks.flatMap(({ clientConfig: { service } }) => (service === undefined ? [] : [service]));
-    const [namespacesFound, podsFound] = await Promise.all([
-      gathered([system, nodeLease, ...called.map(({ namespace }) => namespace)], (name) => this.#namespaceLabels(name)),
-      gathered(called.map(keyOf), (key) => this.#podLabels(key)),
+    const [namespaceLabels, podLabels] = await Promise.all([
+      lookUpAll([system, nodeLease, ...called.map(({ namespace }) => namespace)], (name) =>
+        this.#namespaceLabels(name),
+      ),
+      lookUpAll(called.map(keyOf), (key) => this.#podLabels(key)),
     ]);
     for (const webhook of webhooks) {
       const texts = lockouts(webhook, {
         dialect,
-        namespace: (name) => namespacesFound.get(name) ?? {},
-        servicePods: (namespace, name) => podsFound.get(keyOf({ namespace, name })),
+        namespace: (name) => namespaceLabels.get(name) ?? {},
+        servicePods: (namespace, name) => podLabels.get(keyOf({ namespace, name })),
       });
       for (const text of texts) warn(text);
     }
   }
 
   async #namespaceLabels(name: string): Promise<Labels> {
-    const found = await this.#reader.get(namespaces, '', name);
-    // Of one that is still to be made, so much is known.
-    return found?.metadata.labels ?? { [this.#dialect.labels.metadataName]: name };
+    const namespace = await this.#reader.get(namespaces, '', name);
+    // A namespace that does not exist yet will have at least this label.
+    return namespace?.metadata.labels ?? { [this.#dialect.labels.metadataName]: name };
   }
 
   async #podLabels(key: string): Promise<Labels | undefined> {
@@ -67,23 +69,18 @@ function keyOf({ namespace, name }: Pick<NonNullable<WebhookClientConfig['servic
   return `${namespace}/${name}`;
 }
 
-async function gathered<T>(keys: readonly string[], look: (key: string) => Promise<T>): Promise<Map<string, T>> {
+async function lookUpAll<T>(keys: readonly string[], look: (key: string) => Promise<T>): Promise<Map<string, T>> {
   const unique = [...new Set(keys)];
-  const found = await Promise.all(unique.map(look));
-  return new Map(unique.map((key, i) => [key, found[i] as T]));
+  const values = await Promise.all(unique.map(look));
+  return new Map(unique.map((key, i) => [key, values[i] as T]));
 }
 
-/**
- * Webhooks that could keep the cluster from mending itself: once they do not answer, what would bring them back is refused.
- * Pure.
- */
-
-/** What of the cluster is needed to know who would be asked about what. */
-export interface Surroundings {
+/** The labels needed to decide which objects a webhook is called for. */
+export interface ClusterLabels {
   readonly dialect: Dialect;
   /** Labels of a namespace. */
   readonly namespace: (name: string) => Labels;
-  /** Labels that the pods behind a Service have at least; undefined where that is not known. */
+  /** Labels that the pods of a Service certainly have; undefined if unknown. */
   readonly servicePods: (namespace: string, name: string) => Labels | undefined;
 }
 
@@ -96,58 +93,61 @@ interface Subject {
   readonly labels: Labels;
 }
 
-/** Texts of warnings. */
-export function lockouts(webhook: CompiledWebhook, { dialect, namespace, servicePods }: Surroundings): string[] {
+/**
+ * Warnings about a webhook that could keep the cluster from recovering: while it is down, the objects that would restore it
+ * are refused. Pure.
+ */
+export function lockouts(webhook: CompiledWebhook, { dialect, namespace, servicePods }: ClusterLabels): string[] {
   const named = `webhook ${JSON.stringify(webhook.name)}`;
-  const found: string[] = [];
+  const warnings: string[] = [];
   if (namesConfigurations(webhook, dialect)) {
-    found.push(`${named} names webhook configurations: no webhook is asked about these`);
+    warnings.push(`${named} names webhook configurations: no webhook is asked about these`);
   }
-  if (!webhook.mustAnswer) return found;
-  const isAsked = (subject: Subject) =>
-    asksAbout(webhook, subject, subject.namespace === '' ? {} : namespace(subject.namespace));
+  if (!webhook.mustAnswer) return warnings;
+  const isCalled = (subject: Subject) =>
+    isCalledFor(webhook, subject, subject.namespace === '' ? {} : namespace(subject.namespace));
   const pods = (at: string, labels: Labels) =>
-    isAsked({ group: '', resource: 'pods', operations: ['CREATE'], namespace: at, labels });
+    isCalled({ group: '', resource: 'pods', operations: ['CREATE'], namespace: at, labels });
   const { service } = webhook.clientConfig;
   const { system, nodeLease } = dialect.namespaces;
   if (service !== undefined && pods(service.namespace, servicePods(service.namespace, service.name) ?? {})) {
     const own = `the pods of its own service ${service.namespace}/${service.name}`;
-    found.push(`${named} must allow ${own}: when none of them answers, none can be created; ${remedy}`);
+    warnings.push(`${named} must allow ${own}: when none of them answers, none can be created; ${remedy}`);
   } else if (pods(system, {})) {
-    found.push(
+    warnings.push(
       `${named} must allow the pods of ${system}: while it does not answer, none of them can be created; ${remedy}`,
     );
   }
   const nodes = { group: '', resource: 'nodes', operations: ['CREATE', 'UPDATE'], namespace: '', labels: {} } as const;
-  if (isAsked(nodes))
-    found.push(`${named} must allow nodes: while it does not answer, no node can join or change; ${remedy}`);
+  if (isCalled(nodes))
+    warnings.push(`${named} must allow nodes: while it does not answer, no node can join or change; ${remedy}`);
   const leases = { ...nodes, group: dialect.groupName('coordination'), resource: 'leases' };
-  const held = [nodeLease, system].filter((at) => isAsked({ ...leases, namespace: at }));
+  const held = [nodeLease, system].filter((at) => isCalled({ ...leases, namespace: at }));
   if (held.length > 0) {
     const where = held.join(' and ');
-    found.push(
+    warnings.push(
       `${named} must allow leases in ${where}: while it does not answer, nodes and controllers seem to be dead; ${remedy}`,
     );
   }
-  return found;
+  return warnings;
 }
 
 const remedy = 'leave these out by its rules or selectors, or set failurePolicy to Ignore';
 
-function asksAbout(webhook: CompiledWebhook, subject: Subject, namespaceLabels: Labels): boolean {
+function isCalledFor(webhook: CompiledWebhook, subject: Subject, namespaceLabels: Labels): boolean {
   const { rules, namespaceSelector, objectSelector } = webhook;
   const { group, resource, operations, namespace, labels } = subject;
   const namespaced = namespace !== '';
-  const asks = operations.some((operation) =>
+  const matches = operations.some((operation) =>
     rules.some((rule) =>
       matchesRule(rule, { group, version: 'v1', resource }, { operation, subresource: '', namespaced }),
     ),
   );
-  if (!asks || objectSelector?.matches(labels) !== true) return false;
+  if (!matches || objectSelector?.matches(labels) !== true) return false;
   return !namespaced || namespaceSelector?.matches(namespaceLabels) === true;
 }
 
-/** Where a rule means everything, nobody expects that. */
+/** Rules with wildcards are not meant for configurations in particular. */
 function namesConfigurations({ rules }: CompiledWebhook, dialect: Dialect): boolean {
   const group = dialect.groupName('admissionregistration');
   return rules.some(

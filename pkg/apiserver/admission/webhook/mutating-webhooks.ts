@@ -1,4 +1,4 @@
-/** `MutatingAdmissionWebhook`: webhooks that may change objects, one after the other. */
+/** `MutatingAdmissionWebhook`: calls webhooks that may change objects, one after the other. */
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
@@ -13,7 +13,7 @@ import { jsonEqual, valueAt } from '#apimachinery/patch/json-values.js';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionScope } from '#apiserver/admission/admission.js';
 import { Reinvocation } from '#apiserver/admission/reinvocation.js';
 import { recordMutation, recordPatch } from '#apiserver/admission/webhook/audit-annotations.js';
-import { ask, underPolicy } from '#apiserver/admission/webhook/call-webhook.js';
+import { callWebhook, withFailurePolicy } from '#apiserver/admission/webhook/call-webhook.js';
 import { type Invocation, invocationOf, type Subject } from '#apiserver/admission/webhook/invocation.js';
 import { convertedTo, isWholeOf, type View, Views } from '#apiserver/admission/webhook/views.js';
 import { CallingWebhookError } from '#apiserver/admission/webhook/webhook-errors.js';
@@ -34,36 +34,38 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
     const { reinvocation } = attributes;
     const views = new Views(attributes, scope, { mutating: true });
     const subject: Subject = { attributes, scope, views, type: 'admit' };
-    const isChanged = () => reinvocation.output !== textOf(attributes);
-    if (reinvocation.round === 1 && reinvocation.someMayReturn && isChanged()) reinvocation.changed();
+    const isChanged = () => reinvocation.output !== objectText(attributes);
+    if (reinvocation.round === 1 && reinvocation.mayReinvoke && isChanged()) reinvocation.changed();
     for (const webhook of webhooks) {
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
-      if (invocation === undefined || !reinvocation.asks(webhook.id)) continue;
-      const outcome = await underPolicy(this.environment, invocation, subject, () => this.#ask(invocation, subject));
+      if (invocation === undefined || !reinvocation.mayCall(webhook.id)) continue;
+      const outcome = await withFailurePolicy(this.environment, invocation, subject, () =>
+        this.#call(invocation, subject),
+      );
       if (outcome !== 'ignored' && outcome.result) {
         views.forget();
         reinvocation.changedByWebhook();
       }
       if (webhook.reinvokedIfNeeded) reinvocation.invoked(webhook.id);
     }
-    // Nobody is curious otherwise, and the object may be large. There is no third round.
-    if (reinvocation.round === 0 && reinvocation.someMayReturn) reinvocation.output = textOf(attributes);
+    // Not needed otherwise, and the object may be large. There is no third round.
+    if (reinvocation.round === 0 && reinvocation.mayReinvoke) reinvocation.output = objectText(attributes);
   }
 
-  /** True when the webhook changed the object. */
-  async #ask(invocation: Invocation, subject: Subject): Promise<boolean> {
+  /** True if the webhook changed the object. */
+  async #call(invocation: Invocation, subject: Subject): Promise<boolean> {
     let mutated = false;
     try {
-      mutated = await this.#answered(invocation, subject);
+      mutated = await this.#callAndApply(invocation, subject);
       return mutated;
     } finally {
       recordMutation(this.environment.dialect, invocation, subject, mutated);
     }
   }
 
-  async #answered(invocation: Invocation, subject: Subject): Promise<boolean> {
+  async #callAndApply(invocation: Invocation, subject: Subject): Promise<boolean> {
     const { name } = invocation.webhook;
-    const answer = await ask(this.environment, invocation, subject);
+    const answer = await callWebhook(this.environment, invocation, subject);
     const patch = answer.patch === undefined ? [] : patchFrom(name, answer.patch);
     const { object } = subject.attributes;
     if (patch.length > 0 && object === undefined) {
@@ -92,11 +94,11 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
   }
 }
 
-function textOf({ object }: AdmissionAttributes): string | undefined {
+function objectText({ object }: AdmissionAttributes): string | undefined {
   return object === undefined ? undefined : toJSONText(object);
 }
 
-/** Of a scaled object only the number of replicas is the webhook's to change. */
+/** Of a scaled object a webhook may change only the number of replicas. */
 function rescale(object: ApiObjectShape, { spec }: Scale, path: readonly string[]): boolean {
   const replicas = spec?.replicas ?? 0;
   if (valueAt(object, path) === replicas) return false;
@@ -104,16 +106,14 @@ function rescale(object: ApiObjectShape, { spec }: Scale, path: readonly string[
   return true;
 }
 
-/** Whoever has the object goes on with it. */
+/** In place, because callers hold the object. */
 function replaceContents(object: ApiObjectShape, next: ApiObjectShape): void {
   const own = object as unknown as Record<string, unknown>;
   for (const name of Object.keys(own)) if (!Object.hasOwn(next, name)) delete own[name];
   Object.assign(own, next);
 }
 
-/** What a webhook's patch makes of an object. */
-
-/** The operations of a patch. Throws CallingWebhookError for what is none. */
+/** Parses the operations of a patch. Throws CallingWebhookError for a malformed one. */
 export function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
   try {
     checkSize(text);
@@ -127,8 +127,8 @@ export function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
 }
 
 /**
- * The object in the request's own version and with its defaults. What is the system's in it stays as it was. Throws 500
- * for a patch that does not apply or makes something else of the object, and 400 for one that moves it to another namespace.
+ * The patched object in the request's version, with defaults and the former system fields. Throws 500 for a patch that does
+ * not apply or changes the object's kind, and 400 for one that changes its namespace.
  */
 export async function patched(
   patch: readonly unknown[],
@@ -152,7 +152,7 @@ export async function patched(
   return next;
 }
 
-/** What does not fit is the cause of a patch's failure, which clients are not told. */
+/** 1.24 reports the cause of a patch's failure, which other clients do not see. */
 function whyOf(error: unknown): string {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   return typeof cause === 'string' ? cause : messageOf(error);
@@ -167,10 +167,10 @@ const systemFields = [
   'selfLink',
 ] as const;
 
-/** No webhook has a say in these: 1.24 sets them after all webhooks. */
+/** In 1.24 the system sets these fields after all webhooks. */
 function keepSystemFields(next: Draft<ApiObjectShape>, before: ApiObjectShape): void {
   const [now, was]: (Record<string, unknown> | undefined)[] = [next, before].map(({ metadata }) => ({ ...metadata }));
-  // Options of connections have no metadata.
+  // Connection options have no metadata.
   if ((before as Partial<ApiObjectShape>).metadata === undefined || now === undefined || was === undefined) return;
   for (const name of systemFields) {
     if (was[name] === undefined) delete now[name];

@@ -43,7 +43,7 @@ const wrong: [name: string, response: unknown, message: RegExp, options?: Parame
   ],
 ];
 
-t.test('answers that are none', async (t) => {
+t.test('invalid answers are refused', async (t) => {
   for (const [name, response, message, options] of wrong) t.throws(() => read(response, options), { message }, name);
   const expected = { dialect, version: 'v1', uid: 'u', mutating: true } as const;
   t.throws(() => readAnswer([], expected), { message: 'the answer is not a JSON object' });
@@ -56,14 +56,14 @@ t.test('answers that are none', async (t) => {
   );
 });
 
-t.test('answers of v1beta1 may say less', async (t) => {
+t.test('answers of v1beta1 may omit members', async (t) => {
   const expected = { dialect, version: 'v1beta1', uid: 'u', mutating: true } as const;
   t.match(readAnswer({ response: { allowed: true } }, expected), { allowed: true });
   t.match(readAnswer({ response: { allowed: true, patch } }, expected), { patch: Buffer.from('[]') });
   t.equal(readAnswer({ response: { allowed: true, patch } }, { ...expected, mutating: false }).patch, undefined);
 });
 
-t.test('what answers say is bounded', async (t) => {
+t.test('answers are truncated', async (t) => {
   t.equal(read({ uid: 'u' }).allowed, false);
   const many = read({
     ...base,

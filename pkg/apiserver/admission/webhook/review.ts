@@ -1,4 +1,6 @@
-/** Questions to webhooks and their answers, as JSON (`AdmissionReview` of `admission.…/v1` and `v1beta1`). Pure. */
+/**
+ * Admission reviews sent to webhooks, and their answers, as JSON (`AdmissionReview` of `admission.…/v1` and `v1beta1`). Pure.
+ */
 
 import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -65,7 +67,7 @@ function kindOf({ apiVersion, kind }: TypeRef): { group: string; version: string
 
 export interface Answer {
   readonly allowed: boolean;
-  /** Why not. */
+  /** The reason of a denial. */
   readonly status?: Status;
   /** JSON text of a JSON patch. */
   readonly patch?: Buffer;
@@ -73,7 +75,7 @@ export interface Answer {
   readonly auditAnnotations: Readonly<Record<string, string>>;
 }
 
-/** Of one answer; what is more is left out. */
+/** Limits per answer; excess entries are dropped. */
 const maxWarnings = 50;
 const maxAnnotations = 50;
 const maxAnnotationChars = 4096;
@@ -82,19 +84,19 @@ export interface Expected {
   readonly dialect: Dialect;
   readonly version: ReviewVersion;
   readonly uid: string;
-  /** Only those that mutate may send a patch. */
+  /** Only mutating webhooks may send a patch. */
   readonly mutating: boolean;
 }
 
-/** Throws an Error that says in 1.24's words what is wrong with an answer, which may be anything at all. */
+/** Parses an arbitrary answer. Throws an Error in 1.24's words if it is invalid. */
 export function readAnswer(value: unknown, { dialect, version, uid, mutating }: Expected): Answer {
   const review = objectOf(value);
   if (review === undefined) throw new Error('the answer is not a JSON object');
   const expected = { apiVersion: dialect.apiVersion('admission', version), kind: 'AdmissionReview' };
   const { apiVersion = '', kind = '' } = review;
-  const isIt = apiVersion === expected.apiVersion && kind === expected.kind;
-  // Answers of v1beta1 may leave out what they are.
-  if (!isIt && !(version === 'v1beta1' && apiVersion === '' && kind === '')) {
+  const isReview = apiVersion === expected.apiVersion && kind === expected.kind;
+  // Answers of v1beta1 may omit their kind.
+  if (!isReview && !(version === 'v1beta1' && apiVersion === '' && kind === '')) {
     throw new Error(
       `expected webhook response of ${kindText(expected.apiVersion, expected.kind)}, got ${kindText(apiVersion, kind)}`,
     );
@@ -151,22 +153,22 @@ function textsOf(value: unknown): string[] {
 function annotationsOf(value: unknown): Record<string, string> {
   const members = objectOf(value);
   if (members === undefined) return {};
-  const found: [string, string][] = [];
+  const annotations: [string, string][] = [];
   for (const name in members) {
     const text = members[name];
-    if (found.length === maxAnnotations) break;
-    if (typeof text === 'string') found.push([name.slice(0, 256), text.slice(0, maxAnnotationChars)]);
+    if (annotations.length === maxAnnotations) break;
+    if (typeof text === 'string') annotations.push([name.slice(0, 256), text.slice(0, maxAnnotationChars)]);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(annotations);
 }
 
 const maxMessageChars = 64 * 1024;
 const maxCauses = 100;
 
-/** What of a Status is a Status, in bounds. */
-function statusFrom(given: Members): Status {
-  const { message, reason, code, status } = given;
-  const details = objectOf(given['details']);
+/** The valid members of a Status, truncated. */
+function statusFrom(members: Members): Status {
+  const { message, reason, code, status } = members;
+  const details = objectOf(members['details']);
   return {
     ...(typeof message === 'string' ? { message: message.slice(0, maxMessageChars) } : {}),
     ...(typeof reason === 'string' ? { reason: reason.slice(0, 256) } : {}),
@@ -193,15 +195,15 @@ function detailsFrom(details: Members): NonNullable<Status['details']> {
 }
 
 function textMembers<K extends string>(members: Members, names: readonly K[]): Partial<Record<K, string>> {
-  const found: Partial<Record<K, string>> = {};
+  const texts: Partial<Record<K, string>> = {};
   for (const name of names) {
     const value = members[name];
-    if (typeof value === 'string') found[name] = value.slice(0, maxMessageChars);
+    if (typeof value === 'string') texts[name] = value.slice(0, maxMessageChars);
   }
-  return found;
+  return texts;
 }
 
-/** An object as JSON, as everybody outside sees it; `null` for none. */
+/** An object as JSON as clients see it; `null` for none. */
 export function jsonText(shown: (object: object) => object, object: ApiObjectShape | undefined): string {
   return object === undefined ? 'null' : toJSONText(shown(object));
 }

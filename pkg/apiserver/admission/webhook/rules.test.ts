@@ -4,16 +4,16 @@ import { concernsResource, matchesRule } from '#apiserver/admission/webhook/rule
 
 const all: RuleWithOperations = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] };
 const pod = { group: '', version: 'v1', resource: 'pods' };
-const asked = { operation: 'CREATE', subresource: '', namespaced: true } as const;
+const request = { operation: 'CREATE', subresource: '', namespaced: true } as const;
 
 const rows: [name: string, rule: Partial<RuleWithOperations>, subresource: string, matches: boolean][] = [
   ['everything', {}, '', true],
   ['everything is not what is below', {}, 'status', false],
   ['really everything', { resources: ['*/*'] }, 'status', true],
   ['really everything, and the resource itself', { resources: ['*/*'] }, '', true],
-  ['everybody’s status', { resources: ['*/status'] }, 'status', true],
-  ['everybody’s status, and another one', { resources: ['*/status'] }, 'exec', false],
-  ['everybody’s status is not the resource', { resources: ['*/status'] }, '', false],
+  ['any resource’s status', { resources: ['*/status'] }, 'status', true],
+  ['any resource’s status, and another one', { resources: ['*/status'] }, 'exec', false],
+  ['any resource’s status is not the resource', { resources: ['*/status'] }, '', false],
   ['all below pods', { resources: ['pods/*'] }, 'exec', true],
   ['pods and all below them', { resources: ['pods/*'] }, '', true],
   ['pods', { resources: ['pods'] }, '', true],
@@ -33,14 +33,14 @@ const rows: [name: string, rule: Partial<RuleWithOperations>, subresource: strin
   ['no operations', { operations: [] }, '', false],
 ];
 
-t.test('which requests rules speak of', async (t) => {
+t.test('rules match requests', async (t) => {
   for (const [name, rule, subresource, matches] of rows) {
-    t.equal(matchesRule({ ...all, ...rule }, pod, { ...asked, subresource }), matches, name);
+    t.equal(matchesRule({ ...all, ...rule }, pod, { ...request, subresource }), matches, name);
     if (matches) t.ok(concernsResource({ ...all, ...rule }, pod), `${name}: the resource is not passed over`);
   }
 });
 
-t.test('scopes of what is in no namespace', async (t) => {
+t.test('scopes of cluster-wide objects', async (t) => {
   for (const [scope, matches] of [
     ['Cluster', true],
     ['Namespaced', false],
@@ -49,14 +49,14 @@ t.test('scopes of what is in no namespace', async (t) => {
   ] as const) {
     const rule = scope === undefined ? all : { ...all, scope };
     t.equal(
-      matchesRule(rule, { ...pod, resource: 'nodes' }, { ...asked, namespaced: false }),
+      matchesRule(rule, { ...pod, resource: 'nodes' }, { ...request, namespaced: false }),
       matches,
       scope ?? 'none',
     );
   }
 });
 
-t.test('resources that are none of a rule’s business', async (t) => {
+t.test('rules concern only the resources that they name', async (t) => {
   t.notOk(concernsResource({ ...all, resources: ['nodes'] }, pod));
   t.notOk(concernsResource({ ...all, apiGroups: ['apps'] }, pod));
   t.ok(concernsResource({ ...all, resources: ['pods/status'] }, pod), 'something below it may match');

@@ -1,4 +1,4 @@
-/** Which requests a webhook's rules speak of. Pure; the rules of 1.24 (`plugin/webhook/predicates/rules`). */
+/** Matches requests with a webhook's rules. Pure; the rules of 1.24 (`plugin/webhook/predicates/rules`). */
 import type { RuleWithOperations } from '#api/admissionregistration/v1/types.gen.js';
 import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
 
@@ -10,31 +10,31 @@ export interface ResourceName {
   readonly resource: string;
 }
 
-export interface AskedAbout {
+export interface RequestAttributes {
   readonly operation: AdmissionOperation;
   readonly subresource: string;
-  /** Whether what is asked about lies in a namespace; a namespace itself does not. */
+  /** True if the object is in a namespace; a namespace itself is not. */
   readonly namespaced: boolean;
 }
 
-export function matchesRule(rule: RuleWithOperations, of: ResourceName, asked: AskedAbout): boolean {
+export function matchesRule(rule: RuleWithOperations, of: ResourceName, request: RequestAttributes): boolean {
   return (
-    matchesScope(rule.scope, asked.namespaced) &&
-    isAmong(rule.operations, asked.operation) &&
+    matchesScope(rule.scope, request.namespaced) &&
+    isAmong(rule.operations, request.operation) &&
     isAmong(rule.apiGroups, of.group) &&
     isAmong(rule.apiVersions, of.version) &&
-    (rule.resources ?? []).some((text) => matchesResource(text, of.resource, asked.subresource))
+    (rule.resources ?? []).some((text) => matchesResource(text, of.resource, request.subresource))
   );
 }
 
-/** Whether some request for that resource, or for something below it, may match. */
+/** True if a request for that resource or its subresources may match. */
 export function concernsResource(rule: RuleWithOperations, { group, version, resource }: ResourceName): boolean {
   return (
     isAmong(rule.apiGroups, group) &&
     isAmong(rule.apiVersions, version) &&
     (rule.resources ?? []).some((text) => {
-      const [wanted] = split(text);
-      return wanted === '*' || wanted === resource;
+      const [pattern] = split(text);
+      return pattern === '*' || pattern === resource;
     })
   );
 }
@@ -48,10 +48,10 @@ function matchesScope(scope: string | undefined, namespaced: boolean): boolean {
   return scope !== 'Cluster' || !namespaced;
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, `any resource’s `scale``; without a slash: not what is below the resource. */
+/** `pods`, `pods/status`, `pods/*`, `*`; a pattern without a slash excludes subresources. */
 function matchesResource(text: string, resource: string, subresource: string): boolean {
-  const [wanted, below] = split(text);
-  return (wanted === '*' || wanted === resource) && (below === '*' || below === subresource);
+  const [pattern, below] = split(text);
+  return (pattern === '*' || pattern === resource) && (below === '*' || below === subresource);
 }
 
 function split(text: string): [resource: string, subresource: string] {
@@ -64,7 +64,7 @@ export const exemptResources = [
   { group: 'admissionregistration', resource: 'validatingwebhookconfigurations' },
 ] as const;
 
-/** No webhook is asked about webhook configurations: one that refuses everything could never be put right. */
+/** Webhooks are not called for webhook configurations: one that refuses everything could never be repaired. */
 export function isExempt({ resource }: Pick<AdmissionAttributes, 'resource'>): boolean {
   return exemptResources.some((exempt) => exempt.group === resource.group && exempt.resource === resource.resource);
 }

@@ -1,8 +1,8 @@
-/** `ValidatingAdmissionWebhook`: webhooks that may refuse requests, all of them at once. */
+/** `ValidatingAdmissionWebhook`: calls webhooks that may refuse requests, all at once. */
 import type { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { ask, underPolicy } from '#apiserver/admission/webhook/call-webhook.js';
+import { callWebhook, withFailurePolicy } from '#apiserver/admission/webhook/call-webhook.js';
 import { type Invocation, invocationOf, type Subject } from '#apiserver/admission/webhook/invocation.js';
 import { Views } from '#apiserver/admission/webhook/views.js';
 import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-source.js';
@@ -21,7 +21,7 @@ export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfigura
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
       if (invocation === undefined) continue;
       invocations.push({ ...invocation, place: invocations.length });
-      // Before the first is asked: that an object cannot be converted is nobody's answer.
+      // Before the first call, so that a failing conversion is not taken for an answer.
       await views.in(invocation.resource);
     }
     if (invocations.length === 0) return;
@@ -29,7 +29,7 @@ export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfigura
     const subject: Subject = { attributes, scope, views, type: 'validating' };
     const outcomes = await Promise.allSettled(
       invocations.map((each) =>
-        underPolicy(this.environment, each, subject, () => ask(this.environment, each, subject)),
+        withFailurePolicy(this.environment, each, subject, () => callWebhook(this.environment, each, subject)),
       ),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

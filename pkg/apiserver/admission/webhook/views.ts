@@ -1,4 +1,4 @@
-/** A request's objects as webhooks see them: in the kind of the subresource, in the version that the webhook knows. */
+/** A request's objects as webhooks see them: in the subresource's kind and the version that the webhook supports. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
@@ -15,25 +15,25 @@ export interface View {
   readonly oldObject: string;
 }
 
-/** What is made for one webhook serves all that want the same version, until the object changes. */
+/** Webhooks of the same version share a view until the object changes. */
 export class Views {
   readonly #attributes: AdmissionAttributes;
   readonly #scope: AdmissionScope;
-  /** In 1.24 the system's fields are set after mutating webhooks. */
-  readonly #unborn: boolean;
+  /** 1.24 sets system fields after mutating webhooks. */
+  readonly #isNew: boolean;
   readonly #views = new Map<ServedResource, View>();
   readonly #old = new Map<ServedResource, string>();
 
   constructor(attributes: AdmissionAttributes, scope: AdmissionScope, { mutating }: { readonly mutating: boolean }) {
     this.#attributes = attributes;
     this.#scope = scope;
-    this.#unborn = mutating && attributes.operation === 'CREATE';
+    this.#isNew = mutating && attributes.operation === 'CREATE';
   }
 
-  /** Rejects where an object cannot be converted. */
+  /** Rejects if an object cannot be converted. */
   async in(resource: ServedResource): Promise<View> {
-    const known = this.#views.get(resource);
-    if (known !== undefined) return known;
+    const cached = this.#views.get(resource);
+    if (cached !== undefined) return cached;
     const kind = this.kindIn(resource);
     const { object, oldObject } = this.#attributes;
     let old = this.#old.get(resource);
@@ -64,23 +64,24 @@ export class Views {
       return jsonText(shown, scaleOf(own, object, kind));
     const converts = resource !== own && isWholeOf(own, object);
     const whole = converts ? await convertedTo(resource, object, own, context.signal) : object;
-    return jsonText(shown, this.#unborn && isWholeOf(resource, whole) ? unborn(whole) : whole);
+    return jsonText(shown, this.#isNew && isWholeOf(resource, whole) ? withoutSystemFields(whole) : whole);
   }
 }
 
-function unborn(object: ApiObjectShape): ApiObjectShape {
+function withoutSystemFields(object: ApiObjectShape): ApiObjectShape {
   const { uid: _, ...metadata } = object.metadata;
   return { ...object, metadata: { ...metadata, creationTimestamp: null } as unknown as ApiObjectShape['metadata'] };
 }
 
-/** False for what has a kind of its own: evictions, bindings, options of connections. */
+/** False for subresource kinds: evictions, bindings, connection options. */
 export function isWholeOf({ declaration, apiVersion }: ServedResource, object: ApiObjectShape): boolean {
   return object.kind === declaration.kind && object.apiVersion === apiVersion;
 }
 
-/** An object of one version of a resource in another one, by way of the stored form. */
-
-/** Not shared with `object`. Rejects where a conversion webhook fails. */
+/**
+ * Converts an object between two versions of a resource by way of the stored form. The result shares nothing with `object`.
+ * Rejects if a conversion webhook fails.
+ */
 export async function convertedTo(
   target: ServedResource,
   object: ApiObjectShape,
@@ -94,7 +95,7 @@ export async function convertedTo(
 
 async function toStored({ conversion }: ServedResource, object: ApiObjectShape, signal: AbortSignal) {
   if (conversion === undefined) return object;
-  return conversion.kind === 'remote' ? conversion.toStored(object, signal) : atOnce(conversion.toStored(object));
+  return conversion.kind === 'remote' ? conversion.toStored(object, signal) : runAll(conversion.toStored(object));
 }
 
 async function fromStored({ conversion }: ServedResource, stored: ApiObjectShape, signal: AbortSignal) {
@@ -105,7 +106,7 @@ async function fromStored({ conversion }: ServedResource, stored: ApiObjectShape
   return converted;
 }
 
-function atOnce<T>(steps: Steps<T>): T {
+function runAll<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

@@ -1,12 +1,12 @@
-/** How a request fails because of a webhook, in the words of 1.24 (`plugin/webhook/errors`, `util/webhook/error.go`). */
+/** Errors caused by webhooks, in the words of 1.24 (`plugin/webhook/errors`, `util/webhook/error.go`). */
 import { badRequest, type Status, StatusError } from '#apimachinery/errors/status.js';
 
-/** The webhook could not be asked, or its answer is none: its failure policy says what becomes of the request. */
+/** The webhook could not be called, or its answer is invalid: its failure policy decides on the request. */
 export class CallingWebhookError extends Error {
   override readonly name = 'CallingWebhookError';
   /** For metrics. */
   readonly code: number;
-  /** True: because nobody waits for the answer any more. */
+  /** True: the caller no longer waits for the answer. */
   readonly canceled: boolean;
 
   constructor(
@@ -25,8 +25,8 @@ export class WebhookDenial extends Error {
   override readonly name = 'WebhookDenial';
   readonly status: StatusError;
 
-  constructor(webhook: string, given: Status | undefined) {
-    const status = denial(webhook, given);
+  constructor(webhook: string, answer: Status | undefined) {
+    const status = denial(webhook, answer);
     super(status.message);
     this.status = status;
   }
@@ -44,7 +44,7 @@ function denial(webhook: string, given: Status = {}): StatusError {
     message: why === '' ? `${deniedBy} without explanation` : `${deniedBy}: ${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
-    // A refusal is no success, whatever the webhook calls it; nor is it any code that no server could send.
+    // A denial always has an error status, whatever code the webhook sends.
     code: code < 400 || code > 599 ? 400 : code,
   });
 }

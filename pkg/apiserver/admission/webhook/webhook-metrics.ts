@@ -1,9 +1,9 @@
-/** The series of admission webhooks, named as in release 1.24. */
+/** Metrics of admission webhooks, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import type { AdmissionOperation } from '#apiserver/admission/admission.js';
 import { PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
-/** 1.24 calls mutating webhooks `admit`, and the others `validating`. */
+/** 1.24 labels mutating webhooks `admit`, and the others `validating`. */
 export type WebhookStep = 'admit' | 'validating';
 export type RejectionError = 'calling_webhook_error' | 'apiserver_internal_error' | 'no_error';
 
@@ -13,7 +13,7 @@ export interface WebhookCallLabels {
   readonly operation: AdmissionOperation;
 }
 
-/** Codes above are no HTTP codes; there are bounded many series this way. */
+/** Higher codes are no HTTP codes; the limit bounds the number of series. */
 const maxCode = 600;
 
 export class WebhookMetrics {

@@ -1,6 +1,6 @@
 /**
- * The webhooks of one kind of configuration, by the resources that they concern: worked out once for each state of the
- * configurations and of the served resources, so that a request that no webhook concerns costs a look into a map.
+ * The webhooks of one kind of configuration, by the resources that they concern. Computed once per state of the
+ * configurations and the served resources, so that a request without webhooks costs one map lookup.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -14,7 +14,7 @@ import {
 } from '#apiserver/admission/webhook/compiled-webhook.js';
 import { concernsResource, isExempt, type ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
-import { Mirror } from '#apiserver/objects/mirror.js';
+import { Mirror } from '#apiserver/objects/object-mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
@@ -25,31 +25,31 @@ export interface WebhookSourceOptions {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** False where the configurations are not served: then there are none. */
+  /** False if the configurations are not served: then there are no webhooks. */
   readonly isServed: () => boolean;
 }
 
-/** A webhook, and its place among all of its kind in the order in which they are asked. */
+/** A webhook with its index in the order of calls. */
 export interface OrderedWebhook extends CompiledWebhook {
   readonly index: number;
 }
 
-/** The webhooks that may concern a resource, and the versions in which they may be asked about it. */
+/** The webhooks that may concern a resource, and its other versions that they may review. */
 export interface Concerned {
   readonly webhooks: readonly OrderedWebhook[];
   /** Other versions and groups of the same resource. */
   readonly equivalents: readonly ServedResource[];
 }
 
-/** As long as 1.24 waits. */
-const patienceMs = 10_000;
+/** As in 1.24. */
+const readyTimeoutMs = 10_000;
 const retryMs = 500;
 
 export class WebhookSource<T extends WebhookConfiguration> {
   readonly #options: WebhookSourceOptions;
   readonly #type: ResourceType<T>;
   readonly #mirror: Mirror<T>;
-  /** Compiled once for each version of a configuration. */
+  /** Compiled once per version of a configuration. */
   readonly #compiled = new WeakMap<T, readonly CompiledWebhook[]>();
   #all: readonly OrderedWebhook[] | undefined;
   #byResource = new Map<ResourceDeclaration, Concerned>();
@@ -72,7 +72,7 @@ export class WebhookSource<T extends WebhookConfiguration> {
     this.#synced = this.#follow(signal);
   }
 
-  /** False: nobody is to be asked about it. True also while that is not known yet. */
+  /** False: no webhook is called for it. True as long as the configurations are unknown. */
   mayConcern(scope: AdmissionScope): boolean {
     if (this.#synced === undefined) return false;
     if (!this.#mirror.synced) return true;
@@ -80,11 +80,11 @@ export class WebhookSource<T extends WebhookConfiguration> {
     return this.concerned(scope).webhooks.length > 0;
   }
 
-  /** Resolves to false when the configurations are still unknown after a while. */
+  /** Resolves to false if the configurations are still unknown after a while. */
   async waitReady(): Promise<boolean> {
     if (this.#mirror.synced || this.#synced === undefined) return true;
     const done = new AbortController();
-    await Promise.race([this.#synced, this.#options.clock.sleep(patienceMs, done.signal)]);
+    await Promise.race([this.#synced, this.#options.clock.sleep(readyTimeoutMs, done.signal)]);
     done.abort();
     return this.#mirror.synced;
   }
@@ -94,10 +94,10 @@ export class WebhookSource<T extends WebhookConfiguration> {
       this.#generation = resources.generation;
       this.#byResource = new Map();
     }
-    const known = this.#byResource.get(resource.declaration);
-    if (known !== undefined) return known;
-    const equivalents = resources.all().filter((other) => isSame(other, resource) && other !== resource);
-    const [own, ...others] = [resource, ...equivalents].map(nameOf) as [ResourceName, ...ResourceName[]];
+    const cached = this.#byResource.get(resource.declaration);
+    if (cached !== undefined) return cached;
+    const equivalents = resources.all().filter((other) => sharesStorage(other, resource) && other !== resource);
+    const [own, ...others] = [resource, ...equivalents].map(resourceName) as [ResourceName, ...ResourceName[]];
     const webhooks = this.#webhooks().filter(({ rules, matchesEquivalent }) =>
       (matchesEquivalent ? [own, ...others] : [own]).some((name) => rules.some((rule) => concernsResource(rule, name))),
     );
@@ -106,7 +106,7 @@ export class WebhookSource<T extends WebhookConfiguration> {
     return concerned;
   }
 
-  /** In the order of their configurations' names, as 1.24 asks them. */
+  /** Sorted by the names of their configurations, as in 1.24. */
   #webhooks(): readonly OrderedWebhook[] {
     this.#all ??= [...this.#mirror.values()]
       .sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
@@ -132,19 +132,19 @@ export class WebhookSource<T extends WebhookConfiguration> {
         return;
       } catch (err) {
         if (signal.aborted) return;
-        log.warn({ err, resource: this.#type.resource }, 'Could not read the webhook configurations yet');
+        log.warn({ err, resource: this.#type.resource }, 'could not read webhook configurations');
         await clock.sleep(retryMs, signal);
       }
     }
   }
 }
 
-/** True for what is stored as one and the same. */
-function isSame(a: ServedResource, b: ServedResource): boolean {
+/** True for versions that share one stored form. */
+function sharesStorage(a: ServedResource, b: ServedResource): boolean {
   return a.declaration.resource === b.declaration.resource && a.storage.prefix === b.storage.prefix;
 }
 
-export function nameOf({ group, declaration }: ServedResource): ResourceName {
+export function resourceName({ group, declaration }: ServedResource): ResourceName {
   return { group, version: declaration.version, resource: declaration.resource };
 }
 
@@ -152,7 +152,7 @@ export interface WebhookEnvironment {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
   readonly client: WebhookClient;
-  /** As which user webhooks are asked; absent: without credentials. */
+  /** Credentials for webhooks; absent: none. */
   readonly credentials?: WebhookCredentials | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -160,7 +160,7 @@ export interface WebhookEnvironment {
   readonly newUID: () => string;
 }
 
-/** What the plugins of both kinds of webhooks have in common. */
+/** Common base of both webhook plugins. */
 export abstract class WebhookPlugin<T extends WebhookConfiguration> {
   protected readonly environment: WebhookEnvironment;
   readonly #source: WebhookSource<T>;
@@ -179,7 +179,7 @@ export abstract class WebhookPlugin<T extends WebhookConfiguration> {
     return scope !== undefined && this.#source.mayConcern(scope) && !isExempt(attributes);
   }
 
-  /** Throws 403 while it is not known which webhooks there are. */
+  /** Throws 403 while the configurations are unknown. */
   protected async concerned(attributes: AdmissionAttributes, scope: AdmissionScope): Promise<Concerned> {
     if (await this.#source.waitReady()) return this.#source.concerned(scope);
     throw refusal(attributes, this.environment.dialect, 'not yet ready to handle request');

@@ -8,7 +8,7 @@ import { volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { PodFollower, type PodNeeds } from '#apiserver/authorization/node/pod-needs.js';
-import { Mirror } from '#apiserver/objects/mirror.js';
+import { Mirror } from '#apiserver/objects/object-mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export type NeededResource = 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';

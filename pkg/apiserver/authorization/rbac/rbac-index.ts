@@ -13,7 +13,7 @@ import type {
 import { keyOf } from '#apimachinery/object-key.js';
 import { isGroupKey, type SubjectKey, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import { Mirror } from '#apiserver/objects/mirror.js';
+import { Mirror } from '#apiserver/objects/object-mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Binding = RoleBinding | ClusterRoleBinding;

@@ -1,4 +1,4 @@
-/** A reader over plain objects: what the server's parts are tested with. */
+/** A reader over plain objects, for tests. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
@@ -43,15 +43,18 @@ export class MemoryObjectReader implements ObjectReader {
     const added = follower as Follower<ApiObjectShape>;
     followers.add(added);
     signal.addEventListener('abort', () => followers.delete(added), { once: true });
-    follower.replaced([...this.#of(type).values()] as T[]);
+    const objects = [...this.#of(type).values()] as T[];
+    follower.replaced?.(objects);
+    if (follower.replaced === undefined) for (const object of objects) follower.changed(object);
+    if (follower.replaced === undefined) follower.only?.(new Set(objects.map(keyOf)));
     return Promise.resolve();
   }
 
   #of(type: ResourceDeclaration): Map<string, ApiObjectShape> {
     const id = idOf(type);
-    const known = this.#objects.get(id) ?? new Map<string, ApiObjectShape>();
-    this.#objects.set(id, known);
-    return known;
+    const objects = this.#objects.get(id) ?? new Map<string, ApiObjectShape>();
+    this.#objects.set(id, objects);
+    return objects;
   }
 }
 

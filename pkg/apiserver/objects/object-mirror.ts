@@ -1,11 +1,11 @@
-/** A resource's objects in memory, for decisions that cannot wait. */
+/** A resource's objects in memory, for synchronous decisions. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 
-/** What somebody derives from each object. `replaced` begins with nothing. */
+/** Data derived from each object. */
 export interface MirrorHandler<T> {
   put(object: T, old: T | undefined): void;
   drop(object: T): void;
@@ -20,7 +20,7 @@ export class Mirror<T extends ApiObjectShape> implements Follower<T> {
     this.#handler = handler;
   }
 
-  /** Begins to follow; resolves when the first state is there. */
+  /** Starts following; resolves with the first state. */
   start(reader: ObjectReader, type: ResourceType<T>, signal: AbortSignal): Promise<void> {
     return reader.follow(type, this, signal);
   }

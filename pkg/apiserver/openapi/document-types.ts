@@ -1,4 +1,4 @@
-/** The parts of OpenAPI documents (2.0 and 3.0) that are made here. Extensions are members whose names begin with `x-`. */
+/** The parts of OpenAPI documents (2.0 and 3.0) that this server writes. Extensions are members that begin with `x-`. */
 
 export interface SchemaDocument {
   $ref?: string;

@@ -1,4 +1,4 @@
-/** A version of a custom resource as the server has it. What takes memory is made when it is first asked for. */
+/** A version of a custom resource as the server serves it. Parts that need memory are built on first use. */
 import { columnDeclarations } from '#api/apiextensions/v1/customresource/columns.js';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import type { Strategy } from '#api/strategy/strategy.js';
@@ -9,7 +9,7 @@ import type { Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { renaming, type StoredForms, versionsOfKind } from '#apiserver/customresources/conversion.js';
+import { renamingConversion, type StoredForms, versionsOfKind } from '#apiserver/customresources/conversion.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import { compareVersions } from '#apiserver/discovery/priorities.js';
@@ -21,7 +21,7 @@ import type { ResourceStorage } from '#storage/resource-storage.js';
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const subresourceVerbs = ['get', 'patch', 'update'];
 
-/** One for all, since making errors is not cheap. */
+/** Shared, because creating errors is expensive. */
 const definitionChanged = new Error('the definition of the resource has changed');
 
 export interface CustomResourceOptions {
@@ -59,7 +59,7 @@ export class ServedCustomResource implements CustomResource {
     this.#forms = forms;
     this.#webhooks = webhooks;
     this.#version = version.name;
-    // What the function uses it keeps, and the version has its whole schema.
+    // The closure keeps only the name: the version holds its whole schema.
     const { name } = version;
     this.declaration = declarationOf(definition, version, () => kind.definitionOf(name));
     this.group = kind.group;
@@ -76,7 +76,7 @@ export class ServedCustomResource implements CustomResource {
     this.stored = new CustomStoredVersion(kind);
   }
 
-  /** Another state of the definition has taken its place. */
+  /** The definition has changed: another object replaces this one. */
   retire(): void {
     this.retired.abort(definitionChanged);
   }
@@ -106,12 +106,12 @@ export class ServedCustomResource implements CustomResource {
   #newConversion(): ServedConversion {
     const webhook = this.#kind.conversionWebhook;
     const { apiVersion } = this;
-    if (webhook === undefined) return renaming(this.#kind, this.#forms, apiVersion);
+    if (webhook === undefined) return renamingConversion(this.#kind, this.#forms, apiVersion);
     return new WebhookConversion({ ...this.#webhooks, webhook, kind: this.#kind, forms: this.#forms, apiVersion });
   }
 }
 
-/** Names are at hand, which is all that discovery asks for; the rest is made when objects are. */
+/** Holds the names, which suffice for discovery; the rest is built when objects are requested. */
 class CustomStoredVersion implements StoredVersionOf {
   readonly apiVersion: string;
   readonly kind: string;
@@ -132,7 +132,7 @@ class CustomStoredVersion implements StoredVersionOf {
   }
 }
 
-/** Names the best of the later versions that are served and not deprecated themselves. */
+/** Names the best later version that is served and not deprecated itself. */
 function deprecationWarning({ spec }: CustomResourceDefinition, version: string): string {
   const { group, names, versions } = spec;
   const text = `${group}/${version} ${names.kind} is deprecated`;
@@ -165,7 +165,7 @@ class CustomKindInfo implements KindInfo {
   }
 }
 
-/** `latest`: the version as it is, for what is made later. */
+/** `latest`: reads the version when the columns are needed. */
 function declarationOf(
   { spec, status }: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
@@ -193,10 +193,10 @@ function declarationOf(
 }
 
 function subresourcesOf({ subresources }: CustomResourceDefinitionVersion, kind: string): SubresourceDeclaration[] {
-  const found: SubresourceDeclaration[] = [];
-  if (subresources?.status !== undefined) found.push({ name: 'status', kind, verbs: subresourceVerbs });
+  const declarations: SubresourceDeclaration[] = [];
+  if (subresources?.status !== undefined) declarations.push({ name: 'status', kind, verbs: subresourceVerbs });
   if (subresources?.scale !== undefined) {
-    found.push({ name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs });
+    declarations.push({ name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs });
   }
-  return found;
+  return declarations;
 }

@@ -1,4 +1,4 @@
-/** The CRC-32 of two texts put together, out of theirs: as zlib's `crc32_combine`, whose method this follows. */
+/** Parts of a gzip member, for joining compressed blocks. Its CRC-32 is combined as by zlib's `crc32_combine`. */
 
 /** The polynomial of CRC-32, lowest power at the highest bit. */
 const polynomial = 0xedb88320;
@@ -23,7 +23,7 @@ const squares: readonly number[] = (() => {
   return powers;
 })();
 
-/** x to the power of 8·`bytes`: what `bytes` more bytes do to a checksum. */
+/** x to the power of 8·`bytes`: the effect of `bytes` more bytes on a checksum. */
 function shiftBy(bytes: number): number {
   let shift = one;
   let n = 3;
@@ -37,4 +37,19 @@ function shiftBy(bytes: number): number {
 /** The checksum of `a` followed by `b`, where `b` has `bytes` bytes. */
 export function combineCrc32(a: number, b: number, bytes: number): number {
   return (multiply(shiftBy(bytes), a) ^ b) >>> 0;
+}
+
+/** The head of a member: no name, no time, no operating system. */
+export const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+
+/** An empty last block, the checksum and the length. */
+export const gzipTailBytes = 10;
+
+/** The tail of a member that contains `length` uncompressed bytes with the checksum `crc`. */
+export function gzipTail(crc: number, length: number): Buffer {
+  const tail = Buffer.alloc(gzipTailBytes);
+  tail[0] = 3;
+  tail.writeUInt32LE(crc, 2);
+  tail.writeUInt32LE(length % 2 ** 32, 6);
+  return tail;
 }

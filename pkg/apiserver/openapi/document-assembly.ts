@@ -1,52 +1,52 @@
-/** Puts a document together from its units. */
+/** Assembles a document from its fragments. */
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ForeignPart } from '#apiserver/openapi/aggregated-documents.js';
-import type { DocumentFormat, DocumentInfo } from '#apiserver/openapi/format.js';
-import type { Unit, Units } from '#apiserver/openapi/units.js';
-import { type Packed, PackedRow, wrap } from '#apiserver/representation/gzip-document.js';
+import type { DocumentFormat, DocumentInfo } from '#apiserver/openapi/document-formats.js';
+import type { Fragment, Fragments } from '#apiserver/openapi/document-fragments.js';
+import { type DeflatedPart, GzipDocument, storePart } from '#apiserver/representation/gzip-document.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface DocumentContents {
-  /** Tells the built-in resources from those of other documents. */
+  /** Distinguishes the built-in resources of this document. */
   readonly key: string;
   readonly builtIn: readonly ServedResource[];
   readonly custom: readonly ServedResource[];
   readonly foreign: readonly ForeignPart[];
 }
 
-/** As of now: resources that go meanwhile are left out. */
+/** Leaves out resources that disappear in the meantime. */
 export async function assembled(
-  units: Units,
+  units: Fragments,
   format: DocumentFormat,
   info: DocumentInfo,
   { key, builtIn, custom, foreign }: DocumentContents,
-): Promise<PackedRow> {
-  const found: Unit[] = [];
-  const there = new Set<string>();
+): Promise<GzipDocument> {
+  const fragments: Fragment[] = [];
+  const usedNames = new Set<string>();
   if (builtIn.length > 0) {
     const unit = await units.builtIn(key, builtIn, format);
-    found.push(unit);
-    for (const name of unit.names) there.add(name);
+    fragments.push(unit);
+    for (const name of unit.names) usedNames.add(name);
   }
-  const missing = new Set<string>();
+  const sharedNames = new Set<string>();
   for (const resource of custom) {
     const unit = await unless(isNotFound, units.custom(resource, format));
     if (unit === undefined) continue;
-    found.push(unit);
-    for (const name of unit.shared) if (!there.has(name)) missing.add(name);
+    fragments.push(unit);
+    for (const name of unit.shared) if (!usedNames.has(name)) sharedNames.add(name);
   }
-  if (missing.size > 0) found.push(await units.shared([...missing].sort(), format));
-  for (const part of foreign) found.push(await units.foreign(part, format, there));
+  if (sharedNames.size > 0) fragments.push(await units.shared([...sharedNames].sort(), format));
+  for (const part of foreign) fragments.push(await units.foreign(part, format, usedNames));
   const paths = separated(
-    found.map((unit) => unit.paths),
+    fragments.map((unit) => unit.paths),
     format.separator,
   );
   const schemas = separated(
-    found.map((unit) => unit.schemas),
+    fragments.map((unit) => unit.schemas),
     format.separator,
   );
   const [head, middle, tail] = format.frame(info, { paths: lengthOf(paths), schemas: lengthOf(schemas) });
-  return PackedRow.of([wrap(head), ...paths, wrap(middle), ...schemas, wrap(tail)], units.turns);
+  return GzipDocument.of([storePart(head), ...paths, storePart(middle), ...schemas, storePart(tail)], units.turns);
 }
 
 async function unless<T>(isExpected: (error: unknown) => boolean, work: Promise<T>): Promise<T | undefined> {
@@ -58,13 +58,13 @@ async function unless<T>(isExpected: (error: unknown) => boolean, work: Promise<
   }
 }
 
-function separated(all: readonly Packed[], separator: Buffer): Packed[] {
+function separated(all: readonly DeflatedPart[], separator: Buffer): DeflatedPart[] {
   const filled = all.filter(({ length }) => length > 0);
   if (separator.length === 0) return filled;
-  const between = wrap(separator);
+  const between = storePart(separator);
   return filled.flatMap((packed, i) => (i === 0 ? [packed] : [between, packed]));
 }
 
-function lengthOf(all: readonly Packed[]): number {
+function lengthOf(all: readonly DeflatedPart[]): number {
   return all.reduce((sum, { length }) => sum + length, 0);
 }

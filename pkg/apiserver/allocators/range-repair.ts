@@ -1,8 +1,7 @@
 /**
- * Compares what is recorded as taken with what the Services hold: takes what is held but not recorded, and gives back
- * what is recorded but not held. The latter only when it was so at two passes in a row, for a Service may be between
- * taking and being written. What nobody can repair, a number that two Services hold or that no range has, is told by an
- * event about the Service.
+ * Compares the recorded numbers with those that the Services hold: records held numbers, and frees recorded ones without an
+ * owner. It frees a number only if it had no owner at two passes in a row, since a Service may be written between them.
+ * Numbers that two Services hold, or that no range contains, cannot be repaired and are reported by events.
  */
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
@@ -20,9 +19,9 @@ export interface RangeRepairOptions extends ServiceAllocatorOptions {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of each finding at each pass; whoever makes events of them joins those that are the same. */
+  /** Called for each finding at each pass; the receiver joins equal events. */
   readonly report: (finding: RangeFinding) => void;
-  /** Between passes; 3 minutes in 1.24. */
+  /** Between passes; 3 minutes as in 1.24. */
   readonly intervalMs?: number;
 }
 
@@ -35,21 +34,21 @@ interface RangeRecord {
 
 export class RangeRepair {
   readonly #options: RangeRepairOptions;
-  /** What had no owner at the last pass. */
+  /** Numbers without an owner at the last pass. */
   readonly #suspects = new Map<RangeRegistry, ReadonlySet<number>>();
 
   constructor(options: RangeRepairOptions) {
     this.#options = options;
   }
 
-  /** Passes at intervals until the signal aborts. The first one at once. */
+  /** Runs passes at intervals until the signal aborts, the first one at once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, intervalMs = defaultIntervalMs } = this.#options;
     while (!signal.aborted) {
       try {
         await this.pass();
       } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'Could not compare Services with the ranges');
+        if (!signal.aborted) log.warn({ err }, 'could not compare Services with the allocated numbers');
       }
       await clock.sleep(intervalMs, signal);
     }
@@ -57,7 +56,7 @@ export class RangeRepair {
 
   async pass(): Promise<void> {
     const { reader, ips, nodePorts } = this.#options;
-    // The record first: a Service that is written in between is then held and recorded, or not looked at yet.
+    // Read the record first, so that a Service written in between is in both, or in neither.
     const records = await Promise.all([...ips, nodePorts].map(({ registry }) => registry.snapshot()));
     const all: readonly Service[] = await reader.list(services, '', 'latest');
     for (const [i, { range, registry }] of ips.entries()) {
@@ -80,30 +79,28 @@ export class RangeRepair {
     for (const finding of findings) report(finding);
     for (const [offset, service] of holders) {
       if (record.has(offset) || !(await registry.take(offset))) continue;
-      log.warn({ number: at(offset), name: service.metadata.name }, 'A Service held an unrecorded number');
+      log.warn({ number: at(offset), name: service.metadata.name }, 'recorded a number that a Service holds');
       report({ service, ...words.unrecorded(at(offset)) });
     }
-    const leaked = leaks(record, holders);
+    const unowned = unownedNumbers(record, holders);
     const before = this.#suspects.get(registry);
-    const certain = leaked.filter((offset) => before?.has(offset) === true);
-    this.#suspects.set(registry, new Set(leaked.filter((offset) => before?.has(offset) !== true)));
+    const certain = unowned.filter((offset) => before?.has(offset) === true);
+    this.#suspects.set(registry, new Set(unowned.filter((offset) => before?.has(offset) !== true)));
     if (certain.length === 0) return;
     await registry.free(certain);
-    log.info({ count: certain.length }, 'Gave back numbers that no Service held');
+    log.info({ count: certain.length }, 'freed numbers that no Service holds');
   }
 }
 
-/** Recorded, but held by no Service. */
-function leaks(record: RangeRecord, holders: ReadonlyMap<number, Service>): number[] {
+/** Recorded numbers that no Service holds. */
+function unownedNumbers(record: RangeRecord, holders: ReadonlyMap<number, Service>): number[] {
   const leaked: number[] = [];
   for (let offset = 0; offset < record.size; offset += 1)
     if (record.has(offset) && !holders.has(offset)) leaked.push(offset);
   return leaked;
 }
 
-/** What Services hold, held against each other and against the ranges. Pure; words as in 1.24. */
-
-/** A Service that somebody must look at. */
+/** A Service that an administrator must check. */
 export interface RangeFinding {
   readonly service: Service;
   /** `ClusterIPAlreadyAllocated`. */
@@ -111,11 +108,11 @@ export interface RangeFinding {
   readonly message: string;
 }
 
-/** What one range's Services hold. */
+/** The numbers that Services hold in one range. */
 export interface HeldNumbers {
-  /** Each with the first Service that holds it. */
+  /** By offset: the first Service that holds the number. */
   readonly holders: ReadonlyMap<number, Service>;
-  /** Numbers that two Services hold, and such as the range does not have. */
+  /** Numbers that two Services hold, or that are outside of the range. */
   readonly findings: readonly RangeFinding[];
 }
 
@@ -173,7 +170,7 @@ export function portWords(range: NodePortRange): NumberWords {
   };
 }
 
-/** The addresses of the range's family. */
+/** Addresses of the range's family. */
 export function heldAddresses(services: readonly Service[], range: IpRange): HeldNumbers {
   const version = range.family === 'IPv4' ? 4 : 6;
   return examine(
@@ -184,7 +181,7 @@ export function heldAddresses(services: readonly Service[], range: IpRange): Hel
   );
 }
 
-/** The node ports. One Service may use a port for several protocols. */
+/** Node ports. A Service may use one port for several protocols. */
 export function heldNodePorts(services: readonly Service[], range: NodePortRange): HeldNumbers {
   return examine(services, heldPorts, (port) => range.offsetOf(port), portWords(range));
 }

@@ -1,6 +1,6 @@
-/** The forms that documents have: of each the entries of its maps, and what stands around them. */
+/** The formats of documents: the encoding of their entries, and the bytes around these. */
 
-import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 import { delimiter } from '#apiserver/openapi/protobuf-message.js';
 import { documentV2Fields, headV2, pathV2, schemaV2 } from '#apiserver/openapi/protobuf-v2.js';
 import { documentV3Fields, headV3, pathV3, schemaV3 } from '#apiserver/openapi/protobuf-v3.js';
@@ -11,7 +11,7 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-/** Lengths of the entries of both maps, with what stands between them. */
+/** Lengths of the entries of both maps, including separators. */
 export interface Lengths {
   readonly paths: number;
   readonly schemas: number;
@@ -20,15 +20,15 @@ export interface Lengths {
 export interface DocumentFormat {
   readonly name: 'v2 json' | 'v2 protobuf' | 'v3 json' | 'v3 protobuf';
   readonly version: OpenApiVersion;
-  /** Of the answer. */
+  /** The response's content type. */
   readonly contentType: string;
-  /** What clients may ask for, besides. */
+  /** Media types that clients may request. */
   readonly accepted: readonly string[];
   /** Between entries. */
   readonly separator: Buffer;
   path(name: string, path: PathDocument): Buffer;
   schema(name: string, schema: SchemaDocument): Buffer;
-  /** Before the paths, between both, and behind the schemas. */
+  /** The bytes before the paths, between paths and schemas, and after the schemas. */
   frame(info: DocumentInfo, lengths: Lengths): readonly [Buffer, Buffer, Buffer];
 }
 
@@ -42,11 +42,11 @@ const json = {
 };
 const nothing = Buffer.alloc(0);
 
-/** `@` is not allowed in a media type, so that answers are named otherwise. */
+/** Responses use another name, since `@` is not allowed in a media type. */
 function protobuf(version: OpenApiVersion) {
   const contentType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
-  const asked = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
-  return { contentType, accepted: [asked, contentType], separator: nothing };
+  const requestedType = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
+  return { contentType, accepted: [requestedType, contentType], separator: nothing };
 }
 
 const jsonV2: DocumentFormat = {
@@ -100,7 +100,7 @@ const protobufV3: DocumentFormat = {
   },
 };
 
-/** Of each version, JSON first. */
+/** By version; JSON first. */
 export const formats: Readonly<Record<OpenApiVersion, readonly [DocumentFormat, DocumentFormat]>> = {
   2: [jsonV2, protobufV2],
   3: [jsonV3, protobufV3],

@@ -1,4 +1,4 @@
-/** Writes into the StorageVersions what this server writes and reads. */
+/** Writes the versions that this server writes and reads into the StorageVersions. */
 import { isDeepStrictEqual } from 'node:util';
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/agreement.js';
@@ -6,7 +6,7 @@ import type { ServerStorageVersion, StorageVersion } from '#api/apiserverinterna
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
-import type { VersionRecord } from '#apiserver/storageversions/records.js';
+import type { VersionRecord } from '#apiserver/storageversions/version-records.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -16,12 +16,12 @@ export interface VersionRecorderOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told why a record could not be written, and when it was. */
+  /** Receives the failure of a write, or undefined on success. */
   readonly failed: (name: string, reason: string | undefined) => void;
 }
 
 const concurrency = 8;
-/** As 1.24 does. */
+/** As in 1.24. */
 const retryMs = 1000;
 /** After another server's write. */
 const againMs = 50;
@@ -33,7 +33,7 @@ export class VersionRecorder {
     this.#options = options;
   }
 
-  /** Resolves when all of them are written, or the signal aborts. */
+  /** Resolves once all records are written, or the signal aborts. */
   async recordAll(records: readonly VersionRecord[], signal: AbortSignal): Promise<void> {
     const waiting = [...records];
     const work = async () => {
@@ -42,14 +42,14 @@ export class VersionRecorder {
     await Promise.all(Array.from({ length: concurrency }, work));
   }
 
-  /** Tries until it is written, or the signal aborts. Changes nothing where it is already. */
+  /** Retries until the record is written or the signal aborts. Does not write an unchanged record. */
   async record(record: VersionRecord, signal: AbortSignal): Promise<void> {
-    await this.#patiently(record.name, signal, async () => {
+    await this.#retry(record.name, signal, async () => {
       const { id, client } = this.#options;
       const resource = client.resource<StorageVersion>(storageversions);
-      const found = await this.#find(record.name, signal);
+      const existing = await this.#find(record.name, signal);
       const object =
-        found ?? (await resource.create({ metadata: { name: record.name }, spec: {}, status: {} }, { signal }));
+        existing ?? (await resource.create({ metadata: { name: record.name }, spec: {}, status: {} }, { signal }));
       const { encodingVersion, decodableVersions } = record;
       const own: ServerStorageVersion = { apiServerID: id, encodingVersion, decodableVersions: [...decodableVersions] };
       const servers = object.status?.storageVersions ?? [];
@@ -59,9 +59,9 @@ export class VersionRecorder {
     });
   }
 
-  /** Takes this server out: the resource is not there any more. */
+  /** Removes this server's entry, because the resource is gone. */
   async forget(name: string, signal: AbortSignal): Promise<void> {
-    await this.#patiently(name, signal, async () => {
+    await this.#retry(name, signal, async () => {
       const { id, client } = this.#options;
       const object = await this.#find(name, signal);
       const servers = object?.status?.storageVersions ?? [];
@@ -85,11 +85,11 @@ export class VersionRecorder {
 
   async #write(object: StorageVersion, servers: readonly ServerStorageVersion[], signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
-    const wanted = withServers(object, servers, clock.now());
-    await client.resource<StorageVersion>(storageversions).updateStatus(wanted, { signal });
+    const updated = withServers(object, servers, clock.now());
+    await client.resource<StorageVersion>(storageversions).updateStatus(updated, { signal });
   }
 
-  async #patiently(name: string, signal: AbortSignal, write: () => Promise<void>): Promise<void> {
+  async #retry(name: string, signal: AbortSignal, write: () => Promise<void>): Promise<void> {
     const { clock, log, failed } = this.#options;
     while (!signal.aborted) {
       try {
@@ -101,7 +101,7 @@ export class VersionRecorder {
         const overtaken = isConflict(err) || isAlreadyExists(err) || isNotFound(err);
         if (!overtaken) {
           failed(name, messageOf(err));
-          log.warn({ err, storageVersion: name }, 'Could not record which versions this server writes and reads');
+          log.warn({ err, storageVersion: name }, 'could not record the versions of a resource');
         }
         await clock.sleep(overtaken ? againMs : retryMs, signal);
       }

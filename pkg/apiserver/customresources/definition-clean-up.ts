@@ -1,6 +1,6 @@
 /**
- * Removes the objects of a definition that is going, and lets it go then. Source: 1.24, staging/src/k8s.io/
- * apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go.
+ * Removes the objects of a deleted definition before the definition itself goes. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go.
  */
 import { isEstablished, type NewCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -11,9 +11,9 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 
-/** As often as it is looked whether all are gone, and for how long. */
+/** Polling for the end of all objects: longest interval, deadline, first interval. */
 const pollMs = 5000;
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 const firstPollMs = 100;
 
 export const inProgress: NewCondition = {
@@ -37,7 +37,7 @@ const completed: NewCondition = {
   message: 'removed all instances',
 };
 
-/** What became of the objects; `done`: there are none. */
+/** What happened to the objects; `done`: none are left. */
 export interface CleanUp {
   readonly done: boolean;
   readonly condition: NewCondition;
@@ -56,25 +56,25 @@ export async function cleanUp(
   const type = typeOf(definition);
   if (!isEstablished(definition) || type === undefined) return { done: true, condition: neverEstablished };
   const resource = client.resource(type);
-  let left: ApiObject[];
+  let objects: ApiObject[];
   try {
-    left = (await resource.list({ signal })).items;
+    objects = (await resource.list({ signal })).items;
   } catch (error) {
     if (isNotFound(error)) return { done: true, condition: neverEstablished };
     return failed('InstanceDeletionFailed', `could not list instances: ${messageOf(error)}`);
   }
   try {
-    const namespaces = new Set(left.map(({ metadata }) => metadata.namespace ?? ''));
+    const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace ?? ''));
     for (const namespace of namespaces) {
       await resource.deleteCollection({ ...(namespace === '' ? {} : { namespace }), signal });
     }
   } catch (error) {
     return failed('InstanceDeletionFailed', `could not issue all deletes: ${messageOf(error)}`);
   }
-  const until = clock.monotonic() + patienceMs;
+  const until = clock.monotonic() + timeoutMs;
   let waitMs = firstPollMs;
   try {
-    while (left.length > 0 && (await resource.list({ signal })).items.length > 0) {
+    while (objects.length > 0 && (await resource.list({ signal })).items.length > 0) {
       if (clock.monotonic() > until) throw new Error('timed out waiting for the condition');
       await clock.sleep(waitMs, signal);
       waitMs = Math.min(waitMs * 2, pollMs);
@@ -90,7 +90,7 @@ function failed(reason: string, message: string): CleanUp {
   return { done: false, condition: { type: 'Terminating', status: 'True', reason, message } };
 }
 
-/** Any version will do. */
+/** Any served version works. */
 function typeOf({ spec, status }: CustomResourceDefinition): ResourceType<ApiObject> | undefined {
   const version = spec.versions.find(({ served }) => served)?.name;
   const { kind } = status?.acceptedNames ?? spec.names;

@@ -1,6 +1,6 @@
 /**
- * Aggregated discovery: all groups, versions and resources in one document, as clients newer than 1.24 ask for first.
- * The document's shape is that of `apidiscovery` v2 and v2beta1, which are the same.
+ * Aggregated discovery: all groups, versions and resources in one document, which clients newer than 1.24 request first. The
+ * document has the shape of `apidiscovery` v2 and v2beta1, which are equal.
  */
 import { createHash } from 'node:crypto';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -11,18 +11,18 @@ import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from 
 import type { RequestContext } from '#apiserver/http/context.js';
 import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PackedRow, pack, packedAnswer } from '#apiserver/representation/gzip-document.js';
+import { deflatePart, GzipDocument, gzipDocumentResponse } from '#apiserver/representation/gzip-document.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
 export interface AggregatedForm {
-  /** The group that was asked for. */
+  /** The requested group. */
   readonly group: string;
   readonly version: string;
 }
 
 const versions = new Set(['v2', 'v2beta1']);
 
-/** The first acceptable form, if it is the aggregated one. */
+/** The aggregated form, if it is the first acceptable one. */
 export function aggregatedForm(context: Pick<RequestContext, 'request'>): AggregatedForm | undefined {
   for (const clause of parseAccept(context.request.headers['accept'] ?? '')) {
     if (clause.type !== 'application' && clause.type !== '*') continue;
@@ -41,59 +41,59 @@ export interface AggregatedDiscoveryOptions {
   readonly turns: Pick<TurnQueue, 'pause'>;
 }
 
-interface Kept {
+interface CachedDocument {
   /** Of the resource table. */
   readonly generation: number;
-  readonly document: Promise<Tagged>;
+  readonly document: Promise<TaggedDocument>;
 }
 
-interface Tagged {
+interface TaggedDocument {
   readonly etag: string;
-  readonly row: PackedRow;
+  readonly content: GzipDocument;
 }
 
-/** Shorter ones are sent as they are. */
+/** Shorter documents are sent uncompressed. */
 const minGzipBytes = 128 * 1024;
 
-/** Two versions, both roots, and the names of both dialects. */
-const maxKept = 8;
+/** Two versions, two roots, and the names of two dialects. */
+const maxCached = 8;
 
-/** The documents, each made when somebody asks, in turns, and kept compressed until the resources change. */
+/** The documents, each built on demand, in turns, and kept compressed until the resources change. */
 export class AggregatedDiscovery {
   readonly #options: AggregatedDiscoveryOptions;
   /** By form, which clients name, and root. */
-  readonly #kept = new LruCache<string, Kept>({ limit: maxKept });
+  readonly #documents = new LruCache<string, CachedDocument>({ limit: maxCached });
 
   constructor(options: AggregatedDiscoveryOptions) {
     this.#options = options;
   }
 
-  /** `groups`: those of `root`, as they are now. */
+  /** `groups`: the root's current groups. */
   async answer(
     context: RequestContext,
     form: AggregatedForm,
     root: 'api' | 'apis',
     groups: () => readonly GroupVersions[],
   ): Promise<ApiResponse> {
-    const { etag, row } = await this.#document(form, root, groups);
+    const { etag, content } = await this.#document(form, root, groups);
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const type = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
-    return packedAnswer(context, row, { ...headers, 'content-type': type }, minGzipBytes);
+    return gzipDocumentResponse(context, content, { ...headers, 'content-type': type }, minGzipBytes);
   }
 
-  #document(form: AggregatedForm, root: string, groups: () => readonly GroupVersions[]): Promise<Tagged> {
+  #document(form: AggregatedForm, root: string, groups: () => readonly GroupVersions[]): Promise<TaggedDocument> {
     const { generation } = this.#options.resources;
     const key = `${form.group} ${form.version} ${root}`;
-    const known = this.#kept.get(key);
-    if (known?.generation === generation) return known.document;
+    const cached = this.#documents.get(key);
+    if (cached?.generation === generation) return cached.document;
     const document = this.#make(form, groups());
-    this.#kept.set(key, { generation, document });
-    document.catch(() => this.#kept.delete(key));
+    this.#documents.set(key, { generation, document });
+    document.catch(() => this.#documents.delete(key));
     return document;
   }
 
-  async #make(form: AggregatedForm, groups: readonly GroupVersions[]): Promise<Tagged> {
+  async #make(form: AggregatedForm, groups: readonly GroupVersions[]): Promise<TaggedDocument> {
     const { turns } = this.#options;
     const apiVersion = JSON.stringify(`${form.group}/${form.version}`);
     const parts = [`{"kind":"APIGroupDiscoveryList","apiVersion":${apiVersion},"metadata":{},"items":[`];
@@ -107,7 +107,7 @@ export class AggregatedDiscovery {
     for (const part of bytes) hash.update(part);
     return {
       etag: `"${hash.digest('hex').toUpperCase()}"`,
-      row: await PackedRow.of([await pack(bytes)], turns),
+      content: await GzipDocument.of([await deflatePart(bytes)], turns),
     };
   }
 

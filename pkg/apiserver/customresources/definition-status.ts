@@ -1,6 +1,6 @@
 /**
- * What a definition's status says of its names, and whether it is established. Names are taken within a group; who was
- * first keeps them. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/controller/{status/naming_controller.go,
+ * Plans a definition's status: its accepted names, and whether it is established. Names are unique within a group; the first
+ * owner keeps them. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/controller/{status/naming_controller.go,
  * establish/establishing_controller.go,apiapproval/apiapproval_controller.go,
  * nonstructuralschema/nonstructuralschema_controller.go}.
  */
@@ -18,7 +18,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Replaceable } from '#apimachinery/draft.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Of a definition, what it may take from others. */
+/** A definition with the names that it occupies. */
 export interface NamedDefinition {
   readonly name: string;
   readonly acceptedNames: CustomResourceDefinitionNames | undefined;
@@ -26,17 +26,17 @@ export interface NamedDefinition {
 
 export interface NamingInput {
   readonly definition: CustomResourceDefinition;
-  /** All definitions of the group, this one among them. */
+  /** All definitions of the group, including this one. */
   readonly group: Iterable<NamedDefinition>;
   readonly dialect: Dialect;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** The definition with the status that it should have; the very same one when there is nothing to write. */
+/** The definition with the status that it should have; the same object if there is nothing to write. */
 export function planStatus(input: NamingInput): CustomResourceDefinition {
   const { definition, now, dialect } = input;
-  const { names, conflict } = acceptNames(definition, takenNames(input));
+  const { names, conflict } = acceptNames(definition, otherNames(input));
   let next = withNames(definition, names);
   const accepted: NewCondition = conflict ?? {
     type: 'NamesAccepted',
@@ -45,7 +45,7 @@ export function planStatus(input: NamingInput): CustomResourceDefinition {
     message: 'no conflicts found',
   };
   next = withCondition(next, accepted, now);
-  // What was established once stays so, whatever becomes of its names.
+  // Once established, always established, whatever happens to its names.
   if (!isEstablished(next)) next = withCondition(next, established(conflict !== undefined), now);
   next = approval(next, dialect, now);
   return structure(next, dialect, now);
@@ -58,14 +58,14 @@ function established(inConflict: boolean): NewCondition {
   return { type, status: 'True', reason: 'InitialNamesAccepted', message };
 }
 
-interface Taken {
+interface OtherNames {
   /** Plural, singular and short names. */
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 }
 
-/** Names that others have. */
-function takenNames({ definition, group }: NamingInput): Taken {
+/** Names of other definitions. */
+function otherNames({ definition, group }: NamingInput): OtherNames {
   const resources = new Set<string>();
   const kinds = new Set<string>();
   for (const { name: other, acceptedNames: names } of group) {
@@ -84,32 +84,32 @@ interface Acceptance {
   readonly conflict: NewCondition | undefined;
 }
 
-/** Each name by itself: one that is taken leaves the one that was accepted before. */
-function acceptNames({ spec, status }: CustomResourceDefinition, { resources, kinds }: Taken): Acceptance {
-  const wanted = spec.names;
-  const had = status?.acceptedNames;
-  const names: Replaceable<CustomResourceDefinitionNames> = { ...emptyNames, ...had };
+/** Checks each name by itself: instead of a conflicting name the formerly accepted one stays. */
+function acceptNames({ spec, status }: CustomResourceDefinition, { resources, kinds }: OtherNames): Acceptance {
+  const requested = spec.names;
+  const accepted = status?.acceptedNames;
+  const names: Replaceable<CustomResourceDefinitionNames> = { ...emptyNames, ...accepted };
   let conflict: NewCondition | undefined;
-  const refuse = (reason: string, taken: readonly string[]): void => {
-    const texts = taken.map((name) => `${JSON.stringify(name)} is already in use`);
+  const refuse = (reason: string, conflicting: readonly string[]): void => {
+    const texts = conflicting.map((name) => `${JSON.stringify(name)} is already in use`);
     const message = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
     conflict = { type: 'NamesAccepted', status: 'False', reason, message };
   };
   const isTaken = (name: string | undefined, before: string | undefined, others: ReadonlySet<string>): name is string =>
     name !== undefined && name !== before && others.has(name);
-  if (isTaken(wanted.plural, had?.plural, resources)) refuse('PluralConflict', [wanted.plural]);
-  else names.plural = wanted.plural;
-  if (isTaken(wanted.singular, had?.singular, resources)) refuse('SingularConflict', [wanted.singular]);
-  else assign(names, 'singular', wanted.singular);
-  const shortNames = wanted.shortNames ?? [];
-  const short = shortNames.filter((name) => !(had?.shortNames ?? []).includes(name) && resources.has(name));
+  if (isTaken(requested.plural, accepted?.plural, resources)) refuse('PluralConflict', [requested.plural]);
+  else names.plural = requested.plural;
+  if (isTaken(requested.singular, accepted?.singular, resources)) refuse('SingularConflict', [requested.singular]);
+  else assign(names, 'singular', requested.singular);
+  const shortNames = requested.shortNames ?? [];
+  const short = shortNames.filter((name) => !(accepted?.shortNames ?? []).includes(name) && resources.has(name));
   if (short.length > 0) refuse('ShortNamesConflict', short);
-  else assign(names, 'shortNames', wanted.shortNames);
-  if (isTaken(wanted.kind, had?.kind, kinds)) refuse('KindConflict', [wanted.kind]);
-  else names.kind = wanted.kind;
-  if (isTaken(wanted.listKind, had?.listKind, kinds)) refuse('ListKindConflict', [wanted.listKind]);
-  else assign(names, 'listKind', wanted.listKind);
-  assign(names, 'categories', wanted.categories);
+  else assign(names, 'shortNames', requested.shortNames);
+  if (isTaken(requested.kind, accepted?.kind, kinds)) refuse('KindConflict', [requested.kind]);
+  else names.kind = requested.kind;
+  if (isTaken(requested.listKind, accepted?.listKind, kinds)) refuse('ListKindConflict', [requested.listKind]);
+  else assign(names, 'listKind', requested.listKind);
+  assign(names, 'categories', requested.categories);
   return { names, conflict };
 }
 
@@ -125,18 +125,18 @@ function assign<K extends keyof CustomResourceDefinitionNames>(
 }
 
 function withNames(definition: CustomResourceDefinition, names: CustomResourceDefinitionNames) {
-  const had = definition.status?.acceptedNames;
-  if (had !== undefined && JSON.stringify(sorted(had)) === JSON.stringify(sorted(names))) return definition;
+  const accepted = definition.status?.acceptedNames;
+  if (accepted !== undefined && JSON.stringify(sorted(accepted)) === JSON.stringify(sorted(names))) return definition;
   return { ...definition, status: { ...definition.status, acceptedNames: names } } as CustomResourceDefinition;
 }
 
-/** Only definitions of former times have schemas that are no structures. */
+/** Only old definitions have schemas that are not structural. */
 function violationsOf({ spec }: CustomResourceDefinition, dialect: Dialect): string[] {
-  const ofSchemas = spec.versions.flatMap(({ schema }, i) => {
+  const failures = spec.versions.flatMap(({ schema }, i) => {
     const path = FieldPath.of('spec', 'versions').index(i).child('schema', 'openAPIV3Schema');
     return schema?.openAPIV3Schema === undefined ? [] : validateStructure(schema.openAPIV3Schema, dialect, path);
   });
-  const texts = ofSchemas.map(({ field = '', message }) => `${field}: ${message}`).sort();
+  const texts = failures.map(({ field = '', message }) => `${field}: ${message}`).sort();
   return ['spec.preserveUnknownFields: Invalid value: true: must be false', ...new Set(texts)];
 }
 
@@ -144,7 +144,7 @@ function sorted(names: CustomResourceDefinitionNames): unknown[] {
   return Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Groups of the product's own domains. */
+/** Only for groups of the product's own domains. */
 function approval(definition: CustomResourceDefinition, dialect: Dialect, now: string): CustomResourceDefinition {
   const { group } = definition.spec;
   const domains = [dialect.apiDomain, dialect.labelDomain];
@@ -167,7 +167,7 @@ function approval(definition: CustomResourceDefinition, dialect: Dialect, now: s
   return withCondition(definition, { type: 'KubernetesAPIApprovalPolicyConformant', status, reason, message }, now);
 }
 
-/** All that can be wrong with the structure of a definition of today is what it keeps from former times. */
+/** Today's definitions can only violate the structure by the flag that they keep from former versions. */
 function structure(definition: CustomResourceDefinition, dialect: Dialect, now: string): CustomResourceDefinition {
   const type = 'NonStructuralSchema';
   if (definition.spec.preserveUnknownFields === true) {

@@ -5,7 +5,7 @@ import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { Mirror } from '#apiserver/objects/mirror.js';
+import { Mirror } from '#apiserver/objects/object-mirror.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -35,19 +35,19 @@ t.test('a mirror follows the storage', async (t) => {
   await mirror.start(reader, configmaps, stop.signal);
   t.ok(mirror.synced);
   t.equal(mirror.get('ns', 'a')?.data?.['value'], '1');
-  const told: (string | undefined)[] = [];
+  const values: (string | undefined)[] = [];
   const frugal = {
-    replaced: () => told.push('all at once'),
-    changed: ({ metadata }: ConfigMap) => told.push(metadata.name),
-    removed: () => told.push('removed'),
-    only: (keys: ReadonlySet<string>) => told.push(`only ${[...keys].join()}`),
+    replaced: () => values.push('all at once'),
+    changed: ({ metadata }: ConfigMap) => values.push(metadata.name),
+    removed: () => values.push('removed'),
+    only: (keys: ReadonlySet<string>) => values.push(`only ${[...keys].join()}`),
   };
   const leave = new AbortController();
   await reader.follow(configmaps, frugal, leave.signal);
   leave.abort();
-  t.same(told, ['a', 'only ns/a'], 'one object at a time');
-  const made = await storage.create('ns/b', bytes(object('b', '1')));
-  const changed = await storage.update('ns/b', bytes(object('b', '2')), made?.revision ?? 0n);
+  t.same(values, ['a', 'only ns/a'], 'one object at a time');
+  const created = await storage.create('ns/b', bytes(object('b', '1')));
+  const changed = await storage.update('ns/b', bytes(object('b', '2')), created?.revision ?? 0n);
   if (changed.ok) await storage.delete('ns/b', changed.entry.revision);
   while (!events.includes('drop b')) await realClock.sleep(5);
   t.same(events, ['put a ->1', 'put b ->1', 'put b 1>2', 'drop b']);
@@ -68,7 +68,7 @@ t.test('a mirror follows the storage', async (t) => {
   await store.close();
 });
 
-t.test('a state that is read again tells only the differences', (t) => {
+t.test('a state that is read again reports only the differences', (t) => {
   const events: string[] = [];
   const mirror = new Mirror<ConfigMap>({
     put: ({ metadata }) => events.push(`put ${metadata.name}`),

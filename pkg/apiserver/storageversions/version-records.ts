@@ -1,22 +1,22 @@
-/** Which versions of its resources a server writes and reads. Pure. */
+/** Computes the records of versions that a server writes and reads. Pure. */
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface VersionRecord {
-  /** Of the StorageVersion: `core.pods`, `apps.deployments`. */
+  /** The StorageVersion's name: `core.pods`, `apps.deployments`. */
   readonly name: string;
   /** `apps/v1`. */
   readonly encodingVersion: string;
   readonly decodableVersions: readonly string[];
 }
 
-/** The core group has a name here. */
+/** Here the core group has a name. */
 export function recordName(group: string, resource: string): string {
   return `${group === '' ? 'core' : group}.${resource}`;
 }
 
-/** Of the resources that have objects. Groups that share these (events) can read each other's versions. */
+/** Records of resources with objects. Groups that share objects (events) can read each other's versions. */
 export function builtInRecords(
   resources: Iterable<ServedResource>,
   isStored: (resource: ServedResource) => boolean,
@@ -36,7 +36,7 @@ export function builtInRecords(
   }));
 }
 
-/** A server reads every version that the definition has, served or not. */
+/** A server reads every version of the definition, served or not. */
 export function customRecord({ spec }: CustomResourceDefinition): VersionRecord {
   const { group, names, versions } = spec;
   const stored = versions.find(({ storage }) => storage)?.name ?? '';

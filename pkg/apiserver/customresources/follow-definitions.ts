@@ -1,4 +1,4 @@
-/** Serves the resources that definitions add, as they come, change and go. */
+/** Serves the resources of custom resource definitions as these are created, change and go. */
 import { isEstablished, isTerminating } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -7,7 +7,7 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
-import { ServedCustomResource } from '#apiserver/customresources/custom-resource.js';
+import { ServedCustomResource } from '#apiserver/customresources/served-custom-resource.js';
 import type { ConversionWebhooks } from '#apiserver/customresources/webhook-conversion.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -29,36 +29,36 @@ export interface CustomResourcesOptions {
 
 interface Served {
   readonly uid: string;
-  /** What it is made of, to tell whether a change of the definition is one. */
+  /** Identifies the served state, to detect relevant changes of the definition. */
   readonly edition: string;
-  /** What its objects look like to watchers. */
+  /** Identifies the objects' form, as watchers see it. */
   readonly form: string;
   readonly resources: readonly ServedCustomResource[];
   readonly storage: LazyStorage;
 }
 
 export class CustomResources implements Follower<CustomResourceDefinition> {
-  /** Schemas are looked at when objects are. */
+  /** Schemas are read only when objects are requested. */
   readonly outlines = true;
   readonly #options: CustomResourcesOptions;
   readonly #served = new Map<string, Served>();
-  /** By name, of all that this server was told: other tellings may be older. */
+  /** Latest revision of each definition seen: other sources may be older. */
   readonly #revisions = new Map<string, bigint>();
   readonly #patterns = new Patterns();
   #synced = false;
-  /** Definitions are turned off. */
+  /** Definitions are disabled. */
   #off = false;
 
   constructor(options: CustomResourcesOptions) {
     this.#options = options;
   }
 
-  /** False until it is known which definitions there are. */
+  /** False until all definitions are read. */
   get synced(): boolean {
     return this.#synced;
   }
 
-  /** Follows the definitions until the signal aborts. Resolves when the first state is served. */
+  /** Follows the definitions until the signal aborts. Resolves once the first state is served. */
   start(signal: AbortSignal): Promise<void> {
     return this.#options.reader.follow(customresourcedefinitions, this, signal);
   }
@@ -68,41 +68,36 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     if (this.#off) return;
     const storage = this.#options.storages.storageOf(customresourcedefinitions);
     const version = { kind: 'latest' } as const;
-    // What is no name of an object is none of a definition.
+    // An invalid name cannot be a definition's.
     if (name !== undefined && pathSegmentErrors(name).length > 0) return;
-    // Of whatever key: the cache is as new as the store then.
+    // Reading any key brings the cache up to date with the store.
     const entry = await storage.get(name ?? '', version, signal);
     const entries = name === undefined ? storage.cachedIn('') : entry === undefined ? [] : [entry];
     for (const one of entries) this.#look(storage.prefix, one);
   }
 
-  /** The same of all for who has to answer in any case: while the store is away, with what is known. */
+  /** Catches up with all definitions, or continues with those already read while the store is away. */
   async caughtUp(signal: AbortSignal): Promise<void> {
     if (!this.#synced) return;
     try {
       await this.catchUp(undefined, signal);
     } catch (err) {
       if (signal.aborted) throw err;
-      this.#options.log.debug({ err }, 'Cannot tell which definitions there are by now');
+      this.#options.log.debug({ err }, 'cannot read the latest custom resource definitions');
     }
   }
 
-  /** Most have not changed, and are not parsed. */
+  /** Skips unchanged definitions, which are most, without parsing them. */
   #look(prefix: string, entry: Entry): void {
-    const known = this.#revisions.get(entry.key.slice(prefix.length));
-    if (known === undefined || known < entry.revision) this.changed(entry.outline() as CustomResourceDefinition);
+    const latest = this.#revisions.get(entry.key.slice(prefix.length));
+    if (latest === undefined || latest < entry.revision) this.changed(entry.outline() as CustomResourceDefinition);
   }
 
-  /** Serves nothing that a definition adds: definitions are turned off. */
+  /** Serves no custom resources: definitions are disabled. */
   leave(): Promise<void> {
     this.#off = true;
     this.#synced = true;
     return Promise.resolve();
-  }
-
-  replaced(definitions: readonly CustomResourceDefinition[]): void {
-    for (const definition of definitions) this.changed(definition);
-    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
   }
 
   only(names: ReadonlySet<string>): void {
@@ -141,7 +136,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
 
   removed(definition: CustomResourceDefinition): void {
     const { name = '' } = definition.metadata;
-    // Another one with that name may be known already.
+    // A new definition with that name may have been read already.
     if (revisionOf(definition) < (this.#revisions.get(name) ?? 0n)) return;
     this.#revisions.delete(name);
     this.#drop(name);
@@ -154,13 +149,13 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     this.#replace(served.resources, []);
     this.#options.webhooks.metrics.forget(name);
     served.storage.close().catch((err: unknown) => {
-      this.#options.log.warn({ err, definition: name }, 'Could not end the cache of a custom resource');
+      this.#options.log.warn({ err, definition: name }, 'could not close the storage of a custom resource');
     });
   }
 
-  #replace(old: readonly ServedCustomResource[], wanted: readonly ServedCustomResource[]): void {
+  #replace(old: readonly ServedCustomResource[], added: readonly ServedCustomResource[]): void {
     const { table, metrics } = this.#options;
-    table.replace(old, wanted);
+    table.replace(old, added);
     for (const { group, declaration } of old) {
       const { version, resource, kind } = declaration;
       if (table.find(group, version, resource) === undefined) metrics.forget({ group, version, resource }, kind);
@@ -169,31 +164,34 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
 
   #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {
     const { scheme, webhooks } = this.#options;
-    const current = this.#reading(definition.metadata.name ?? '');
+    const current = this.#definitionReader(definition.metadata.name ?? '');
     const kind = new CustomKind({ definition, current, scheme, patterns: this.#patterns });
     const forms = new StoredForms(kind);
     const terminating = isTerminating(definition);
     return definition.spec.versions
       .filter(({ served }) => served)
       .map((version) => {
-        const made = { definition, version, kind, forms, storage, isTerminating: terminating, edition, webhooks };
-        return new ServedCustomResource(made);
+        const options = { definition, version, kind, forms, storage, isTerminating: terminating, edition, webhooks };
+        return new ServedCustomResource(options);
       });
   }
 
-  /** Reads a definition as it is. Made here, where no definition is at hand: functions keep all that those beside them use. */
-  #reading(name: string): () => CustomResourceDefinition | undefined {
+  /**
+   * Reads a definition's latest state. Built where no definition is in scope: closures keep the variables of their siblings
+   * alive.
+   */
+  #definitionReader(name: string): () => CustomResourceDefinition | undefined {
     const definitions = this.#options.storages.storageOf(customresourcedefinitions);
     return () => definitions.cached(name)?.object() as CustomResourceDefinition | undefined;
   }
 }
 
-/** Changes with all that matters to serving: the spec has its generation, and of the status the names count. */
+/** Changes whenever serving must change: with the spec's generation and the accepted names. */
 function editionOf(definition: CustomResourceDefinition): string {
   return `${formOf(definition)} ${isTerminating(definition)}`;
 }
 
-/** The same without whether it is going: who watches is to see its objects go. */
+/** Without the deletion state: watchers are to see the objects of a deleted definition go. */
 function formOf({ metadata, status, spec }: CustomResourceDefinition): string {
   return `${metadata.uid} ${metadata.generation} ${JSON.stringify(status?.acceptedNames ?? spec.names)}`;
 }

@@ -3,7 +3,7 @@ import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#a
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { planStatus } from '#apiserver/customresources/naming.js';
+import { planStatus } from '#apiserver/customresources/definition-status.js';
 
 const now = '2026-01-01T00:00:00Z';
 
@@ -32,7 +32,7 @@ const accepted = ['NamesAccepted', 'True', 'NoConflicts', 'no conflicts found'];
 const established = ['Established', 'True', 'InitialNamesAccepted', 'the initial names have been accepted'];
 const names = { plural: 'foos', singular: 'foo', shortNames: ['f'], kind: 'Foo', listKind: 'FooList' };
 
-t.test('names that are free', (t) => {
+t.test('unused names are accepted', (t) => {
   const first = settled(definition(names));
   t.same(conditions(first), [accepted, established]);
   t.same(first.status?.acceptedNames, names);
@@ -40,7 +40,7 @@ t.test('names that are free', (t) => {
   t.end();
 });
 
-t.test('names that others have', (t) => {
+t.test('names of other definitions are refused', (t) => {
   const first = settled(definition(names));
   const other = { plural: 'bars', singular: 'bar', kind: 'Bar', listKind: 'BarList' };
   const rows: [change: Partial<CustomResourceDefinitionNames>, reason: string, message: string][] = [
@@ -58,17 +58,17 @@ t.test('names that others have', (t) => {
     ]);
     t.same(conditions(settled(late)), [accepted, established], 'once they are free');
   }
-  const taken = settled(definition({ ...other, plural: 'foos' }, 'example.com'), {
+  const inUse = settled(definition({ ...other, plural: 'foos' }, 'example.com'), {
     ...first,
     metadata: { name: 'another.example.com' },
   });
-  t.match(conditions(taken)[0], ['NamesAccepted', 'False', 'PluralConflict']);
-  t.equal(taken.status?.acceptedNames?.plural, '', 'those that are free are taken all the same');
-  t.equal(taken.status?.acceptedNames?.kind, 'Bar');
+  t.match(conditions(inUse)[0], ['NamesAccepted', 'False', 'PluralConflict']);
+  t.equal(inUse.status?.acceptedNames?.plural, '', 'those that are free are taken all the same');
+  t.equal(inUse.status?.acceptedNames?.kind, 'Bar');
   t.end();
 });
 
-t.test('what is established stays so', (t) => {
+t.test('an established definition stays established', (t) => {
   const first = settled(definition(names));
   const second = settled(definition({ plural: 'bars', singular: 'bar', kind: 'Bar', listKind: 'BarList' }), first);
   const renamed = { ...second, spec: { ...second.spec, names: { ...second.spec.names, shortNames: ['f'] } } };
@@ -78,7 +78,7 @@ t.test('what is established stays so', (t) => {
   t.end();
 });
 
-t.test('groups of the product', (t) => {
+t.test('groups of the product need approval', (t) => {
   const key = `api-approved.${dialect.labelDomain}`;
   const rows: [value: string | undefined, status: string, reason: string, message: string][] = [
     [undefined, 'False', 'MissingAnnotation', `protected groups must have approval annotation "${key}"`],
@@ -99,7 +99,7 @@ t.test('groups of the product', (t) => {
   t.end();
 });
 
-t.test('what is kept from former times', (t) => {
+t.test('definitions kept from former versions', (t) => {
   const one = definition(names);
   one.spec.preserveUnknownFields = true;
   const message = 'spec.preserveUnknownFields: Invalid value: true: must be false';
