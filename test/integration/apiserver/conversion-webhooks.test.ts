@@ -25,7 +25,7 @@ for (const [dialect, reviews] of [
     t.equal(made.status, 201);
     t.same(made.body.spec, { host: 'x', port: '80' });
     const review = reviews.includes('v1' as never) ? 'v1' : 'v1beta1';
-    t.match(hook.asked[0], {
+    t.match(hook.requests[0], {
       kind: 'ConversionReview',
       apiVersion: dialect.apiVersion('apiextensions', review),
       request: {
@@ -36,22 +36,22 @@ for (const [dialect, reviews] of [
         ],
       },
     });
-    hook.asked.length = 0;
+    hook.requests.length = 0;
     t.same((await send('GET', at('v1', 'a'))).body.spec, { host: 'x:80' });
-    t.equal(hook.asked.length, 0, 'nobody is asked about what is stored so');
+    t.equal(hook.requests.length, 0, 'nobody is asked about what is stored so');
     t.same((await send('GET', at('v3', 'a'))).body.spec, { address: { host: 'x', port: '80' } });
     await send('GET', at('v3', 'a'));
-    t.equal(hook.asked.length, 1, 'what was converted is kept');
+    t.equal(hook.requests.length, 1, 'what was converted is kept');
 
     await send('POST', at('v1'), site('v1', 'b', { host: 'y:81' }));
     await send('POST', at('v1'), site('v1', 'c', { host: 'z:82' }));
-    hook.asked.length = 0;
+    hook.requests.length = 0;
     const list = await send('GET', at('v2'));
     t.same(
       list.body.items.map((item: Any) => [item.apiVersion, item.spec.host]),
       ['x', 'y', 'z'].map((host) => [`${group}/v2`, host]),
     );
-    t.equal(hook.asked.length, 1, 'about a list once');
+    t.equal(hook.requests.length, 1, 'about a list once');
     t.match(await events(`${at('v3')}?watch=true&resourceVersion=0&timeoutSeconds=1`), [
       { type: 'ADDED', object: { apiVersion: `${group}/v3`, spec: { address: { host: 'x' } } } },
       { type: 'ADDED', object: { spec: { address: { host: 'y' } } } },
@@ -124,14 +124,14 @@ t.test(
         version,
       );
     }
-    hook.asked.length = 0;
+    hook.requests.length = 0;
     await send('PATCH', at('v2', 'old'), { metadata: { labels: { touched: 'yes' } } }, 'application/merge-patch+json');
-    hook.asked.length = 0;
+    hook.requests.length = 0;
     t.match((await send('GET', at('v2', 'old'))).body, {
       metadata: { labels: { touched: 'yes' } },
       spec: { host: 'x' },
     });
-    t.equal(hook.asked.length, 0, 'it is stored in the new version now');
+    t.equal(hook.requests.length, 0, 'it is stored in the new version now');
   },
 );
 

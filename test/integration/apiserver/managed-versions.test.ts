@@ -30,7 +30,7 @@ class Site {
   }
 
   apply(manager: string, version: string, spec: object, options = '') {
-    this.hook.asked.length = 0;
+    this.hook.requests.length = 0;
     const path = `${at(version, this.#name)}?fieldManager=${manager}${options}`;
     return this.#send('PATCH', path, site(version, this.#name, spec), applyPatch);
   }
@@ -40,7 +40,7 @@ class Site {
   }
 
   merge(manager: string, version: string, patch: object, more = '') {
-    this.hook.asked.length = 0;
+    this.hook.requests.length = 0;
     return this.#send('PATCH', `${at(version, this.#name)}${more}?fieldManager=${manager}`, patch, mergePatch);
   }
 
@@ -62,7 +62,7 @@ class Site {
 
   /** To which version how many objects were converted at a time. */
   get questions(): string[] {
-    return this.hook.asked.map(
+    return this.hook.requests.map(
       ({ request }) => `${request.desiredAPIVersion.split('/')[1]}: ${request.objects.length}`,
     );
   }
@@ -83,7 +83,7 @@ t.test('appliers and updaters of several versions', async (t) => {
   // Read as v2, both states at once as v1, and stored as v1.
   t.same(one.questions, ['v2: 1', 'v1: 2', 'v1: 1', 'v2: 1']);
   t.notOk(
-    one.hook.asked[1].request.objects.some(({ metadata }: Any) => 'managedFields' in metadata),
+    one.hook.requests[1].request.objects.some(({ metadata }: Any) => 'managedFields' in metadata),
     'more is not sent than is needed',
   );
 

@@ -1,4 +1,4 @@
-/** Members that are written as null, in every form in which an object is answered. */
+/** Null members in every form of response. */
 import t from 'tap';
 import { parse } from 'yaml';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -11,7 +11,7 @@ const body = { metadata: { name: 'one' }, spec: { selector: { matchLabels: label
 const accept = (type: string) => ({ headers: { accept: type } });
 const meta = 'v=v1;g=meta.k8s.io';
 
-t.test('get, list and watch, in JSON and YAML', async (t) => {
+t.test('get, list and watch return nulls in JSON and YAML', async (t) => {
   const server = await startServer(t);
   const created = (await call(server, 'POST', path, { body })).json;
   const { metadata, spec } = created.spec.template;
@@ -33,14 +33,14 @@ t.test('get, list and watch, in JSON and YAML', async (t) => {
   );
 });
 
-t.test('what the client sends as null, or as the zero time, is the same', async (t) => {
+t.test('null and the zero time from clients mean the same', async (t) => {
   const server = await startServer(t);
   for (const [i, creationTimestamp] of [null, undefined, '0001-01-01T00:00:00Z'].entries()) {
     const dated = { ...template, metadata: { ...template.metadata, creationTimestamp } };
     const sent = { ...body, metadata: { name: `d${i}` }, spec: { ...body.spec, template: dated } };
     const created = (await call(server, 'POST', path, { body: sent })).json;
     t.equal(created.spec.template.metadata.creationTimestamp, null);
-    // A write of the same leaves the version.
+    // Writing the same object keeps its version.
     t.strictSame((await call(server, 'PUT', `${path}/d${i}`, { body: created })).json, created);
     const status = { ...created, status: { observedGeneration: 1 } };
     const reported = (await call(server, 'PUT', `${path}/d${i}/status`, { body: status })).json;
@@ -49,7 +49,7 @@ t.test('what the client sends as null, or as the zero time, is the same', async 
   }
 });
 
-t.test('Protobuf, which has no null, gives the same object', async (t) => {
+t.test('Protobuf, which lacks null, returns the same object', async (t) => {
   const server = await startServer(t);
   const { json: created } = await call(server, 'POST', path, { body });
   const protobuf = kubernetesDialect.protobufMediaType;
@@ -70,7 +70,7 @@ t.test('Protobuf, which has no null, gives the same object', async (t) => {
   );
 });
 
-t.test('bookmarks have what every object of their kind has', async (t) => {
+t.test('bookmarks have the members that every object of their kind has', async (t) => {
   const server = await startServer(t);
   const query =
     '?watch=1&timeoutSeconds=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';

@@ -1,10 +1,10 @@
-/** Numbers that no double holds, or that are not written as integers are: by every way in and out of the server. */
+/** Numbers that exceed doubles or are integers in other notations, through every input and output of the server. */
 import t, { type Test } from 'tap';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { startCluster } from '#cmd/orch/start-cluster.js';
 import { eventually } from '#test/e2e/harness.js';
 
-/** The answer's text, or the failure's code and message. */
+/** The response's text, or the failure's code and message. */
 type Call = (method: string, path: string, body?: string, type?: string, accept?: string) => Promise<string>;
 
 const json = 'application/json';
@@ -75,7 +75,7 @@ function definition(): string {
   return JSON.stringify(object).replaceAll('"@"', odd);
 }
 
-t.test('numbers', { timeout: 300_000 }, async (t) => {
+t.test('numbers keep their values', { timeout: 300_000 }, async (t) => {
   const cluster = await startCluster({
     dialect: 'kubernetes',
     nodes: 0,
@@ -95,15 +95,15 @@ t.test('numbers', { timeout: 300_000 }, async (t) => {
       return `${status.code} ${status.message}`;
     }
   };
-  const made = await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition());
-  t.match(made, `"default":${odd}`, 'a default as it was written');
+  const created = await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition());
+  t.match(created, `"default":${odd}`, 'a default as it was written');
   await eventually('it is served', async () => (await call('GET', `/apis/${group}/v1`)).includes('APIResourceList'));
   await t.test('custom objects', (t) => customObjects(t, call));
   await t.test('patches of custom objects', (t) => customPatches(t, call));
   await t.test('lists, watches and tables', (t) => representations(t, call));
-  await t.test('what schemas say', (t) => schemas(t, call));
-  await t.test('kinds that are built in', (t) => builtIn(t, call));
-  await t.test('patches of kinds that are built in', (t) => builtInPatches(t, call));
+  await t.test('numbers in schemas', (t) => schemas(t, call));
+  await t.test('built-in kinds', (t) => builtIn(t, call));
+  await t.test('patches of built-in kinds', (t) => builtInPatches(t, call));
   await t.test('clients of this project', async (t) => {
     const path = `${things}/of-client`;
     await call('POST', things, thing('of-client', `{"any":${largest}}`));
@@ -181,7 +181,7 @@ async function customPatches(t: Test, call: Call): Promise<void> {
   t.match(
     await call('PATCH', as('one'), applied('{}'), apply),
     `"set":[${largest}],"map":[{"k":${largest},"v":${odd}}]`,
-    'what nobody owns goes',
+    'fields without an owner are removed',
   );
 }
 

@@ -1,4 +1,4 @@
-/** The documents of `/openapi/v3`, and those of paths that are no resources, beside those of kube-apiserver 1.24.17. */
+/** Documents of `/openapi/v3`, and those of paths that are no resources, compared with kube-apiserver 1.24.17. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -14,12 +14,12 @@ const recorded = JSON.parse(readFileSync(fileURLToPath(file), 'utf8')) as {
   readonly documents: Readonly<Record<string, unknown>>;
 };
 
-/** What 1.24 has and ours does not: there is no handler of the node's logs. */
+/** Only in 1.24: there is no handler of node logs here. */
 const missing: ReadonlySet<string> = new Set(['logs']);
-/** Groups that are another server's there, whose documents 1.24 does not pass on. */
+/** Groups of another server in 1.24, which does not serve their documents. */
 const more: ReadonlySet<string> = new Set(['apis/apiregistration.k8s.io/v1', 'apis/metrics.k8s.io/v1beta1']);
 
-/** Without texts for people, which are every server's own, and what only tells the zero of a type. */
+/** Drops descriptions, which differ, and defaults that equal the type's zero. */
 function comparable(value: unknown, inSchema = false): unknown {
   if (Array.isArray(value)) return value.map((each) => comparable(each, inSchema));
   if (typeof value !== 'object' || value === null) return value;
@@ -35,7 +35,7 @@ function comparable(value: unknown, inSchema = false): unknown {
   );
 }
 
-t.test('documents of what is no resource', async (t) => {
+t.test('documents of paths that are no resources', async (t) => {
   const { argv } = await clusterCredentials(t, kubernetesDialect, 'token,admin,1,"system:masters"\n');
   const store = new MemoryStore({ clock: realClock });
   const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv, store });

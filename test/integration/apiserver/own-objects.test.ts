@@ -1,6 +1,6 @@
 /**
- * Whatever may change an object gets one of its own: it may write into every part, the first, the second and the tenth time
- * that the same comes, and changes nothing of what others see. What only looks at objects leaves them as they are.
+ * Code that may change an object gets a copy: it may write into every part, at the first and at the tenth repetition, without
+ * changing what other requests see. Code that only reads objects leaves them unchanged.
  */
 import { existsSync } from 'node:fs';
 import t, { type Test } from 'tap';
@@ -20,11 +20,13 @@ import { Witness } from '#test/integration/apiserver/resources/witness.js';
 import { Scribblers } from '#test/integration/apiserver/scribblers.js';
 import { call, type StartOptions, startServer } from '#test/integration/apiserver/server.js';
 
-/** Bytes that are added to a small object, and lives of it in each encoding: in each of them the same comes five times and more. */
+/**
+ * Bytes added to a small object, and its lives in each encoding; in each life the same request repeats five times or more.
+ */
 interface Lives {
   readonly bytes: number;
   readonly lives: number;
-  /** Resources that are enough; absent: all. */
+  /** The resources to test; absent: all. */
   readonly of?: ReadonlySet<string>;
 }
 
@@ -37,10 +39,10 @@ interface Variant {
 
 const gate = gateFor(everyCase);
 const cases = [...everyCase, customCase];
-/** Kinds of which there is no other object with the same contents. */
+/** Kinds of which no second object with the same contents can exist. */
 const unique = new Set(['apiservices', 'customresourcedefinitions', 'certificatesigningrequests']);
 
-/** Of each way in which a large object is written, one. */
+/** One resource for each way in which a large object is written. */
 const large = new Set(['pods', 'services', 'secrets', 'deployments', 'rows']);
 
 async function everyKind(t: Test, { scribblers, start, sizes }: Variant): Promise<void> {
@@ -57,7 +59,7 @@ async function everyKind(t: Test, { scribblers, start, sizes }: Variant): Promis
   }
 }
 
-/** With what others need: a namespace, its account, and a kind of its own. */
+/** Creates prerequisites: a namespace, its account, and a custom kind. */
 async function prepared(server: Pick<ApiServer, 'handler'>): Promise<void> {
   await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
   const account = { metadata: { name: 'default' }, automountServiceAccountToken: false };
@@ -78,14 +80,14 @@ async function live(
   const repetition = new Repetition(t, { server, dialect, given, bytes });
   const { resource } = given.resource;
   const draft = enlarged(given.object(dialect), resource, bytes);
-  const witness = await Witness.made(server, repetition.collection, draft, `${bytes}`);
+  const witness = await Witness.create(server, repetition.collection, draft, `${bytes}`);
   if (!unique.has(resource)) t.ok(witness, 'there can be another one');
   const seen = await witness?.seen();
   for (const media of repetition.medias) {
     let first: string | undefined;
     for (let life = 0; life < lives; life++) {
       await repetition.rehearse(media);
-      // What the server picks is another one each time.
+      // Values picked by the server differ each time.
       const lived = (await repetition.life(media, () => repetition.rehearse(media)))
         .replaceAll(/10\.0\.0\.\d+/g, 'address')
         .replaceAll(/"(nodePort|healthCheckNodePort)":\d+/g, '"$1":0');
@@ -99,13 +101,13 @@ async function live(
 }
 
 function variants(): Variant[] {
-  const made = (name: string, make: (scribblers: Scribblers) => StartOptions, sizes: readonly Lives[]): Variant => {
+  const variant = (name: string, make: (scribblers: Scribblers) => StartOptions, sizes: readonly Lives[]): Variant => {
     const scribblers = new Scribblers();
     return { name, scribblers, start: make(scribblers), sizes };
   };
   const all = (scribblers: Scribblers): StartOptions => ({
     dependencies: { gate, strategyFor: (resource) => scribblers.strategy(strategyFor(resource)) },
-    made(parts) {
+    dependenciesOf(parts) {
       const { plugins, hooks } = realParts(parts);
       return {
         admission: [...plugins.map((plugin) => scribblers.plugin(plugin)), scribblers.spoilingPlugin],
@@ -118,18 +120,18 @@ function variants(): Variant[] {
   });
   const one = (bytes: number): Lives => ({ bytes, lives: 1 });
   return [
-    made('strategies, plugins and hooks, caches that cannot be changed', all, [
+    variant('strategies, plugins and hooks, caches that cannot be changed', all, [
       one(600),
       one(6_000),
       { ...one(60_000), of: large },
     ]),
-    made(
+    variant(
       'strategies, plugins and hooks, caches as they are',
       (scribblers) => ({ ...all(scribblers), decode: scribblers.decoder() }),
       [one(1_500)],
     ),
-    made('a hook of every kind, caches that cannot be changed', hook, [one(1_500)]),
-    made(
+    variant('a hook of every kind, caches that cannot be changed', hook, [one(1_500)]),
+    variant(
       'a hook of every kind, caches as they are',
       (scribblers) => ({ ...hook(scribblers), decode: scribblers.decoder() }),
       [one(1_500)],
@@ -138,7 +140,7 @@ function variants(): Variant[] {
 }
 
 t.test(
-  'whatever writes and looks',
+  'plugins, hooks and strategies may write only into their own copies',
   { timeout: 600_000, skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on this machine' },
   async (t) => {
     for (const variant of variants()) {

@@ -19,7 +19,7 @@ const authenticator = {
   },
 };
 
-/** Bob may read; root may do all. */
+/** Bob may read; root may do everything. */
 const authorizer = {
   mode: 'Test',
   async authorize({ user, verb }: AuthorizationAttributes) {
@@ -32,7 +32,7 @@ const authorizer = {
 
 const as = (name: string, more: Record<string, string> = {}) => ({ headers: { authorization: name, ...more } });
 
-t.test('who asks and what they may do', async (t) => {
+t.test('authentication and authorization', async (t) => {
   const server = await startServer(t, { dependencies: { authenticator, authorizer } });
   const nobody = await call(server, 'GET', configmaps);
   t.match(nobody.json, { kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
@@ -102,7 +102,7 @@ t.test('impersonation', async (t) => {
   t.same(
     seen.at(-1)?.groups,
     ['system:authenticated', 'system:unauthenticated'],
-    'nobody is authenticated by saying so',
+    'a claimed identity does not authenticate',
   );
 });
 
@@ -127,7 +127,7 @@ t.test('a comma in a group is part of its name', async (t) => {
   }
 });
 
-t.test('no more requests at once than allowed', async (t) => {
+t.test('concurrent requests are limited', async (t) => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -169,7 +169,7 @@ t.test('no more requests at once than allowed', async (t) => {
   t.equal((await post('c')).status, 201);
 });
 
-t.test('a request that takes too long is given up', async (t) => {
+t.test('a request that takes too long is cancelled', async (t) => {
   const server = await startServer(t, {
     dependencies: {
       admission: [{ name: 'Never', handles: () => true, admit: () => new Promise(() => undefined) }],
@@ -202,19 +202,19 @@ t.test('admission sees, changes, warns and refuses', async (t) => {
     },
   });
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
-  const made = await call(server, 'POST', configmaps, { body });
-  t.equal(made.json.metadata.labels.marked, 'yes');
-  t.equal(made.headers['warning'], '299 - "marked by admission"');
+  const created = await call(server, 'POST', configmaps, { body });
+  t.equal(created.json.metadata.labels.marked, 'yes');
+  t.equal(created.headers['warning'], '299 - "marked by admission"');
   t.equal(
     (await call(server, 'POST', configmaps, { body: { ...body, metadata: { name: 'bad' } } })).json.message,
     'not this one',
   );
-  await call(server, 'PUT', `${configmaps}/a`, { body: { ...made.json, data: { x: '1' } } });
+  await call(server, 'PUT', `${configmaps}/a`, { body: { ...created.json, data: { x: '1' } } });
   await call(server, 'DELETE', `${configmaps}/a`);
   t.same(new Set(operations), new Set(['CREATE', 'UPDATE', 'DELETE']));
 });
 
-t.test('hooks claim and give back', async (t) => {
+t.test('hooks claim and release', async (t) => {
   const claimed = new Set<string>();
   const server = await startServer(t, {
     dependencies: {
@@ -240,7 +240,7 @@ t.test('hooks claim and give back', async (t) => {
   t.same([...claimed], []);
 });
 
-t.test('a client that does not read holds nobody up, and its watch ends with it', async (t) => {
+t.test('a client that does not read delays no other client, and its watch ends', async (t) => {
   const server = await startServer(t, { https: true });
   const data = { x: 'y'.repeat(200_000) };
   for (let i = 0; i < 30; i += 1) {
@@ -270,7 +270,7 @@ t.test('a client that does not read holds nobody up, and its watch ends with it'
   stalled.destroy();
 });
 
-t.test('hostile bodies are refused and end nothing', async (t) => {
+t.test('hostile bodies are refused without harm', async (t) => {
   const server = await startServer(t);
   const deep = (open: string, close = '') => open.repeat(50_000) + close.repeat(50_000);
   const bodies: [type: string, body: string][] = [
@@ -291,7 +291,7 @@ t.test('hostile bodies are refused and end nothing', async (t) => {
     const headers = { 'content-type': type };
     const { status: created } = await call(server, 'POST', configmaps, { headers, body });
     t.equal(created, 400, `POST ${type} ${body.slice(0, 20)}`);
-    // As 1.24, whose decoder of options does not say that the client is to blame.
+    // As in 1.24, whose decoder of options does not blame the client.
     const { status: deleted } = await call(server, 'DELETE', configmaps, { headers, body });
     t.equal(deleted, 500, `DELETE ${type} ${body.slice(0, 20)}`);
   }
@@ -306,9 +306,9 @@ t.test('hostile bodies are refused and end nothing', async (t) => {
   );
 });
 
-t.test('requests for one object make no abort signal', async (t) => {
+t.test('requests for one object create no abort signal', async (t) => {
   const server = await startServer(t, { dependencies: { authenticator, authorizer } });
-  const made: string[] = [];
+  const signals: string[] = [];
   const send = async (method: string, url: string, body?: object, type = 'application/json') => {
     const gone = new LazyAbort();
     const request: ApiRequest = {
@@ -320,7 +320,7 @@ t.test('requests for one object make no abort signal', async (t) => {
       cancellation: gone,
       cancel: (reason) => gone.abort(reason),
       get signal() {
-        made.push(method);
+        signals.push(method);
         return gone.signal;
       },
     };
@@ -333,5 +333,5 @@ t.test('requests for one object make no abort signal', async (t) => {
   await send('PUT', `${configmaps}/quiet`, { ...object, data: { a: '2' } });
   await send('PATCH', `${configmaps}/quiet`, { data: { a: '3' } }, 'application/merge-patch+json');
   await send('DELETE', `${configmaps}/quiet`);
-  t.same(made, []);
+  t.same(signals, []);
 });

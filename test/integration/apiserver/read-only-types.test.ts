@@ -1,4 +1,4 @@
-/** What the compiler refuses. A line that it does not refuse any more fails to compile. */
+/** Code that the compiler must refuse: a line that it accepts fails to compile. */
 import t from 'tap';
 import type { ConfigMap, Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -8,39 +8,39 @@ import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { Informer, Lister } from '#client/informer/informer.js';
 
-/** Never called: they are there to be compiled. */
+/** Never called, only compiled. */
 const refused = [
   (pods: Lister<Pod>): void => {
     const pod = pods.get('a/b');
     if (pod === undefined) return;
-    // @ts-expect-error: a cache's object is shared
+    // @ts-expect-error: objects of a cache are shared
     pod.metadata.name = 'c';
-    // @ts-expect-error: with all that is in it
+    // @ts-expect-error: including their members
     pod.spec.containers.push({ name: 'c' });
-    // @ts-expect-error: maps too
+    // @ts-expect-error: including maps
     if (pod.metadata.labels !== undefined) pod.metadata.labels['a'] = 'b';
-    // @ts-expect-error: no draft is made of it but by a copy
+    // @ts-expect-error: only a copy makes a draft
     const draft: Draft<Pod> = pod;
     copyJson(pod).spec.containers.push(...draft.spec.containers);
   },
   (maps: Informer<ConfigMap>): void => {
     maps.addHandler({
       onUpdate(map, old) {
-        // @ts-expect-error: handlers see what the cache has
+        // @ts-expect-error: handlers get the cache's objects
         map.data = {};
-        // @ts-expect-error: the last state too
+        // @ts-expect-error: the last state as well
         delete old.metadata.finalizers;
       },
     });
   },
   (pod: Replaceable<Pod>, other: Pod): void => {
     pod.spec = other.spec;
-    // @ts-expect-error: it may be replaced, and not be written into
+    // @ts-expect-error: the object may be replaced but not changed
     pod.spec.nodeName = 'n';
   },
 ];
 
-/** What may be written, and what is beside it and may not. */
+/** A draft is writable; the object beside it is not. */
 const strategy: Strategy = {
   prepareForUpdate(object, old) {
     object.metadata.generation = 2;
@@ -48,7 +48,7 @@ const strategy: Strategy = {
     old.metadata.generation = 2;
   },
   validateCreate(object) {
-    // @ts-expect-error: who validates an object does not change it
+    // @ts-expect-error: validation must not change the object
     object.metadata.generation = 2;
     return [];
   },
@@ -62,12 +62,12 @@ const plugin: AdmissionPlugin = {
     if (oldObject !== undefined) oldObject.metadata.name = 'a';
   },
   validate({ object }) {
-    // @ts-expect-error: the second pass only looks
+    // @ts-expect-error: the second pass only reads
     if (object !== undefined) object.metadata.name = 'a';
   },
 };
 
-t.test('who is given a draft can write into it', async (t) => {
+t.test('drafts are writable', async (t) => {
   const given: ApiObjectShape = { metadata: { name: 'a', finalizers: ['x'] } };
   const draft = copyJson(given);
   strategy.prepareForUpdate?.(draft, { metadata: {} }, undefined as never);

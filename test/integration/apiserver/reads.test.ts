@@ -21,7 +21,7 @@ async function fill(server: ApiServer, count: number, size = 1): Promise<void> {
 
 const names = (list: { items: { metadata: { name: string } }[] }) => list.items.map((item) => item.metadata.name);
 
-t.test('pages are one snapshot', async (t) => {
+t.test('all pages come from one snapshot', async (t) => {
   const server = await startServer(t);
   await fill(server, 5);
   const first = (await call(server, 'GET', `${path}?limit=2`)).json;
@@ -113,7 +113,7 @@ t.test('Protobuf in both directions', async (t) => {
   t.match(refused.json, { code: 500, message: /resourceVersion should not be set/ });
 });
 
-t.test('big lists are streamed, compressed where the client takes it', async (t) => {
+t.test('large lists are streamed, and compressed if the client accepts gzip', async (t) => {
   const server = await startServer(t, { https: true });
   await fill(server, 60, 8000);
   const plain = await callHttps(server, 'GET', path);
@@ -180,7 +180,7 @@ t.test('a watch over WebSocket', async (t) => {
   await closed;
 });
 
-t.test('an upgrade that is not to be had is ignored', async (t) => {
+t.test('unsupported upgrades are ignored', async (t) => {
   const server = await startServer(t, { https: true });
   const socket = new WebSocket(`wss://127.0.0.1:${server.address?.port}${path}/x/nothing`, {
     rejectUnauthorized: false,
@@ -256,7 +256,7 @@ t.test('OpenAPI', async (t) => {
   t.equal(again.status, 304);
 });
 
-t.test('health checks, singly and all', async (t) => {
+t.test('health checks, one and all', async (t) => {
   const server = await startServer(t);
   t.equal((await call(server, 'GET', '/readyz')).text, 'ok');
   t.match((await call(server, 'GET', '/readyz?verbose')).text, /\[\+\]etcd ok[\s\S]*readyz check passed/);
@@ -280,11 +280,11 @@ t.test('core events and newer events are two views of one object', async (t) => 
     count: 1,
     source: { component: 'tester' },
   };
-  const made = await call(server, 'POST', '/api/v1/namespaces/default/events', { body: core });
-  t.equal(made.status, 201, made.text);
+  const created = await call(server, 'POST', '/api/v1/namespaces/default/events', { body: core });
+  t.equal(created.status, 201, created.text);
   const view = await call(server, 'GET', '/apis/events.k8s.io/v1/namespaces/default/events/e1');
   t.match(view.json, { apiVersion: 'events.k8s.io/v1', note: 'said', regarding: { name: 'p' }, deprecatedCount: 1 });
-  t.equal(view.json.metadata.resourceVersion, made.json.metadata.resourceVersion);
+  t.equal(view.json.metadata.resourceVersion, created.json.metadata.resourceVersion);
   const path = '/apis/events.k8s.io/v1/namespaces/default/events';
   const series = { count: 2, lastObservedTime: '2024-05-01T12:00:01.000000Z' };
   const headers = { 'content-type': 'application/merge-patch+json' };
@@ -326,14 +326,14 @@ t.test('autoscalers of both versions are two views of one object', async (t) => 
   };
   const body = { apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', metadata: { name: 'h' }, spec };
   const [v1, v2] = ['v1', 'v2'].map((v) => `/apis/autoscaling/${v}/namespaces/default/horizontalpodautoscalers`);
-  const made = await call(server, 'POST', v1 ?? '', { body });
-  t.equal(made.status, 201, made.text);
-  t.equal(made.json.spec.targetCPUUtilizationPercentage, 60);
+  const created = await call(server, 'POST', v1 ?? '', { body });
+  t.equal(created.status, 201, created.text);
+  t.equal(created.json.spec.targetCPUUtilizationPercentage, 60);
   const newer = await call(server, 'GET', `${v2}/h`);
   t.match(newer.json, { apiVersion: 'autoscaling/v2', spec: { metrics: [{ resource: { name: 'cpu' } }] } });
 });
 
-t.test('metadata as Protobuf, as metadata clients ask for it', async (t) => {
+t.test('metadata clients get Protobuf', async (t) => {
   const server = await startServer(t);
   await fill(server, 2);
   const ask = async (url: string, kind: string) => {
@@ -353,7 +353,7 @@ t.test('metadata as Protobuf, as metadata clients ask for it', async (t) => {
   });
 });
 
-t.test('items of lists leave their kind to the list', async (t) => {
+t.test('items of lists omit their kind', async (t) => {
   const server = await startServer(t);
   const path = '/api/v1/namespaces/default/configmaps';
   for (const name of ['a', 'b']) await call(server, 'POST', path, { body: { metadata: { name } } });

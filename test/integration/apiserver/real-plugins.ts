@@ -1,4 +1,4 @@
-/** The plugins and hooks of the release, for servers of tests that are put together by hand. */
+/** The release's plugins and hooks, for test servers that are assembled by hand. */
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';

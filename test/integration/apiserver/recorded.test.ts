@@ -1,8 +1,7 @@
 /**
- * The same requests to this server and, once, to kube-apiserver 1.24.17, whose answers are in `recorded/testdata`.
- * `RECORD=https://127.0.0.1:6443 RECORD_TOKEN=…` asks such a server, which is to be new and to allow everything, and writes
- * its answers anew; `RECORD_ETCD` is the address of its store, for `etcdctl`; `CASE`
- * names the one to record.
+ * Compares this server's answers with those of kube-apiserver 1.24.17 in `recorded/testdata`. `RECORD=https://127.0.0.1:6443
+ * RECORD_TOKEN=…` records them from such a server, which must be new and allow everything; `RECORD_ETCD` is the address of
+ * its store, for `etcdctl`; `CASE` names the case to record.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -110,7 +109,7 @@ function askPeer(server: string, token: string): Ask {
       return { status: 0, warning: undefined, text: '' };
     }
     return new Promise((resolve, reject) => {
-      const asked = request(new URL(path, server), {
+      const outgoing = request(new URL(path, server), {
         method,
         headers: {
           ...headers,
@@ -119,8 +118,8 @@ function askPeer(server: string, token: string): Ask {
         },
         rejectUnauthorized: false,
       });
-      asked.on('error', reject);
-      asked.on('response', (incoming) => {
+      outgoing.on('error', reject);
+      outgoing.on('response', (incoming) => {
         const parts: Buffer[] = [];
         incoming.on('data', (part: Buffer) => parts.push(part));
         incoming.on('end', () => {
@@ -133,7 +132,7 @@ function askPeer(server: string, token: string): Ask {
           });
         });
       });
-      asked.end(body);
+      outgoing.end(body);
     });
   };
 }

@@ -1,4 +1,4 @@
-/** A version whose conversion is somebody else's: it takes a while, comes for many objects at once, and may fail. */
+/** A version converted by another server: conversion takes time, comes in batches, and may fail. */
 import t, { type Test } from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
@@ -19,19 +19,19 @@ const spec = {
 };
 const cronJob = (name: string) => ({ metadata: { name }, spec });
 
-/** Marks what it has seen, so that nothing can have gone another way. */
+/** Marks converted objects, to prove that each was converted. */
 class Remote implements RemoteConversion {
   readonly kind = 'remote';
   failing = false;
-  /** How many objects it was given at a time. */
-  readonly asked: number[] = [];
+  /** Sizes of the batches received. */
+  readonly batchSizes: number[] = [];
 
   toStored(object: ApiObjectShape): Promise<ApiObjectShape> {
     return this.#convert([object], 'batch/v1', 'in').then(([converted]) => converted ?? object);
   }
 
   fromStored(stored: readonly ApiObjectShape[]): Promise<readonly ApiObjectShape[]> {
-    this.asked.push(stored.length);
+    this.batchSizes.push(stored.length);
     return this.#convert(stored, 'batch/v1beta1', 'out');
   }
 
@@ -60,7 +60,7 @@ async function startRemote(t: Test): Promise<{ server: ApiServer; remote: Remote
   return { server, remote };
 }
 
-t.test('all verbs wait for it', async (t) => {
+t.test('all verbs wait for the conversion', async (t) => {
   const { server, remote } = await startRemote(t);
   const watching = await Watching.open(server, `${beta}?watch=true`, { accept: 'application/json', codec });
   const created = await call(server, 'POST', beta, { body: cronJob('a') });
@@ -73,13 +73,13 @@ t.test('all verbs wait for it', async (t) => {
     metadata: { annotations: { in: 'yes' } },
   });
   await call(server, 'POST', stable, { body: cronJob('b') });
-  remote.asked.length = 0;
+  remote.batchSizes.length = 0;
   const list = await call(server, 'GET', beta);
   t.match(list.json, {
     apiVersion: 'batch/v1beta1',
     items: [{ metadata: { annotations: { out: 'yes' } } }, { metadata: { annotations: { out: 'yes' } } }],
   });
-  t.ok(remote.asked.length <= 1, 'all objects at once, and none twice');
+  t.ok(remote.batchSizes.length <= 1, 'all objects at once, and none twice');
   const headers = { 'content-type': 'application/merge-patch+json' };
   const patched = await call(server, 'PATCH', `${beta}/b`, { headers, body: { spec: { suspend: true } } });
   t.match(patched, { status: 200, json: { apiVersion: 'batch/v1beta1', spec: { suspend: true } } });
@@ -100,7 +100,7 @@ t.test('all verbs wait for it', async (t) => {
   await watching.close();
 });
 
-t.test('a failure is the answer, and nothing is written', async (t) => {
+t.test('a failed conversion fails the request, and nothing is written', async (t) => {
   const { server, remote } = await startRemote(t);
   await call(server, 'POST', stable, { body: cronJob('a') });
   const watching = await Watching.open(server, `${beta}?watch=true`, { accept: 'application/json', codec });

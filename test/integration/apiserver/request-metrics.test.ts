@@ -1,4 +1,4 @@
-/** What the API server counts of its requests, under release 1.24's names and labels. */
+/** Request metrics of the API server, with release 1.24's names and labels. */
 import { connect } from 'node:net';
 import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -10,13 +10,13 @@ import { until } from '#test/integration/daemons/api.js';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 
-/** The value of the one series with these labels; undefined when there is none. */
+/** The value of the one series with these labels; undefined if there is none. */
 async function value(server: ApiServer, name: string, labels: Record<string, string>): Promise<number | undefined> {
   const { text } = await call(server, 'GET', '/metrics');
-  const wanted = Object.entries(labels).map(([label, content]) => `${label}="${content}"`);
+  const pairs = Object.entries(labels).map(([label, content]) => `${label}="${content}"`);
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-  const found = lines.filter((line) => wanted.every((pair) => line.includes(pair)));
-  return found.length === 0 ? undefined : found.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  const matches = lines.filter((line) => pairs.every((pair) => line.includes(pair)));
+  return matches.length === 0 ? undefined : matches.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
 t.test('requests by verb, scope, dry run and component', async (t) => {
@@ -67,7 +67,7 @@ t.test('requests by verb, scope, dry run and component', async (t) => {
   }
 });
 
-t.test('an answer whose size only its end tells, and what the server asks of itself', async (t) => {
+t.test('responses of unknown length, and the server’s own requests', async (t) => {
   const authenticator = { authenticate: async () => ({ name: 'system:apiserver', groups: ['system:masters'] }) };
   const server = await startServer(t, { dependencies: { authenticator } });
   for (let i = 0; i < 200; i++) {
@@ -82,7 +82,7 @@ t.test('an answer whose size only its end tells, and what the server asks of its
   t.equal(await value(server, 'apiserver_selfrequest_total', { verb: 'POST', resource: 'configmaps' }), 200);
 });
 
-t.test('a request whose time is over, and what becomes of its work', async (t) => {
+t.test('a request that times out, and its unfinished work', async (t) => {
   const gate = deferred<void>();
   const authorizer = {
     mode: 'Slow',
@@ -101,7 +101,7 @@ t.test('a request whose time is over, and what becomes of its work', async (t) =
   await until('the metric', async () => (await value(server, 'apiserver_request_post_timeout_total', after)) === 1);
 });
 
-t.test('one request too many', async (t) => {
+t.test('rejected requests are counted', async (t) => {
   const gate = deferred<void>();
   const authorizer = {
     mode: 'Slow',
@@ -110,7 +110,7 @@ t.test('one request too many', async (t) => {
       return { decision: 'allow' as const, reason: '' };
     },
   };
-  const authenticator = { authenticate: async () => ({ name: 'somebody', groups: [] }) };
+  const authenticator = { authenticate: async () => ({ name: 'user', groups: [] }) };
   const server = await startServer(t, {
     options: { maxMutatingRequestsInFlight: 1 },
     dependencies: { authorizer, authenticator },
@@ -129,7 +129,7 @@ t.test('one request too many', async (t) => {
   t.equal(await value(server, 'apiserver_request_terminations_total', labels), 1);
 });
 
-t.test('handshakes that fail, and answers that break off', async (t) => {
+t.test('failed handshakes and aborted responses are counted', async (t) => {
   const broken = async () => ({
     status: 200,
     headers: {},
@@ -150,7 +150,7 @@ t.test('handshakes that fail, and answers that break off', async (t) => {
   await until('the metric', async () => (await value(server, 'apiserver_request_aborts_total', { verb: 'GET' })) === 1);
 });
 
-t.test('events that watches send', async (t) => {
+t.test('events of watches are counted', async (t) => {
   const server = await startServer(t);
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
   await call(server, 'POST', configMaps, { body });

@@ -1,4 +1,4 @@
-/** Clients that read slowly or not at all: what they can make the server hold, and for how long. */
+/** The memory that slow clients can make the server hold, and for how long. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
@@ -7,7 +7,7 @@ import type { ApiServer, ApiServerOptions } from '#apiserver/apiserver.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const path = '/api/v1/namespaces/default/configmaps';
-/** What two answers in pieces hold. */
+/** Memory held by two streamed responses. */
 const twoAnswers = 2 * 4 * 128 * 1024;
 
 async function filled(t: Test, options: ApiServerOptions): Promise<ApiServer> {
@@ -25,7 +25,7 @@ interface Stalled {
   readonly response: IncomingMessage;
 }
 
-/** Asks, and reads nothing of what comes. */
+/** Sends a request and reads nothing of the response. */
 function stall(t: Test, server: ApiServer, at: string): Promise<Stalled> {
   const { port } = server.address ?? {};
   const outgoing = request({ host: '127.0.0.1', port, path: at, rejectUnauthorized: false, agent: false });
@@ -53,7 +53,7 @@ async function until(server: ApiServer, name: string, value: number): Promise<vo
 const used = 'apiserver_response_memory_bytes';
 const waiting = 'apiserver_waiting_responses';
 
-t.test('answers wait for memory that slow clients hold, and go out when it is free', async (t) => {
+t.test('responses wait for memory held by slow clients', async (t) => {
   const server = await filled(t, { responseMemoryBytes: twoAnswers });
   const slow = [await stall(t, server, path), await stall(t, server, path)];
   t.equal(await metric(server, used), twoAnswers);
@@ -68,7 +68,7 @@ t.test('answers wait for memory that slow clients hold, and go out when it is fr
   await until(server, used, 0);
 });
 
-t.test('when the wait is too long the client is told to come back', async (t) => {
+t.test('a client that waits too long is told to retry', async (t) => {
   const server = await filled(t, { responseMemoryBytes: twoAnswers, responseWaitMs: 1 });
   await Promise.all([stall(t, server, path), stall(t, server, path)]);
   const { status, headers, json } = await callHttps(server, 'GET', path);
@@ -78,7 +78,7 @@ t.test('when the wait is too long the client is told to come back', async (t) =>
   t.equal(await metric(server, 'apiserver_refused_responses_total'), 1);
 });
 
-t.test('a client that does not read is cut off, and so is one that takes too long', async (t) => {
+t.test('a client that does not read or takes too long is disconnected', async (t) => {
   const stalling = await filled(t, { stallMs: 100 });
   const { response } = await stall(t, stalling, path);
   const cut = new Promise<void>((resolve) => response.once('close', resolve));
@@ -92,7 +92,7 @@ t.test('a client that does not read is cut off, and so is one that takes too lon
   await until(hurried, used, 0);
 });
 
-t.test('a watch whose client does not read ends, with what waits for it', async (t) => {
+t.test('a watch whose client does not read ends, and releases its memory', async (t) => {
   const server = await filled(t, { stallMs: 100 });
   await stall(t, server, `${path}?watch=true`);
   const open = async () => {

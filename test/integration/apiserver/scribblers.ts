@@ -1,6 +1,6 @@
 /**
- * What writes go through, writing into every object that it is given to change, and looking whether what it is given to read
- * stays as it is.
+ * Plugins, hooks and strategies that write into every object that they may change, and check that read-only objects stay
+ * unchanged.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PartUpdate, Strategy } from '#api/strategy/strategy.js';
@@ -9,14 +9,14 @@ import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
 import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 
-/** Read only, as its type says, and shared by all. */
+/** Read-only, as in its type, and shared. */
 const fieldSet = 'fieldsV1';
 
 type Parts = Record<string, unknown>;
 
 const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
 
-/** Writes into every part, and leaves all as it was. Throws a TypeError where a part cannot be written. */
+/** Writes into every part and restores it. Throws a TypeError if a part cannot be written. */
 function scribble(value: unknown): void {
   if (!isParts(value)) return;
   for (const name of Object.keys(value)) {
@@ -35,7 +35,7 @@ function scribble(value: unknown): void {
   delete value['scribbled'];
 }
 
-/** Writes into every part, so that no text and no number is what it was. */
+/** Changes every text and number. */
 function spoil(value: unknown): void {
   if (!isParts(value)) return;
   for (const [name, part] of Object.entries(value)) {
@@ -57,13 +57,13 @@ const textOf = (value: unknown): string =>
 
 const isObject = (value: unknown): boolean => isParts(value) && isParts(value['metadata']);
 
-/** What caches have given out is kept in mind until it is looked at. */
+/** Objects from caches are remembered until they are checked. */
 interface GivenOut {
   readonly object: object;
   readonly text: string;
 }
 
-/** Functions of a strategy that only look at objects. */
+/** Strategy functions that only read objects. */
 const looking = [
   'validateCreate',
   'validateUpdate',
@@ -77,7 +77,7 @@ const looking = [
   'scaleSelector',
 ] as const;
 
-/** Functions of a strategy that change their first argument, and only look at what is stored. */
+/** Strategy functions that change their first argument and only read the stored object. */
 const changing = [
   'defaults',
   'prepareForCreate',
@@ -89,16 +89,16 @@ const changing = [
 type Call = (...given: readonly unknown[]) => unknown;
 
 export class Scribblers {
-  /** What went wrong since the last look. */
+  /** Failures since the last check. */
   readonly #problems: string[] = [];
   readonly #requests = new AsyncLocalStorage<object>();
-  /** By part of an object: the request that may change it. */
+  /** The request that may change each part of an object. */
   readonly #owners = new WeakMap<object, object>();
-  /** Parts of objects that requests may only read. */
+  /** Parts that requests may only read. */
   readonly #shared = new WeakSet<object>();
   readonly #givenOut: GivenOut[] = [];
 
-  /** What went wrong since this was asked; also looks whether what caches have given out is as it was. */
+  /** Failures since the last call; also checks whether objects from caches are unchanged. */
   take(): string[] {
     for (const { object, text } of this.#givenOut.splice(0)) {
       if (textOf(object) !== text) this.#problems.push(`changed in a cache: ${text.slice(0, 200)}`);
@@ -106,12 +106,12 @@ export class Scribblers {
     return this.#problems.splice(0);
   }
 
-  /** A handler that tells requests apart. */
+  /** A handler that distinguishes requests. */
   handler(handle: ApiHandler): ApiHandler {
     return (request) => this.#requests.run({}, () => handle(request));
   }
 
-  /** A decoder of caches that lets what they give out be changed, and remembers what it was. */
+  /** A decoder whose objects can be changed; it remembers their original contents. */
   decoder(): Decode {
     return (json) => {
       const object = decodeJson(json);
@@ -121,24 +121,24 @@ export class Scribblers {
     };
   }
 
-  /** A strategy that scribbles wherever it may change an object. */
+  /** A strategy that writes wherever it may change an object. */
   strategy(strategy: Strategy): Strategy {
     const given = strategy as unknown as Readonly<Record<string, Call | undefined>>;
-    const made: Record<string, unknown> = { ...strategy };
+    const wrapped: Record<string, unknown> = { ...strategy };
     for (const name of looking) {
       const call = given[name];
       if (call !== undefined)
-        made[name] = (...all: unknown[]) => this.#look(name, all, () => call.apply(strategy, all));
+        wrapped[name] = (...all: unknown[]) => this.#look(name, all, () => call.apply(strategy, all));
     }
     for (const name of changing) {
       const call = given[name];
-      // What a status update puts back is shared.
-      if (call !== undefined) made[name] = this.#around(name, call, { after: name !== 'prepareForStatusUpdate' });
+      // Parts that a status update restores are shared.
+      if (call !== undefined) wrapped[name] = this.#around(name, call, { after: name !== 'prepareForStatusUpdate' });
     }
     const { canonicalize } = strategy;
     if (canonicalize !== undefined) {
-      made['canonicalize'] = (object: Parts, ...others: readonly unknown[]) => {
-        // Members may be replaced; what they were may be shared.
+      wrapped['canonicalize'] = (object: Parts, ...others: readonly unknown[]) => {
+        // Members may be replaced; their old values may be shared.
         this.#look('canonicalize', Object.values(object), () => (canonicalize as Call)(object, ...others));
       };
     }
@@ -150,12 +150,12 @@ export class Scribblers {
           { prepare, validate: (...all) => this.#look(`validate ${name}`, all, () => part.validate(...all)) },
         ];
       });
-      made['partUpdates'] = Object.fromEntries(parts);
+      wrapped['partUpdates'] = Object.fromEntries(parts);
     }
-    return made as unknown as Strategy;
+    return wrapped as unknown as Strategy;
   }
 
-  /** Writes into the object before and behind the plugin, and looks whether it leaves the rest as it is. */
+  /** Writes into the object before and after the plugin, and checks whether the plugin leaves the rest unchanged. */
   plugin(plugin: AdmissionPlugin): AdmissionPlugin {
     const { name, sideEffects } = plugin;
     return {
@@ -178,7 +178,7 @@ export class Scribblers {
     };
   }
 
-  /** Spoils objects of dry runs, and scribbles into all others. */
+  /** Spoils objects of dry runs, and writes into all others. */
   get spoilingPlugin(): AdmissionPlugin {
     return {
       name: 'Spoiling',
@@ -221,7 +221,7 @@ export class Scribblers {
     };
   }
 
-  /** Of every kind; it spoils objects of dry runs. */
+  /** For every kind; spoils objects of dry runs. */
   get spoilingHook(): WriteHook {
     const spoilt = async (object: object, { dryRun }: { readonly dryRun: boolean }) => {
       this.#own('a hook', object);
@@ -242,7 +242,7 @@ export class Scribblers {
     };
   }
 
-  /** Writes into the object, which no other request may have a part of. */
+  /** Writes into the object, which must share no part with another request. */
   #own(who: string, object: unknown): void {
     const request = this.#requests.getStore();
     for (const part of partsOf(object)) {
@@ -261,7 +261,7 @@ export class Scribblers {
     }
   }
 
-  /** Runs what only looks at the objects among what it is given. */
+  /** Runs a function that must only read its arguments. */
   #look<R>(who: string, given: readonly unknown[], run: () => R): R {
     const objects = given.filter(isObject);
     const texts = objects.map(textOf);

@@ -1,4 +1,4 @@
-/** An API server on an in-memory store, allowing everything, for tests that want a real one. */
+/** An API server on an in-memory store that allows everything, for tests that need a real one. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:https';
 import { Registry } from 'prom-client';
@@ -25,28 +25,28 @@ export interface StartOptions {
   readonly dialect?: Dialect;
   readonly options?: ApiServerOptions;
   readonly dependencies?: Partial<ApiServerDependencies>;
-  /** Shared with other servers; absent: one of its own. */
+  /** Shared with other servers; absent: an own store. */
   readonly store?: Store;
-  /** An encryption config's text; absent: values are stored as they are. */
+  /** Text of an encryption config; absent: values are stored unencrypted. */
   readonly encryption?: string;
-  /** Feature gates that are not as the release has them. */
+  /** Feature gates that differ from the release's defaults. */
   readonly gates?: Readonly<Record<string, boolean>>;
   /** Also listen on a port of the loopback interface. */
   readonly https?: boolean;
-  /** Caches give out what can be changed, at the cost that they have outside of tests; for those who measure. */
+  /** Objects from caches are mutable, as outside of tests; for measurements. */
   readonly unfrozen?: boolean;
-  /** How caches read their bytes, where it is to be told. */
+  /** Decodes the bytes of caches; absent: the default. */
   readonly decode?: Decode;
-  /** Dependencies that are made of the server's other parts. */
-  readonly made?: (parts: ServerParts) => Partial<ApiServerDependencies>;
+  /** Dependencies made from the server's other parts. */
+  readonly dependenciesOf?: (parts: ServerParts) => Partial<ApiServerDependencies>;
 }
 
-/** Often enough to see a difference in a short test. */
+/** Frequent enough to detect a difference in a short test. */
 const selfCheckPeriodMs = 1000;
 
 /**
- * Starts one and closes it with the test; fails the test when its caches come to differ from the store. What caches give
- * out is frozen, unless told: who writes into it, even what is there already, fails.
+ * Starts a server and closes it with the test, which fails if the server's caches differ from the store. By default objects
+ * from caches are frozen: writing into them fails.
  */
 export async function startServer(t: Test, start: StartOptions = {}): Promise<ApiServer> {
   const { server, stop } = await runServer(start);
@@ -56,7 +56,7 @@ export async function startServer(t: Test, start: StartOptions = {}): Promise<Ap
 
 export async function runServer(start: StartOptions = {}): Promise<{ server: ApiServer; stop: () => Promise<void> }> {
   const { dialect = kubernetesDialect } = start;
-  const made = await createSelfSigned({
+  const certificate = await createSelfSigned({
     commonName: 'test',
     names: ['localhost'],
     ips: ['127.0.0.1'],
@@ -86,7 +86,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       metrics: storageMetrics,
     }),
   });
-  const listen = { host: '127.0.0.1', port: 0, tls: { cert: made.certificate, key: made.privateKey } };
+  const listen = { host: '127.0.0.1', port: 0, tls: { cert: certificate.certificate, key: certificate.privateKey } };
   const server = new ApiServer(
     { shutdownGraceMs: 1000, ...(start.https === true ? { listen } : {}), ...start.options },
     {
@@ -103,13 +103,13 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
       webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
       ...start.dependencies,
-      ...start.made?.({ dialect, storages, store, turns, metrics }),
+      ...start.dependenciesOf?.({ dialect, storages, store, turns, metrics }),
     },
   );
   const work = server.start(new AbortController().signal);
   await server.ready();
   const stop = async () => {
-    // Whatever a test was about: the caches must hold what the store holds.
+    // Whatever the test, the caches must match the store.
     const differing = await storages.selfCheck();
     await server.close();
     await work;
@@ -139,7 +139,7 @@ export interface Call {
   readonly body?: unknown;
 }
 
-/** One request through the handler, without a socket. */
+/** Sends one request through the handler, without a socket. */
 export async function call(
   server: Pick<ApiServer, 'handler'>,
   method: string,
@@ -175,7 +175,7 @@ function answer(status: number, headers: Readonly<Record<string, string | undefi
     status,
     headers,
     text,
-    // Many answers are large, and few are looked at.
+    // Parsed on demand: many responses are large, and few are read.
     get json() {
       parsed ??= { value: isJSON ? parseMaybe(text) : undefined };
       return parsed.value;
@@ -192,7 +192,7 @@ function parseMaybe(text: string): unknown {
   }
 }
 
-/** The same over HTTPS (HTTP/1.1). */
+/** Sends one request over HTTPS (HTTP/1.1). */
 export function callHttps(
   server: ApiServer,
   method: string,

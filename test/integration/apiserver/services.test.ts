@@ -1,4 +1,4 @@
-/** Numbers of Services over whole API servers: they outlive servers, are never given twice, and are repaired. */
+/** Service addresses and ports across API servers: they survive restarts, are never allocated twice, and are repaired. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,28 +74,28 @@ const numbersOf = ({ spec = {} }: Service) => [
   spec.healthCheckNodePort ?? 0,
 ];
 
-t.test('several servers give each number once, and a restart forgets none', async (t) => {
+t.test('several servers allocate each number once, and restarts keep them', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   const directory = await keys(t);
   const servers = [await start(t, store, directory), await start(t, store, directory)];
-  const made = await Promise.all(
+  const created = await Promise.all(
     Array.from({ length: 60 }, (_, i) => servers[i % 2]?.services.create(service(`s${i}`, { type: 'NodePort' }))),
   );
-  const ips = made.map((each) => each?.spec?.clusterIP ?? '');
-  const ports = made.map((each) => each?.spec?.ports?.[0]?.nodePort ?? 0);
+  const ips = created.map((each) => each?.spec?.clusterIP ?? '');
+  const ports = created.map((each) => each?.spec?.ports?.[0]?.nodePort ?? 0);
   t.equal(new Set(ips).size, 60, 'addresses');
   t.equal(new Set(ports).size, 60, 'node ports');
   for (const server of servers) await server.stop();
 
   const next = await start(t, store, directory);
-  t.same((await next.services.get('s7', { namespace })).spec, made[7]?.spec);
+  t.same((await next.services.get('s7', { namespace })).spec, created[7]?.spec);
   const again = (ip: string) => next.services.create(service('again', { clusterIP: ip }));
   await t.rejects(again(ips[7] ?? ''), { message: /provided IP is already allocated/ });
   await next.services.delete('s7', { namespace });
   t.equal((await again(ips[7] ?? '')).spec?.clusterIP, ips[7], 'given back by the delete');
   const text = await next.metrics();
-  // The API's own Service has one more.
+  // The API's own Service has another one.
   t.match(text, /^kube_apiserver_clusterip_allocator_allocated_ips\{cidr="10\.0\.0\.0\/24"\} 61$/m);
   t.match(text, /^kube_apiserver_clusterip_allocator_available_ips\{cidr="10\.0\.0\.0\/24"\} 193$/m);
   t.match(text, /^kube_apiserver_clusterip_allocator_allocation_errors_total\{cidr="10\.0\.0\.0\/24"\} [1-9]/m);
@@ -179,14 +179,14 @@ t.test('Services without numbers, and with one more', async (t) => {
   );
 });
 
-t.test('what is wrong is repaired in the background, or told', async (t) => {
+t.test('inconsistencies are repaired in the background, or reported', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   const directory = await keys(t);
   const first = await start(t, store, directory);
   const good = await first.services.create(service('good', { type: 'NodePort' }));
   await first.stop();
-  // As a broken server would leave them: a second holder of all numbers, numbers of no range, and no record at all.
+  // As left by a broken server: a second holder of all numbers, numbers outside of the ranges, and no record.
   const put = (name: string, spec: ServiceSpec) => {
     const kept = { metadata: { name, namespace, uid: name }, spec: { ...good.spec, ...spec }, status: {} };
     const stored = { kind: 'Service', apiVersion: 'v1', ...kept };
@@ -198,7 +198,7 @@ t.test('what is wrong is repaired in the background, or told', async (t) => {
   for (const { key, modRevision } of kvs) await store.delete(key, modRevision);
 
   const second = await start(t, store, directory);
-  const wanted = [
+  const expected = [
     'good: ClusterIPNotAllocated',
     'good: PortNotAllocated',
     'stranger: ClusterIPOutOfRange',
@@ -206,14 +206,14 @@ t.test('what is wrong is repaired in the background, or told', async (t) => {
     'twin: ClusterIPAlreadyAllocated',
     'twin: PortAlreadyAllocated',
   ];
-  const told = async () => {
+  const reported = async () => {
     const { items } = await second.events.list({ namespace });
     const lines = items.map(({ involvedObject, reason, type }) => `${type} ${involvedObject.name}: ${reason}`);
     return new Set(lines);
   };
   await eventually('every finding has its event', async () => {
-    const lines = await told();
-    return wanted.every((line) => lines.has(`Warning ${line}`));
+    const lines = await reported();
+    return expected.every((line) => lines.has(`Warning ${line}`));
   });
   await t.rejects(second.services.create(service('thief', { clusterIP: good.spec?.clusterIP ?? '' })), {
     message: /already allocated/,

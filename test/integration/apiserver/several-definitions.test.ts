@@ -1,4 +1,4 @@
-/** Two API servers on one etcd: what one of them has established the other serves. */
+/** Two API servers on one etcd: each serves the definitions that the other has established. */
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -10,7 +10,7 @@ import { startEtcd } from '#test/etcd.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { type Ask, definitionsEverywhere } from '#test/integration/apiserver/workers/definitions.js';
 
-/** Hears of everything a while later than others. */
+/** Receives all changes with a delay. */
 class LateStore extends ForwardingStore {
   override async *watch(options: WatchOptions): AsyncGenerator<WatchMessage> {
     for await (const message of this.below.watch(options)) {
@@ -22,7 +22,7 @@ class LateStore extends ForwardingStore {
 
 const lateMs = 100;
 
-void t.test('a definition that one server has established is served by the other', async (t) => {
+void t.test('a definition established by one server is served by the other', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const { argv } = await clusterCredentials(t, dialect, 'secret,admin,1,"system:masters"\n');

@@ -13,17 +13,21 @@ const configMap = (name: string, data: object = {}) => ({
 });
 const merge = { 'content-type': 'application/merge-patch+json' };
 
-t.test('writes through one are read through the other at once', async (t) => {
+t.test('writes through one server are visible through the other at once', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   const [a, b] = [await startServer(t, { store }), await startServer(t, { store })];
   for (let i = 0; i < 50; i += 1) {
     const name = `c${i}`;
-    const made = await call(a, 'POST', path, { body: configMap(name) });
+    const created = await call(a, 'POST', path, { body: configMap(name) });
     const read = await call(b, 'GET', `${path}/${name}`);
-    t.same(read.json, made.json);
+    t.same(read.json, created.json);
     const patched = await call(b, 'PATCH', `${path}/${name}`, { headers: merge, body: { data: { x: String(i) } } });
     t.equal(patched.status, 200);
-    t.equal((await call(a, 'PUT', `${path}/${name}`, { body: made.json })).status, 409, 'the old version is refused');
+    t.equal(
+      (await call(a, 'PUT', `${path}/${name}`, { body: created.json })).status,
+      409,
+      'the old version is refused',
+    );
     t.equal((await call(a, 'GET', `${path}/${name}`)).json.data.x, String(i));
     if (i % 2 === 0) {
       t.equal((await call(b, 'DELETE', `${path}/${name}`)).status, 200);
@@ -35,7 +39,7 @@ t.test('writes through one are read through the other at once', async (t) => {
   t.same(lists[0]?.json.items, lists[1]?.json.items);
 });
 
-t.test('counters incremented through both lose nothing', async (t) => {
+t.test('counters incremented through both servers lose nothing', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   const servers = [await startServer(t, { store }), await startServer(t, { store })];
   const [first] = servers;
@@ -55,7 +59,7 @@ t.test('counters incremented through both lose nothing', async (t) => {
   t.equal((await call(first, 'GET', `${path}/counter`)).json.data.n, String(4 * rounds));
 });
 
-t.test('a watch on one sees what the other writes, in order', async (t) => {
+t.test('a watch on one sees the other server’s writes in order', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   const [a, b] = [await startServer(t, { store }), await startServer(t, { store })];
   const start = (await call(a, 'GET', path)).json.metadata.resourceVersion;

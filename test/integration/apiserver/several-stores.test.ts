@@ -1,4 +1,4 @@
-/** `--etcd-servers-overrides`: resources in an etcd of their own, beside that of all others. */
+/** `--etcd-servers-overrides`: resources in an etcd of their own. */
 import { existsSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -44,7 +44,7 @@ async function twoEtcds(t: Test, dialect: Dialect): Promise<Servers> {
   return { main, other, otherEtcd, start };
 }
 
-function asked({ server }: CompleteApiServer, method: string, path: string, body?: unknown): Promise<Answer> {
+function send({ server }: CompleteApiServer, method: string, path: string, body?: unknown): Promise<Answer> {
   const headers = { authorization: 'Bearer admin' };
   return call(server, method, path, { headers, ...(body === undefined ? {} : { body }) });
 }
@@ -71,10 +71,10 @@ const quota = (hard: Record<string, string>) => ({
 });
 
 for (const dialect of [kubernetesDialect, orchDialect]) {
-  t.test(`resources are where they are told to be, ${dialect.product}`, { skip }, async (t) => {
+  t.test(`resources are stored in their configured etcd, ${dialect.product}`, { skip }, async (t) => {
     const { main, other, otherEtcd, start } = await twoEtcds(t, dialect);
     const server = await start();
-    const ask = (method: string, path: string, body?: unknown) => asked(server, method, path, body);
+    const ask = (method: string, path: string, body?: unknown) => send(server, method, path, body);
     const definitions = `/apis/apiextensions.${dialect.apiDomain}/v1/customresourcedefinitions`;
     t.equal((await ask('POST', definitions, definition)).status, 201);
     await until(
@@ -108,16 +108,16 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.match((await watching).text, /"type":"ADDED".*"name":"b"/);
       const second = await start();
       const names = async (path: string) =>
-        (await asked(second, 'GET', path)).json.items.map(
+        (await send(second, 'GET', path)).json.items.map(
           ({ metadata }: { metadata: { name: string } }) => metadata.name,
         );
       t.match(await names(configMaps), ['a', 'b']);
       t.same(await names(turns), ['a']);
-      const resumed = await asked(second, 'GET', `${configMaps}?watch=1&resourceVersion=${since}&timeoutSeconds=1`);
+      const resumed = await send(second, 'GET', `${configMaps}?watch=1&resourceVersion=${since}&timeoutSeconds=1`);
       t.match(resumed.text, /"type":"ADDED".*"name":"b"/, 'watches go on over a restart');
     });
 
-    await t.test('quotas that are elsewhere count', async (t) => {
+    await t.test('quotas in another store apply', async (t) => {
       const namespace = '/api/v1/namespaces/team';
       await ask('POST', '/api/v1/namespaces', { metadata: { name: 'team' } });
       const limits = quota({ 'count/configmaps': '3', 'count/turns.example.com': '1' });
@@ -138,7 +138,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.same((await ask('GET', path)).json.status.used, { 'count/configmaps': '3', 'count/turns.example.com': '1' });
     });
 
-    await t.test('both are compacted, and both are asked how they are', async (t) => {
+    await t.test('both stores are compacted and checked', async (t) => {
       await start('--etcd-compaction-interval=300ms');
       for (const [name, store] of Object.entries({ main, other })) {
         const keys = () => keysOf(store, '/registry/compact_rev_key');

@@ -1,4 +1,4 @@
-/** What a server tells of its start, and of what it keeps up from then on. */
+/** Health checks at start, and objects that the server maintains. */
 import t from 'tap';
 import { flowschemas } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import { clusterroles } from '#api/rbac/v1/resources.gen.js';
@@ -10,7 +10,7 @@ import { clusterCredentials, startCompleteServer } from '#test/integration/apise
 
 t.setTimeout(120_000);
 
-/** As a server of 1.24.17 shows them, without those of queues of requests, which nothing here has. */
+/** As in a 1.24.17 server, without those of request queues, which do not exist here. */
 const startupChecks = `start-kube-apiserver-admission-initializer generic-apiserver-start-informers
   start-apiextensions-informers start-apiextensions-controllers crd-informer-synced bootstrap-controller
   rbac/bootstrap-roles scheduling/bootstrap-system-priority-classes priority-and-fairness-config-producer
@@ -23,7 +23,7 @@ const startupChecks = `start-kube-apiserver-admission-initializer generic-apiser
 const { argv } = await clusterCredentials(t, dialect, 'token,user,1\n');
 const server = await startCompleteServer(t, { dialect, argv });
 
-t.test('health checks go by the names of 1.24', async (t) => {
+t.test('health checks have the names of 1.24', async (t) => {
   const user = { name: 'admin', groups: [dialect.groups.masters] };
   const transport = new InProcessTransport({ handler: server.handler, user });
   t.teardown(() => transport.close());
@@ -43,7 +43,7 @@ t.test('health checks go by the names of 1.24', async (t) => {
   t.equal(await read('/healthz/poststarthook/rbac/bootstrap-roles'), 'ok');
 });
 
-t.test('flow schemas tell whether their priority level exists', async (t) => {
+t.test('flow schemas report whether their priority level exists', async (t) => {
   const schemas = server.client.resource(flowschemas);
   const until = async (name: string, status: string) => {
     for (;;) {
@@ -59,7 +59,7 @@ t.test('flow schemas tell whether their priority level exists', async (t) => {
   t.match(await until('lost', 'True'), [{ reason: 'NotFound', message: /but there is no such object$/ }]);
 });
 
-t.test('roles that are made of others are left to the controller manager', async (t) => {
+t.test('aggregated roles are left to the controller manager', async (t) => {
   const roles = server.client.resource(clusterroles);
   t.equal((await roles.get('view')).rules, undefined);
 });

@@ -1,4 +1,4 @@
-/** Which API servers there are, and which versions they write: Leases and StorageVersions of two servers over one store. */
+/** Leases and StorageVersions of two API servers over one store. */
 import t, { type Test } from 'tap';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -44,7 +44,7 @@ function definition(stored: 'v1' | 'v2'): CustomResourceDefinition {
 }
 
 for (const dialect of [kubernetesDialect, orchDialect]) {
-  t.test(`servers and what they write, ${dialect.product}`, async (t) => {
+  t.test(`servers and their storage versions are listed, ${dialect.product}`, async (t) => {
     const start = await starter(t, dialect);
     const first = await start(gates);
     await start(gates);
@@ -114,7 +114,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
   });
 }
 
-t.test('a server that is gone leaves a lease, which others remove', async (t) => {
+t.test('the lease of a stopped server is removed by other servers', async (t) => {
   const dialect = kubernetesDialect;
   const start = await starter(t, dialect);
   const { client } = await start(
@@ -133,14 +133,14 @@ t.test('a server that is gone leaves a lease, which others remove', async (t) =>
   t.equal(left.length, 2, "its own, and one of somebody else's");
 });
 
-t.test('without the gates there is neither', async (t) => {
+t.test('without the gates there are neither leases nor storage versions', async (t) => {
   const start = await starter(t, kubernetesDialect);
   const { client } = await start();
   t.same((await client.resource<Lease>(leases).list({ namespace: 'kube-system' })).items, []);
   await t.rejects(client.resource<StorageVersion>(storageversions).list(), /could not find the requested resource/);
 });
 
-t.test('where StorageVersions are turned off, nothing waits for them', async (t) => {
+t.test('writes do not wait for disabled StorageVersions', async (t) => {
   const start = await starter(t, kubernetesDialect);
   const { client } = await start(gates, '--runtime-config=api/alpha=false');
   t.equal((await client.resource<Lease>(leases).list({ namespace: 'kube-system' })).items.length, 1);

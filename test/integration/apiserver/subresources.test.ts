@@ -1,4 +1,4 @@
-/** Subresources that are views of the stored object: each changes its part and nothing else, and refuses what is none. */
+/** Subresources that are views of the stored object: each changes only its part and refuses malformed objects. */
 import t, { type Test } from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -14,7 +14,7 @@ const condition = (type: string, more: object = {}) => ({
 const replicas = { replicas: 2, readyReplicas: 1 };
 const ingress = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
 
-/** A status that each kind takes. */
+/** A valid status of each kind. */
 const statuses: Readonly<Record<string, object>> = {
   apiservices: condition('Available'),
   certificatesigningrequests: { certificate: '' },
@@ -46,7 +46,7 @@ const statuses: Readonly<Record<string, object>> = {
   volumeattachments: { attached: true },
 };
 
-/** A kind that no subresource takes, so that its objects are wrong everywhere. */
+/** A kind that no subresource accepts. */
 const stranger = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } };
 const merge = { 'content-type': 'application/merge-patch+json' };
 
@@ -76,7 +76,7 @@ class Fixture {
   }
 }
 
-/** What every subresource that is read and written refuses. */
+/** Refusals common to all subresources that are read and written. */
 async function refusals(t: Test, fixture: Fixture, { name, verbs }: SubresourceDeclaration): Promise<void> {
   const suffix = `/${name}`;
   const readable = verbs.includes('get');
@@ -94,14 +94,14 @@ async function refusals(t: Test, fixture: Fixture, { name, verbs }: SubresourceD
     ['an old version', stale, {}, { code: 409, reason: 'Conflict' }],
     ['an unknown field', { ...current, odd: 1 }, { strict: 'yes' }, { code: 400, message: /unknown field "odd"/ }],
   ];
-  for (const [what, body, { strict, ...headers }, wanted] of rows) {
+  for (const [what, body, { strict, ...headers }, expected] of rows) {
     const answer = await fixture.call(
       'PUT',
       strict === undefined ? suffix : `${suffix}?fieldValidation=Strict`,
       body,
       headers,
     );
-    t.match(answer.json, wanted, `${what}: ${answer.text}`);
+    t.match(answer.json, expected, `${what}: ${answer.text}`);
   }
   if (!verbs.includes('patch')) return;
   const unknown = await fixture.call('PATCH', suffix, {}, { 'content-type': 'application/json' });
@@ -112,20 +112,20 @@ async function refusals(t: Test, fixture: Fixture, { name, verbs }: SubresourceD
 }
 
 async function status(t: Test, fixture: Fixture, resource: string): Promise<void> {
-  const wanted = statuses[resource];
-  if (wanted === undefined) throw new Error(`no status for ${resource}`);
+  const status = statuses[resource];
+  if (status === undefined) throw new Error(`no status for ${resource}`);
   const before = (await fixture.call('GET', '')).json;
   const put = await fixture.call('PUT', '/status', {
     ...before,
     spec: { odd: 1 },
-    status: { ...before.status, ...wanted },
+    status: { ...before.status, ...status },
   });
   t.equal(put.status, 200, put.text);
-  t.match(put.json.status, without(wanted, 'certificate'), 'the status is written');
+  t.match(put.json.status, without(status, 'certificate'), 'the status is written');
   t.strictSame(put.json.spec, before.spec, 'and nothing else');
   t.equal(put.json.metadata.generation, before.metadata.generation, 'without a new generation');
   t.strictSame((await fixture.call('GET', '/status')).json, put.json);
-  const patch = await fixture.call('PATCH', '/status', { status: wanted, spec: null }, merge);
+  const patch = await fixture.call('PATCH', '/status', { status: status, spec: null }, merge);
   t.equal(patch.status, 200, patch.text);
   t.strictSame(patch.json.spec, before.spec, 'a patch neither');
   const { status: written, metadata } = patch.json;
@@ -220,7 +220,7 @@ t.test('views of the stored object', async (t) => {
   }
 });
 
-t.test('operations on a pod take their own kind alone', async (t) => {
+t.test('operations on a pod accept only their own kind', async (t) => {
   const server = await startServer(t, { dialect });
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const pods = '/api/v1/namespaces/default/pods';
@@ -241,9 +241,9 @@ t.test('operations on a pod take their own kind alone', async (t) => {
     ['eviction', { ...eviction, metadata: { name: 'q' } }, { code: 400 }],
     ['eviction', { ...eviction, deleteOptions: { preconditions: { uid: 'other' } } }, { code: 409 }],
   ];
-  for (const [name, body, wanted] of rows) {
+  for (const [name, body, expected] of rows) {
     const answer = await call(server, 'POST', `${pods}/p/${name}`, { body });
-    t.match(answer.json, wanted, `${name}: ${answer.text}`);
+    t.match(answer.json, expected, `${name}: ${answer.text}`);
     t.equal((await call(server, 'GET', `${pods}/p/${name}`)).status, 405);
   }
   t.equal((await call(server, 'POST', `${pods}/p/binding?dryRun=All`, { body: binding })).status, 201);

@@ -1,4 +1,4 @@
-/** A bundle may hold the server's own certificate, which another authority has signed: all TLS clients trust it. */
+/** All TLS clients trust the server's own certificate in a bundle, although another authority signed it. */
 
 import { X509Certificate } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
@@ -20,24 +20,26 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
 
 const now = clock.now();
-const authority = await createAuthority({ commonName: 'signs-and-is-told-to-nobody', now });
+const authority = await createAuthority({ commonName: 'unpublished-authority', now });
 const another = await createAuthority({ commonName: 'another', now });
 const subject = { commonName: 'server', organizations: [] };
-const made = await issueCertificate(authority, {
+const certificate = await issueCertificate(authority, {
   ...{ subject, names: ['localhost'], ips: ['127.0.0.1'], now },
   usages: ['server', 'client'],
 });
-const own = made.certificate;
+const own = certificate.certificate;
 
 async function serve(t: Test): Promise<number> {
-  const server: Server = createServer({ cert: own, key: made.privateKey }, (_request, response) => response.end('{}'));
+  const server: Server = createServer({ cert: own, key: certificate.privateKey }, (_request, response) =>
+    response.end('{}'),
+  );
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close().closeAllConnections());
   return (server.address() as AddressInfo).port;
 }
 
-t.test('webhooks, and conversion', async (t) => {
+t.test('admission and conversion webhooks', async (t) => {
   const port = await serve(t);
   const client = new WebhookClient({
     clock,
@@ -60,7 +62,7 @@ t.test('webhooks, and conversion', async (t) => {
   }
 });
 
-t.test('clients with a configuration, and those of OpenID providers', async (t) => {
+t.test('clients with a configuration, and OpenID providers', async (t) => {
   const port = await serve(t);
   const ask = async (ca: string) => {
     const transport = new HttpTransport({ server: `https://127.0.0.1:${port}`, clock, tls: staticTls({ ca }) });
@@ -84,18 +86,18 @@ t.test('extension API servers and node agents', async (t) => {
 });
 
 t.test('etcd', async (t) => {
-  const tls = { ca: authority.certificate, certificate: own, privateKey: made.privateKey };
+  const tls = { ca: authority.certificate, certificate: own, privateKey: certificate.privateKey };
   const etcd = await startEtcd({ tls });
   t.teardown(() => etcd.stop());
   const store = new EtcdStore({
     ...{ endpoints: [etcd.endpoint], clock, random: Math.random },
-    tls: { ca: own, cert: own, key: made.privateKey },
+    tls: { ca: own, cert: own, key: certificate.privateKey },
   });
   t.teardown(() => store.close());
   t.equal(typeof (await store.currentRevision()), 'bigint');
 });
 
-t.test('the certificate of a client, in the bundle itself', async (t) => {
+t.test('a client certificate in the bundle', async (t) => {
   const certificate = new X509Certificate(own);
   t.ok(new CertificatePool({ bundle: own, clock }).verify(certificate.raw).ok);
   t.notOk(new CertificatePool({ bundle: another.certificate, clock }).verify(certificate.raw).ok);

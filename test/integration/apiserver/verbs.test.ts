@@ -87,7 +87,7 @@ t.test('a watch streams changes and ends with the server', async (t) => {
   await end;
 });
 
-t.test('what is not served is refused with a Status', async (t) => {
+t.test('unserved paths and methods are refused with a Status', async (t) => {
   const server = await startServer(t);
   const rows: [string, string, number, string][] = [
     ['GET', '/api/v1/namespaces/default/nothings', 404, 'NotFound'],
@@ -104,7 +104,7 @@ t.test('what is not served is refused with a Status', async (t) => {
   t.equal((await call(server, 'POST', path, { headers: { 'content-type': 'text/plain' }, body: 'x' })).status, 415);
 });
 
-t.test('new connections get the new certificate', async (t) => {
+t.test('a renewed certificate is used for new connections', async (t) => {
   const server = await startServer(t, { https: true });
   const issuer = () =>
     new Promise<string>((resolve, reject) => {

@@ -1,15 +1,15 @@
-/** What writes, reads and deletions do with resource versions, gates and parameters that are out of the ordinary, as 1.24 does. */
+/** Unusual resource versions, gates and parameters in writes, reads and deletions behave as in 1.24. */
 import t from 'tap';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';
 
-/** A config map whose metadata has that version. */
+/** A config map with that resource version. */
 function named(name: string, resourceVersion?: string, data?: object): object {
   return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, resourceVersion }, data };
 }
 
-t.test('a version in what is created', async (t) => {
+t.test('a resource version in a created object', async (t) => {
   const server = await startServer(t);
   const post = (name: string, version: string, query = '') =>
     call(server, 'POST', `${configmaps}${query}`, { body: named(name, version) });
@@ -30,7 +30,7 @@ t.test('a version in what is created', async (t) => {
   t.match((await post('Not_Valid', '17')).json, { code: 422 }, 'what is not valid is said first');
 });
 
-t.test('a version in what is changed', async (t) => {
+t.test('a resource version in an updated object', async (t) => {
   const server = await startServer(t);
   await call(server, 'POST', configmaps, { body: named('a') });
   const put = (version: string, x: string) =>
@@ -59,7 +59,7 @@ t.test('a version in what is changed', async (t) => {
   });
 });
 
-t.test('a version in what is applied or put where nothing is', async (t) => {
+t.test('a resource version in an apply or put of a missing object', async (t) => {
   const server = await startServer(t);
   const apply = (name: string, version: string) =>
     call(server, 'PATCH', `${configmaps}/${name}?fieldManager=m`, {
@@ -79,12 +79,12 @@ t.test('fieldValidation does nothing while its gate is off', async (t) => {
   const json = { 'content-type': 'application/json-patch+json' };
   for (const mode of ['', 'Strict', 'Warn', 'Ignore']) {
     const query = `?dryRun=All&fieldValidation=${mode}`;
-    const made = await call(server, 'POST', `${configmaps}${query}`, {
+    const created = await call(server, 'POST', `${configmaps}${query}`, {
       body,
       headers: { 'content-type': 'application/json' },
     });
-    t.match(made, { status: 201, json: { data: { x: '2' } } }, `${mode}: ${made.text}`);
-    t.equal(made.headers['warning'], undefined);
+    t.match(created, { status: 201, json: { data: { x: '2' } } }, `${mode}: ${created.text}`);
+    t.equal(created.headers['warning'], undefined);
     await call(server, 'POST', configmaps, { body: named('a') });
     const merged = await call(server, 'PATCH', `${configmaps}/a${query}`, {
       headers: merge,
@@ -110,7 +110,7 @@ t.test('fieldValidation does nothing while its gate is off', async (t) => {
   }
 });
 
-t.test('options of patches are judged together', async (t) => {
+t.test('options of patches are validated together', async (t) => {
   const server = await startServer(t);
   const patch = async (type: string, query: string) => {
     const headers = { 'content-type': `application/${type}` };

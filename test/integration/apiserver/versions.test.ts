@@ -1,4 +1,4 @@
-/** Several versions of one kind: the same objects, whichever of them is spoken. */
+/** Several versions of one kind are views of the same objects. */
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
@@ -17,7 +17,7 @@ const at = (apiVersion: string, resource: string) => `/apis/${apiVersion}/namesp
 const scalers = (version: string) => at(`autoscaling/${version}`, 'horizontalpodautoscalers');
 const budgets = (version: string) => at(`policy/${version}`, 'poddisruptionbudgets');
 
-async function made(server: ApiServer, path: string, body: object) {
+async function create(server: ApiServer, path: string, body: object) {
   const answer = await call(server, 'POST', path, { body });
   t.equal(answer.status, 201, answer.status === 201 ? path : answer.text);
   return answer.json;
@@ -82,17 +82,17 @@ t.test('clients are warned in the words of 1.24', async (t) => {
     const { headers } = await call(server, 'GET', path);
     t.equal(headers['warning'], text === undefined ? undefined : `299 - "${text}"`, path);
   }
-  await made(server, budgets('v1'), { metadata: { name: 'b' }, spec: { minAvailable: 1 } });
+  await create(server, budgets('v1'), { metadata: { name: 'b' }, spec: { minAvailable: 1 } });
   const status = await call(server, 'GET', `${budgets('v1beta1')}/b/status`);
   t.match(status.headers['warning'], /PodDisruptionBudget is deprecated/, 'also of its status');
   const { values = [] } = (await metrics.getSingleMetric('apiserver_requested_deprecated_apis')?.get()) ?? {};
-  const told = values.map(({ labels }) => Object.values(labels).join(' '));
-  t.ok(told.includes('policy v1beta1 poddisruptionbudgets status 1.25'), 'and whoever looks at the metrics');
-  t.ok(told.includes(' v1 componentstatuses  '), 'also where nobody knows when it goes');
-  t.notOk(told.some((labels) => labels.includes('autoscaling v2 ')));
+  const series = values.map(({ labels }) => Object.values(labels).join(' '));
+  t.ok(series.includes('policy v1beta1 poddisruptionbudgets status 1.25'), 'the metric counts deprecated requests');
+  t.ok(series.includes(' v1 componentstatuses  '), 'even without a known removal');
+  t.notOk(series.some((labels) => labels.includes('autoscaling v2 ')));
 });
 
-t.test('one object in four versions, and what one writes the others see', async (t) => {
+t.test('four versions of one object see each other’s writes', async (t) => {
   const server = await startServer(t, { dialect });
   const open = (version: string) =>
     Watching.open(server, `${scalers(version)}?watch=true`, { accept: 'application/json', codec });
@@ -103,11 +103,11 @@ t.test('one object in four versions, and what one writes the others see', async 
     maxReplicas: 5,
     metrics: [
       { type: 'Pods', pods: { metricName: 'packets', targetAverageValue: '1k' } },
-      // Comes last, whichever place it had, since version 1 has a field for it.
+      // Moved to the end from any position, since version 1 has a field for it.
       { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 70 } },
     ],
   };
-  const created = await made(server, scalers('v2beta1'), { metadata: { name: 'h' }, spec });
+  const created = await create(server, scalers('v2beta1'), { metadata: { name: 'h' }, spec });
   t.match(created, { apiVersion: 'autoscaling/v2beta1', spec: { metrics: spec.metrics } });
   const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } };
   const headers = { 'content-type': 'application/merge-patch+json' };
@@ -126,7 +126,7 @@ t.test('one object in four versions, and what one writes the others see', async 
     spec: { metrics: spec.metrics },
     metadata: { annotations: { 'autoscaling.alpha.kubernetes.io/behavior': /"StabilizationWindowSeconds":60/ } },
   });
-  // A client of the old version that writes back what it has read.
+  // A client of the old version that writes an object back unchanged.
   const put = await call(server, 'PUT', `${scalers('v2beta1')}/h`, {
     body: { ...old, spec: { ...old.spec, maxReplicas: 7 } },
   });
@@ -150,11 +150,11 @@ t.test('one object in four versions, and what one writes the others see', async 
   }
 });
 
-t.test('metadata alone are the same in all versions', async (t) => {
+t.test('partial metadata are the same in all versions', async (t) => {
   const server = await startServer(t, { dialect });
   const scaleTargetRef = { kind: 'Deployment', name: 'd' };
   const behavior = { scaleUp: { stabilizationWindowSeconds: 5 } };
-  await made(server, scalers('v2'), { metadata: { name: 'h' }, spec: { scaleTargetRef, maxReplicas: 2, behavior } });
+  await create(server, scalers('v2'), { metadata: { name: 'h' }, spec: { scaleTargetRef, maxReplicas: 2, behavior } });
   for (const version of ['v1', 'v1beta1']) {
     const accept = `application/json;as=PartialObjectMetadata;v=${version};g=meta.k8s.io`;
     const named = async (served: string) =>
@@ -174,7 +174,7 @@ t.test('metadata alone are the same in all versions', async (t) => {
 for (const each of [dialect, orchDialect]) {
   t.test(`lists of metadata in Protobuf, ${each.name} dialect`, async (t) => {
     const server = await startServer(t, { dialect: each });
-    await made(server, '/api/v1/namespaces/default/configmaps', { metadata: { name: 'a', labels: { x: 'y' } } });
+    await create(server, '/api/v1/namespaces/default/configmaps', { metadata: { name: 'a', labels: { x: 'y' } } });
     const group = each.groupName('meta');
     for (const version of ['v1', 'v1beta1']) {
       const accept = `${each.protobufMediaType};as=PartialObjectMetadataList;v=${version};g=${group}`;
@@ -203,18 +203,21 @@ for (const each of [dialect, orchDialect]) {
 t.test('an empty selector selects nothing in one version and everything in the other', async (t) => {
   const server = await startServer(t, { dialect });
   const metadata = (name: string) => ({ name });
-  await made(server, budgets('v1beta1'), { metadata: metadata('none'), spec: { minAvailable: 1, selector: {} } });
+  await create(server, budgets('v1beta1'), { metadata: metadata('none'), spec: { minAvailable: 1, selector: {} } });
   const label = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match';
   t.same((await got(server, `${budgets('v1')}/none`)).spec.selector, {
     matchExpressions: [{ key: label, operator: 'Exists' }],
   });
   t.same((await got(server, `${budgets('v1beta1')}/none`)).spec.selector, {});
-  await made(server, budgets('v1'), { metadata: metadata('all'), spec: { minAvailable: 1, selector: {} } });
+  await create(server, budgets('v1'), { metadata: metadata('all'), spec: { minAvailable: 1, selector: {} } });
   t.same((await got(server, `${budgets('v1beta1')}/all`)).spec.selector, {
     matchExpressions: [{ key: label, operator: 'DoesNotExist' }],
   });
   const selector = { matchLabels: { a: 'b' }, matchExpressions: [{ key: label, operator: 'Exists' }] };
-  const mixed = await made(server, budgets('v1'), { metadata: metadata('mixed'), spec: { minAvailable: 1, selector } });
+  const mixed = await create(server, budgets('v1'), {
+    metadata: metadata('mixed'),
+    spec: { minAvailable: 1, selector },
+  });
   t.same(mixed.spec.selector, { matchLabels: { a: 'b' } }, 'beside others the label means nothing');
   const odd = { disruptionsAllowed: -1, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
   const status = (version: string) =>
@@ -226,7 +229,7 @@ t.test('an empty selector selects nothing in one version and everything in the o
   t.equal((await status('v1beta1')).status, 200, 'counts were never looked at in the beta version');
 });
 
-t.test('where endpoints are', async (t) => {
+t.test('endpoint slices in both versions', async (t) => {
   const server = await startServer(t, { dialect });
   const slices = (version: string) => at(`discovery.k8s.io/${version}`, 'endpointslices');
   const topology = {
@@ -235,7 +238,7 @@ t.test('where endpoints are', async (t) => {
     'kubernetes.io/hostname': 'n',
   };
   const endpoints = [{ addresses: ['10.0.0.1'], topology }];
-  await made(server, slices('v1beta1'), { metadata: { name: 's' }, addressType: 'IPv4', endpoints });
+  await create(server, slices('v1beta1'), { metadata: { name: 's' }, addressType: 'IPv4', endpoints });
   const { 'topology.kubernetes.io/zone': zone, ...deprecatedTopology } = topology;
   const addresses = ['10.0.0.1'];
   const older = await got(server, `${slices('v1beta1')}/s`);
@@ -244,7 +247,7 @@ t.test('where endpoints are', async (t) => {
   t.strictSame(newer.endpoints, [{ addresses, conditions: {}, deprecatedTopology, zone }]);
 });
 
-t.test('events are found by the names of each version', async (t) => {
+t.test('events are selected by the field names of each version', async (t) => {
   const server = await startServer(t, { dialect });
   const core = '/api/v1/namespaces/default/events';
   const event = {
@@ -253,34 +256,34 @@ t.test('events are found by the names of each version', async (t) => {
     source: { component: 'agent' },
     reason: 'Started',
   };
-  await made(server, core, event);
-  const found = async (path: string, selector: string) =>
+  await create(server, core, event);
+  const namesBy = async (path: string, selector: string) =>
     (await call(server, 'GET', `${path}?fieldSelector=${selector}`)).json.items?.length;
   for (const version of ['v1', 'v1beta1']) {
     const newer = at(`events.k8s.io/${version}`, 'events');
-    t.equal(await found(newer, 'regarding.name=p,reason=Started'), 1);
-    t.equal(await found(newer, 'regarding.name=q'), 0);
-    t.equal(await found(newer, 'reportingController=agent,metadata.name=e'), 0, 'which older events do not have');
+    t.equal(await namesBy(newer, 'regarding.name=p,reason=Started'), 1);
+    t.equal(await namesBy(newer, 'regarding.name=q'), 0);
+    t.equal(await namesBy(newer, 'reportingController=agent,metadata.name=e'), 0, 'which older events do not have');
     for (const older of ['involvedObject.name', 'source']) {
       const refused = await call(server, 'GET', `${newer}?fieldSelector=${older}=p`);
       t.match(refused.json, { code: 400, message: new RegExp(`field label not supported: ${older}`) });
     }
   }
-  t.equal(await found(core, 'involvedObject.name=p,source=agent'), 1);
-  // The beta version takes events of the old sort, which the stable one refuses.
+  t.equal(await namesBy(core, 'involvedObject.name=p,source=agent'), 1);
+  // The beta version accepts old events, which the stable one refuses.
   const old = { metadata: { name: 'f' }, regarding: { namespace: 'default' }, note: 'said', deprecatedCount: 3 };
   t.equal((await call(server, 'POST', at('events.k8s.io/v1', 'events'), { body: old })).status, 422);
-  await made(server, at('events.k8s.io/v1beta1', 'events'), old);
+  await create(server, at('events.k8s.io/v1beta1', 'events'), old);
   t.match(await got(server, `${core}/f`), { message: 'said', count: 3 });
 });
 
-t.test('an eviction may be of the beta version', async (t) => {
+t.test('evictions may have the beta version', async (t) => {
   const server = await startServer(t, { dialect });
   const pods = '/api/v1/namespaces/default/pods';
   const containers = [{ name: 'c', image: 'i' }];
   for (const version of ['v1', 'v1beta1', 'v1alpha1']) {
     const name = `p-${version}`;
-    await made(server, pods, { metadata: { name }, spec: { containers } });
+    await create(server, pods, { metadata: { name }, spec: { containers } });
     const body = { apiVersion: `policy/${version}`, kind: 'Eviction', metadata: { name } };
     const { status } = await call(server, 'POST', `${pods}/${name}/eviction`, { body });
     t.equal(status, version === 'v1alpha1' ? 400 : 201, version);
@@ -293,7 +296,7 @@ interface ManagedEntry {
   readonly fieldsV1: Record<string, Record<string, unknown>>;
 }
 
-t.test('managers keep what they manage in the version that they speak', async (t) => {
+t.test('managers keep their fields in their own version', async (t) => {
   const server = await startServer(t, { dialect });
   const target = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } };
   const processor = (averageUtilization: number) => ({
@@ -317,7 +320,7 @@ t.test('managers keep what they manage in the version that they speak', async (t
   };
   t.equal((await apply('v2', 'a', { maxReplicas: 5, ...processor(70) })).status, 201);
   t.same(await owned('a'), ['autoscaling/v2 f:maxReplicas f:metrics f:scaleTargetRef']);
-  // The same field by its older name.
+  // The same field under its older name.
   const edit = await call(server, 'PATCH', `${scalers('v1')}/h?fieldManager=edit`, {
     headers: { 'content-type': 'application/merge-patch+json' },
     body: { spec: { targetCPUUtilizationPercentage: 50 } },
@@ -337,7 +340,7 @@ t.test('managers keep what they manage in the version that they speak', async (t
   t.same(await owned('b'), ['autoscaling/v2beta2 f:maxReplicas f:metrics f:scaleTargetRef']);
 });
 
-t.test('who applies in another version gives up what it said in the one before', async (t) => {
+t.test('applying in another version replaces the former configuration', async (t) => {
   const server = await startServer(t, { dialect });
   const apply = (version: string, path: string, spec: object) =>
     call(server, 'PATCH', `${path}?fieldManager=a`, {
@@ -351,13 +354,13 @@ t.test('who applies in another version gives up what it said in the one before',
     });
   await apply('v1', `${scalers('v1')}/h`, { minReplicas: 2, targetCPUUtilizationPercentage: 50 });
   const { json } = await apply('v2', `${scalers('v2')}/h`, {});
-  // A metric stays, as with 1.24: without any the older version stands for the one of the default.
+  // As in 1.24, a metric remains: without any, the older version stands for the default.
   t.match(json.spec, { minReplicas: 1, metrics: [{ resource: { target: { averageUtilization: 50 } } }] });
   t.match(json.metadata.managedFields, [{ manager: 'a', apiVersion: 'autoscaling/v2' }]);
   t.equal(json.metadata.managedFields.length, 1);
 });
 
-t.test('what is written back as it was read, in whichever version, changes nothing', async (t) => {
+t.test('writing back an unchanged object changes nothing in any version', async (t) => {
   const server = await startServer(t, { dialect, dependencies: { gate: gateFor(everyCase) } });
   for (const name of new Set(everyCase.map(({ resource }) => resource.resource))) {
     const cases = everyCase.filter(({ resource }) => resource.resource === name);
@@ -370,13 +373,13 @@ t.test('what is written back as it was read, in whichever version, changes nothi
         return `${api}${namespaced ? '/namespaces/default' : ''}/${name}/${draft.metadata.name}`;
       };
       const collection = path(writer).slice(0, path(writer).lastIndexOf('/'));
-      const made = await call(server, 'POST', collection, { body: draft });
-      t.equal(made.status, 201, made.text);
+      const created = await call(server, 'POST', collection, { body: draft });
+      t.equal(created.status, 201, created.text);
       for (const reader of cases) {
         const read = (await call(server, 'GET', path(reader))).json;
         const put = await call(server, 'PUT', path(reader), { body: read });
-        const told = `${name} of ${writer.resource.version} in ${reader.resource.group}/${reader.resource.version}`;
-        t.same({ status: put.status, ...put.json }, { status: 200, ...read }, told);
+        const label = `${name} of ${writer.resource.version} in ${reader.resource.group}/${reader.resource.version}`;
+        t.same({ status: put.status, ...put.json }, { status: 200, ...read }, label);
       }
       await call(server, 'DELETE', path(writer));
     }

@@ -1,10 +1,8 @@
 /**
- * Two hundred watchers, twenty thousand random writes through three servers, and everything that may happen meanwhile:
- * servers are killed, go and come back, etcd is killed and comes back, history is compacted again and again. Each watcher has
- * to be told exactly what etcd's own history says, from its beginning to the end, over all its connections; each write that
- * was acknowledged has to be in that history.
- *
- *     node dist/test/integration/apiserver/watch-history.test.js writes=100000 seed=7
+ * Two hundred watchers and twenty thousand random writes through three servers, while servers are killed, stop and return,
+ * etcd is killed and returns, and history is compacted repeatedly. Each watcher must receive exactly etcd's history over all
+ * its connections, and every acknowledged write must be in that history. Run `node
+ * dist/test/integration/apiserver/watch-history.test.js writes=100000 seed=7` for more.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +19,7 @@ const seed = argument('seed', Math.floor(Math.random() * 2 ** 31));
 const patienceMs = 3_600_000;
 t.setTimeout(patienceMs);
 
-t.test(`watchers through everything, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, async (t) => {
+t.test(`watchers lose no event, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, async (t) => {
   t.comment(`seed=${seed} writes=${writes}`);
   const child = fork(new URL('./watch-history/scenario.js', import.meta.url), [String(writes), String(seed)]);
   t.teardown(() => child.kill());
@@ -34,5 +32,5 @@ t.test(`watchers through everything, seed ${seed}`, { ...withEtcd, timeout: pati
   t.same(report.lost, [], 'every acknowledged write is in etcd');
   t.ok(report.acknowledged >= writes && report.changes >= report.acknowledged, 'as many writes as asked for');
   const { changes, events, connections } = report;
-  t.comment(`${changes} changes, ${events} events told over ${connections} connections`);
+  t.comment(`${changes} changes, ${events} events received over ${connections} connections`);
 });

@@ -1,4 +1,4 @@
-/** Admission webhooks as real servers: what they are asked, what becomes of their answers, and of what is none. */
+/** Admission webhooks as real servers: their requests, and the effects of their valid and invalid answers. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -14,23 +14,23 @@ type Any = any;
 
 interface Hook {
   readonly server: WebhookServer;
-  /** Requests it was asked about. */
-  readonly asked: Any[];
-  /** What it answers next: the response without its uid, or what to do instead. */
+  /** Requests that it has reviewed. */
+  readonly requests: Any[];
+  /** Its next answer: the response without uid, or a handler. */
   answer: object | ((review: Any, response: ServerResponse) => void);
 }
 
 async function startHook(t: Test): Promise<Hook> {
-  const asked: Any[] = [];
+  const requests: Any[] = [];
   const server = await startWebhook(t, (text, response) => {
     const review = JSON.parse(text);
-    // The server's own writes come when they come.
-    if (review.request.resource.resource !== 'flowschemas') asked.push(review.request);
+    // The server's own writes come at any time.
+    if (review.request.resource.resource !== 'flowschemas') requests.push(review.request);
     const { answer } = hook;
     if (typeof answer === 'function') answer(review, response);
     else respond(response, review, answer);
   });
-  const hook: Hook = { server, asked, answer: { allowed: true } };
+  const hook: Hook = { server, requests: requests, answer: { allowed: true } };
   return hook;
 }
 
@@ -57,7 +57,7 @@ function webhook({ server }: Hook, more: object = {}, name = 'a.b.test') {
     name,
     clientConfig: { url: `https://127.0.0.1:${server.port}/check`, caBundle: server.caBundle },
     rules: [rule(['configmaps'])],
-    // Of the objects that tests make, and no others.
+    // Only objects of the tests.
     objectSelector: { matchExpressions: [{ key: 'probe', operator: 'DoesNotExist' }] },
     namespaceSelector: { matchLabels: { hooked: 'yes' } },
     sideEffects: 'None',
@@ -69,7 +69,7 @@ function webhook({ server }: Hook, more: object = {}, name = 'a.b.test') {
 const maps = '/api/v1/namespaces/shop/configmaps';
 const map = (name: string, more: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...more });
 
-/** A cluster with a namespace whose objects webhooks are asked about. */
+/** A cluster with a namespace whose objects are sent to webhooks. */
 async function setUp(
   t: Test,
   dialect: Dialect = kubernetesDialect,
@@ -82,7 +82,7 @@ async function setUp(
 }
 
 for (const dialect of [kubernetesDialect, orchDialect]) {
-  t.test(`what webhooks are asked and what they change: ${dialect.name}`, async (t) => {
+  t.test(`webhooks review and change objects: ${dialect.name}`, async (t) => {
     const cluster = await setUp(t, dialect);
     const hook = await startHook(t);
     hook.answer = {
@@ -91,12 +91,12 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       auditAnnotations: { why: 'because' },
     };
     await cluster.configure('Mutating', 'first', [webhook(hook)]);
-    const made = await cluster.send('POST', `${maps}?fieldManager=me`, map('one'));
-    t.equal(made.status, 201);
-    t.same(made.warnings, ['mind the gap']);
-    t.match(made.body, { metadata: { name: 'one', labels: { seen: 'yes' } }, data: { by: 'hook' } });
-    t.notOk('nonsense' in made.body, 'unknown members go');
-    const [request] = hook.asked;
+    const created = await cluster.send('POST', `${maps}?fieldManager=me`, map('one'));
+    t.equal(created.status, 201);
+    t.same(created.warnings, ['mind the gap']);
+    t.match(created.body, { metadata: { name: 'one', labels: { seen: 'yes' } }, data: { by: 'hook' } });
+    t.notOk('nonsense' in created.body, 'unknown members go');
+    const [request] = hook.requests;
     const kind = { group: '', version: 'v1', kind: 'ConfigMap' };
     const resource = { group: '', version: 'v1', resource: 'configmaps' };
     t.match(request, {
@@ -120,8 +120,8 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     const merge = 'application/merge-patch+json';
     const changed = await cluster.send('PATCH', `${maps}/one?dryRun=All`, { data: { more: '1' } }, merge);
     t.same(changed.body.data, { by: 'hook', more: '1', again: 'yes' });
-    t.match(hook.asked[1], { operation: 'UPDATE', dryRun: true, oldObject: { data: { by: 'hook' } } });
-    t.match(hook.asked[1].options, { kind: 'UpdateOptions', dryRun: ['All'] });
+    t.match(hook.requests[1], { operation: 'UPDATE', dryRun: true, oldObject: { data: { by: 'hook' } } });
+    t.match(hook.requests[1].options, { kind: 'UpdateOptions', dryRun: ['All'] });
     const applied = await cluster.send(
       'PATCH',
       `${maps}/one?fieldManager=applier&force=true`,
@@ -134,7 +134,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
 
     hook.answer = { allowed: true };
     t.equal((await cluster.send('DELETE', `${maps}/one`, { propagationPolicy: 'Background' })).status, 200);
-    const last = hook.asked.at(-1);
+    const last = hook.requests.at(-1);
     t.match(last, { operation: 'DELETE', object: null, oldObject: { data: { mine: '1' } } });
     t.match(last.options, { kind: 'DeleteOptions', propagationPolicy: 'Background' });
     hook.answer = patch(add('/data', {}));
@@ -152,10 +152,10 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
   });
 }
 
-t.test('validating webhooks refuse', async (t) => {
+t.test('validating webhooks refuse requests', async (t) => {
   const cluster = await setUp(t);
   const [first, second] = [await startHook(t), await startHook(t)];
-  // Both are under way at once: neither answers before both were asked.
+  // Both run at once: neither answers before both have been called.
   let waiting: (() => void)[] = [];
   const together = (review: Any, response: ServerResponse) => {
     waiting.push(() => respond(response, review, { allowed: true }));
@@ -253,7 +253,7 @@ const lies: [name: string, answer: Hook['answer'], why: RegExp][] = [
   ],
 ];
 
-t.test('what is no answer fails, or is ignored', async (t) => {
+t.test('invalid answers fail the request, or are ignored', async (t) => {
   const cluster = await setUp(t);
   const [strict, lax] = [await startHook(t), await startHook(t)];
   const only = (path: string) => ({ objectSelector: { matchLabels: { path } }, timeoutSeconds: 5 });
@@ -299,7 +299,7 @@ const misfits: [name: string, operations: object[], status: number, message: Reg
   ],
 ];
 
-t.test('patches that do not fit', async (t) => {
+t.test('patches that do not apply are refused', async (t) => {
   const cluster = await setUp(t);
   const hook = await startHook(t);
   await cluster.configure('Mutating', 'first', [webhook(hook)]);
@@ -312,22 +312,22 @@ t.test('patches that do not fit', async (t) => {
     add('/metadata/resourceVersion', '1'),
     add('/metadata/creationTimestamp', null),
   );
-  const made = await cluster.send('POST', maps, map('one'));
-  t.equal(made.status, 201);
-  t.match(made.body.metadata.uid, /^[0-9a-f-]{36}$/, 'what is the system’s stays');
+  const created = await cluster.send('POST', maps, map('one'));
+  t.equal(created.status, 201);
+  t.match(created.body.metadata.uid, /^[0-9a-f-]{36}$/, 'what is the system’s stays');
   hook.answer = patch(add('/metadata/name', 'other'));
   const renamed = await cluster.send('PATCH', `${maps}/one`, { data: { a: 'b' } }, 'application/merge-patch+json');
   t.match(renamed, { status: 422, body: { message: /metadata\.name: Invalid value: "other": field is immutable/ } });
 });
 
-t.test('a webhook that hangs costs its own requests only', async (t) => {
+t.test('a webhook that hangs delays only its own requests', async (t) => {
   const cluster = await setUp(t, kubernetesDialect, ['--max-mutating-requests-inflight=4']);
   const hook = await startHook(t);
   hook.answer = () => undefined;
   await cluster.configure('Validating', 'hanging', [webhook(hook, { timeoutSeconds: 30 })]);
   const held = [cluster.send('POST', maps, map('one')), cluster.send('POST', maps, map('two'))];
-  while (hook.asked.length < 2) await clock.sleep(5);
-  // Half of the places are taken, and no more will be: whoever comes now hears so at once.
+  while (hook.requests.length < 2) await clock.sleep(5);
+  // Half of the slots are in use, which is the limit: further calls fail at once.
   t.match(await cluster.send('POST', maps, map('three')), { status: 429, body: { message: /2 calls of the webhook/ } });
   t.equal((await cluster.send('POST', '/api/v1/namespaces/default/configmaps', map('one'))).status, 201);
   t.equal((await cluster.send('GET', maps)).status, 200);
@@ -347,16 +347,16 @@ t.test('a webhook that hangs costs its own requests only', async (t) => {
   t.ok(all - own >= 1, `what the webhook took is not the server's: ${own} of ${all} seconds`);
 });
 
-t.test('which requests webhooks are asked about', async (t) => {
+t.test('webhooks are called for matching requests', async (t) => {
   const cluster = await setUp(t);
   const { send } = cluster;
   const hook = await startHook(t);
   const everything = { rules: [rule(['*/*'])], namespaceSelector: {} };
   await cluster.configure('Validating', 'all', [webhook(hook, everything)]);
   const seen = async (work: Promise<unknown>) => {
-    hook.asked.length = 0;
+    hook.requests.length = 0;
     await work;
-    return hook.asked.map(({ operation, resource, subResource = '', name, namespace = '', kind }) =>
+    return hook.requests.map(({ operation, resource, subResource = '', name, namespace = '', kind }) =>
       [operation, resource.resource, subResource, namespace, name, kind.kind].join(' '),
     );
   };
@@ -383,19 +383,19 @@ t.test('which requests webhooks are asked about', async (t) => {
     'CREATE pods binding shop p Binding',
   );
   t.same(await seen(send('POST', `${pods}/p/exec?command=sh&stdin=true`)), ['CONNECT pods exec shop p PodExecOptions']);
-  t.match(hook.asked[0], {
+  t.match(hook.requests[0], {
     object: { kind: 'PodExecOptions', stdin: true, command: ['sh'] },
     oldObject: null,
     options: null,
   });
   t.same(await seen(send('GET', `${pods}/p/log`)), []);
   t.same(await seen(send('GET', `${pods}/p/proxy/x/y`)), ['CONNECT pods proxy shop p PodProxyOptions']);
-  t.equal(hook.asked[0].object.path, '/x/y');
+  t.equal(hook.requests[0].object.path, '/x/y');
   await send('POST', deployments, deployment);
   t.same(await seen(send('PATCH', `${deployments}/d/scale`, { spec: { replicas: 3 } }, merge)), [
     'UPDATE deployments scale shop d Scale',
   ]);
-  t.match(hook.asked[0], {
+  t.match(hook.requests[0], {
     object: { kind: 'Scale', spec: { replicas: 3 } },
     oldObject: { kind: 'Scale', spec: { replicas: 1 } },
   });
@@ -413,7 +413,7 @@ t.test('which requests webhooks are asked about', async (t) => {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } };
   t.same(await seen(send('POST', '/api/v1/namespaces', namespace)), ['CREATE namespaces  other other Namespace']);
   hook.answer = { allowed: false };
-  t.same(await seen(cluster.configure('Mutating', 'more', [])), [], 'nobody is asked about configurations');
+  t.same(await seen(cluster.configure('Mutating', 'more', [])), [], 'webhooks are not called for configurations');
 });
 
 t.test('equivalent versions, reviews of v1beta1 and dry runs', async (t) => {
@@ -429,13 +429,16 @@ t.test('equivalent versions, reviews of v1beta1 and dry runs', async (t) => {
   const inV2 = { rules: [rule(['horizontalpodautoscalers'], ['*'], ['autoscaling'], ['v2'])] };
   await cluster.configure('Mutating', 'exact', [webhook(hook, { ...inV2, matchPolicy: 'Exact' })]);
   await cluster.send('POST', `${path}?dryRun=All`, scaler);
-  t.equal(hook.asked.length, 0);
+  t.equal(hook.requests.length, 0);
   await cluster.remove('Mutating', 'exact');
   hook.answer = patch(add('/spec/metrics/0/resource/target/averageUtilization', 70));
   await cluster.configure('Mutating', 'equivalent', [webhook(hook, { ...inV2, admissionReviewVersions: ['v1beta1'] })]);
-  const made = await cluster.send('POST', path, scaler);
-  t.match(made, { status: 201, body: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 70 } } });
-  t.match(hook.asked[0], {
+  const created = await cluster.send('POST', path, scaler);
+  t.match(created, {
+    status: 201,
+    body: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 70 } },
+  });
+  t.match(hook.requests[0], {
     kind: { group: 'autoscaling', version: 'v2' },
     resource: { version: 'v2' },
     requestKind: { version: 'v1' },
@@ -444,7 +447,7 @@ t.test('equivalent versions, reviews of v1beta1 and dry runs', async (t) => {
   });
 });
 
-t.test('webhooks see again what others changed after them', async (t) => {
+t.test('webhooks are called again after later changes', async (t) => {
   const cluster = await setUp(t);
   const order: string[] = [];
   const hooks = await Promise.all(
@@ -462,8 +465,8 @@ t.test('webhooks see again what others changed after them', async (t) => {
   const [early, late] = hooks as [Hook, Hook];
   await cluster.configure('Mutating', 'b-late', [webhook(late, {}, 'late.b.test')]);
   await cluster.configure('Mutating', 'a-early', [webhook(early, { reinvocationPolicy: 'IfNeeded' }, 'early.b.test')]);
-  const made = await cluster.send('POST', maps, map('one'));
-  t.same(made.body.data, { early: '1', late: '1' });
+  const created = await cluster.send('POST', maps, map('one'));
+  t.same(created.body.data, { early: '1', late: '1' });
   t.same(
     order,
     ['early:', 'late:early', 'early:early+late'],
@@ -471,7 +474,7 @@ t.test('webhooks see again what others changed after them', async (t) => {
   );
 });
 
-t.test('webhooks are asked as whom the configuration of their plugin says', async (t) => {
+t.test('webhooks are called with the configured credentials', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'credentials-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = async (name: string, value: object) => {
@@ -492,9 +495,9 @@ t.test('webhooks are asked as whom the configuration of their plugin says', asyn
     seen.push(request.headers.authorization);
     respond(response, JSON.parse(text), { allowed: true });
   });
-  const hook: Hook = { server, asked: [], answer: {} };
-  await cluster.configure('Mutating', 'nobody', [webhook(hook)]);
-  await cluster.configure('Validating', 'somebody', [webhook(hook)]);
+  const hook: Hook = { server, requests: [], answer: {} };
+  await cluster.configure('Mutating', 'anonymous', [webhook(hook)]);
+  await cluster.configure('Validating', 'authenticated', [webhook(hook)]);
   t.equal((await cluster.send('POST', maps, map('one'))).status, 201);
   t.same(seen, [undefined, 'Bearer secret']);
 });

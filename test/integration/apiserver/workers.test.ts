@@ -1,4 +1,4 @@
-/** An API server of several processes, of which some are held or die. */
+/** An API server with several processes, some of which are stopped or killed. */
 import t, { type Test } from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { definitionsEverywhere } from '#test/integration/apiserver/workers/definitions.js';
@@ -22,20 +22,20 @@ interface ConfigMap {
 }
 
 void t.test('an API server with two workers', async (t) => {
-  // The store's history is compacted all the while; what watches resume from is the server's own.
-  // Workers wait for what another one has yet to put on record.
+  // The store's history is compacted all the time; watches resume from the server's own.
+  // Workers wait for records that another worker has yet to write.
   const gates = '--feature-gates=APIServerIdentity=true,StorageVersionAPI=true';
   const argv = ['--etcd-compaction-interval', long ? '10s' : '1s', gates];
   const server = await startServerProcess({ workers: 2, teardown: (task) => t.teardown(task), argv });
   await t.test('watchers see everything although workers die', (t) =>
     watchersSeeEverythingAlthoughWorkersDie(t, server),
   );
-  await t.test('others go on while one is held', (t) => othersGoOnWhileOneIsHeld(t, server));
-  await t.test('all know the same definitions', (t) =>
+  await t.test('other workers continue while one is stopped', (t) => othersGoOnWhileOneIsHeld(t, server));
+  await t.test('all workers serve the same definitions', (t) =>
     definitionsEverywhere(t, { path: definitions, askers: [(...asked) => server.ask(...asked)], rounds: 6, each: 12 }),
   );
-  await t.test('what was defined leaves nothing behind', (t) => leavesNothing(t, server));
-  await t.test('all end when they are told to', (t) => allEnd(t, server));
+  await t.test('removed definitions leave nothing behind', (t) => leavesNothing(t, server));
+  await t.test('all processes end on request', (t) => allEnd(t, server));
 });
 
 async function watchersSeeEverythingAlthoughWorkersDie(t: Test, server: ServerProcess): Promise<void> {
@@ -64,18 +64,18 @@ async function watchersSeeEverythingAlthoughWorkersDie(t: Test, server: ServerPr
     [],
     'what was acknowledged was seen',
   );
-  t.ok(first.events.length - 1 - acknowledged.length <= uncertain, 'and nothing that nobody wrote');
+  t.ok(first.events.length - 1 - acknowledged.length <= uncertain, 'and nothing else');
 }
 
 async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise<void> {
   t.equal((await server.ask(scope, 'POST', { metadata: { name: 'a' }, data: { value: '0' } })).status, 201);
-  const asked = 40;
-  const answers = await Promise.all(Array.from({ length: asked }, () => server.ask(`${scope}/a`)));
+  const total = 40;
+  const answers = await Promise.all(Array.from({ length: total }, () => server.ask(`${scope}/a`)));
   t.ok(answers.every(({ status }) => status === 200));
   const counted =
     'apiserver_request_total{verb="GET",group="",version="v1",resource="configmaps",subresource="",scope="resource",dry_run="",component="apiserver",code="200"}';
-  t.equal(await server.metric(counted), asked, 'metrics are those of all');
-  // One that has died before may still be on its way back.
+  t.equal(await server.metric(counted), total, 'metrics are those of all');
+  // A worker that died earlier may still be restarting.
   await server.until(async () => (await server.metric('apiserver_workers')) === 2);
 
   let ended: string | undefined;
@@ -103,15 +103,15 @@ async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise
   t.equal(ended, 'broken off', 'it is stopped in the end');
   await server.until(async () => (await server.metric('apiserver_workers')) === 2);
   t.equal(await server.metric('apiserver_worker_restarts_total{reason="held"}'), 1);
-  t.ok((await server.metric(counted)) >= asked, 'what it had counted when it was last asked is kept');
+  t.ok((await server.metric(counted)) >= total, 'what it had counted when it was last asked is kept');
 }
 
-/** Of the definitions that have come and gone, and of their objects. */
+/** Metrics of definitions that have come and gone, and of their objects. */
 async function leavesNothing(t: Test, server: ServerProcess): Promise<void> {
   const services = '/apis/apiregistration.orch.io/v1/apiservices';
   await server.until(async () => !(await server.ask(services)).text.includes('example.com'));
   t.notMatch((await server.ask('/openapi/v3')).text, 'example.com');
-  // What a worker has counted that is gone is kept.
+  // Counts of workers that have ended are kept.
   const left = /^(?!apiserver_(request|response)_).*example\.com/m;
   await server.until(async () => !left.test((await server.ask('/metrics')).text));
 }
@@ -127,7 +127,7 @@ async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   t.equal(server.log.split('received a signal').length - 1, 1, 'one tells of the signal');
 }
 
-/** Writes until all are acknowledged, and ends workers meanwhile. */
+/** Writes until all are acknowledged, and kills workers meanwhile. */
 async function writeWhileWorkersDie(server: ServerProcess): Promise<{ acknowledged: string[]; uncertain: number }> {
   const random = seededRandom(20_242);
   const acknowledged: string[] = [];
@@ -146,7 +146,7 @@ async function writeWhileWorkersDie(server: ServerProcess): Promise<{ acknowledg
   const writer = async () => {
     while (acknowledged.length < writeCount) {
       await one().catch(() => {
-        // Its connection broke off: it may have been written or not.
+        // The connection broke off: the object may have been written or not.
         uncertain++;
       });
       if (killed === kills || acknowledged.length < ((killed + 1) * writeCount) / (kills + 1)) continue;

@@ -1,4 +1,4 @@
-/** What release 1.24 makes of odd writes: metadata of the system, owners named twice, names that do not fit. */
+/** Release 1.24's treatment of odd writes: system metadata, repeated owners, mismatched names. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
@@ -70,12 +70,12 @@ t.test('system metadata of an update', async (t) => {
     body: { metadata: { finalizers: ['example.com/hold'] } },
   });
   const { json: dying } = await call(server, 'DELETE', `${configmaps}/a`);
-  const later = await patch({ deletionTimestamp: long });
-  t.equal(later.status, 200, 'of an object that is going away another time is passed over, too');
-  t.equal(later.json.metadata.deletionTimestamp, dying.metadata.deletionTimestamp);
+  const extended = await patch({ deletionTimestamp: long });
+  t.equal(extended.status, 200, 'of an object that is going away another time is passed over, too');
+  t.equal(extended.json.metadata.deletionTimestamp, dying.metadata.deletionTimestamp);
 });
 
-t.test('another UID in a scale', async (t) => {
+t.test('a scale with another UID is refused', async (t) => {
   const server = await startServer(t);
   const labels = { a: 'b' };
   const controllers = '/api/v1/namespaces/default/replicationcontrollers';
@@ -91,7 +91,7 @@ t.test('another UID in a scale', async (t) => {
   t.equal((await call(server, 'PUT', `${controllers}/a/scale`, { body: scale })).status, 200);
 });
 
-t.test('owners named twice', async (t) => {
+t.test('repeated owners are dropped', async (t) => {
   const server = await startServer(t);
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u1', controller: true };
   const reordered = { uid: 'u1', controller: true, name: 'p', kind: 'Pod', apiVersion: 'v1' };
@@ -117,7 +117,7 @@ t.test('owners named twice', async (t) => {
   t.match(refused.json, { code: 422, message: /Only one reference can have Controller set to true/ });
 });
 
-t.test('updates that need a version, and the words with which they are refused', async (t) => {
+t.test('updates without a required version are refused in 1.24’s words', async (t) => {
   const server = await startServer(t);
   const drivers = '/apis/storage.k8s.io/v1/csidrivers';
   const driver = { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'a' }, spec: {} };
@@ -170,7 +170,7 @@ t.test('names in bodies of subresources', async (t) => {
   });
 });
 
-t.test('a selector that makes no sense protects no pod', async (t) => {
+t.test('a selector that is invalid protects no pod', async (t) => {
   const server = await startServer(t);
   await make(server, pods, pod('p'));
   await call(server, 'PATCH', `${pods}/p/status`, { headers: mergePatch, body: { status: { phase: 'Running' } } });
@@ -185,7 +185,7 @@ t.test('a selector that makes no sense protects no pod', async (t) => {
   t.equal((await call(server, 'POST', `${pods}/p/eviction`, { body })).status, 201);
 });
 
-t.test('what a job is labelled with', async (t) => {
+t.test('labels of jobs', async (t) => {
   const server = await startServer(t);
   const job = (metadata: object, labels?: object, more: object = {}) => ({
     apiVersion: 'batch/v1',
@@ -218,7 +218,7 @@ t.test('what a job is labelled with', async (t) => {
   t.strictSame(put.json.metadata.labels, plain.own, 'they come back when they are left out');
 });
 
-t.test('small rules', async (t) => {
+t.test('various rules', async (t) => {
   const server = await startServer(t);
   const ranges = '/api/v1/namespaces/default/limitranges';
   const range = (metadata: object) => ({ apiVersion: 'v1', kind: 'LimitRange', metadata, spec: { limits: [] } });
@@ -238,9 +238,9 @@ t.test('small rules', async (t) => {
   });
   const dry = `${pods}?dryRun=All`;
   for (const procMount of ['Default', 'Unmasked']) {
-    const { containers: made } = (await make(server, dry, secured(procMount))).json.spec;
-    t.equal(made[0].securityContext.procMount, 'Default', `${procMount} without its gate`);
-    t.equal(made[0].imagePullPolicy, 'IfNotPresent', 'of what names no image');
+    const { containers } = (await make(server, dry, secured(procMount))).json.spec;
+    t.equal(containers[0].securityContext.procMount, 'Default', `${procMount} without its gate`);
+    t.equal(containers[0].imagePullPolicy, 'IfNotPresent', 'of what names no image');
   }
 
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
@@ -258,7 +258,7 @@ t.test('small rules', async (t) => {
   t.equal((await call(server, 'PUT', `${claims}/c`, { body: claim })).status, 200, 'a client of the older source');
 });
 
-t.test('selectors with values that are no labels', async (t) => {
+t.test('selectors with invalid label values', async (t) => {
   const server = await startServer(t);
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers } };
   const once = { ...template, spec: { containers, restartPolicy: 'Never' } };
@@ -273,7 +273,7 @@ t.test('selectors with values that are no labels', async (t) => {
       'apps/v1',
       kind,
       `${kind.toLowerCase()}s`,
-      // The template is not looked at.
+      // The template is not validated.
       { selector: byLabels, template: { spec: {} } },
       ['spec.selector.matchLabels', 'spec.selector'],
     ],
@@ -302,7 +302,7 @@ t.test('selectors with values that are no labels', async (t) => {
     ['batch/v1', 'Job', 'jobs', { manualSelector: true, selector: byExpression, template: once }, []],
     ['policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', { selector: byLabels }, ['spec.selector.matchLabels']],
     ['policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', { selector: byExpression }, []],
-    // A selector of services is labels alone.
+    // A service's selector consists of labels only.
     ['v1', 'Service', 'services', { selector: { a: bad }, ports: [{ port: 80 }] }, ['spec.selector']],
   ];
   for (const [apiVersion, kind, plural, spec, fields] of rows) {
@@ -357,7 +357,7 @@ t.test('of the template of a stateful set only the metadata is validated', async
   );
 });
 
-t.test('lists that are always told, also when they are empty', async (t) => {
+t.test('lists that are always present, even if empty', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   const server = await startServer(t, { store });

@@ -36,7 +36,7 @@ declare namespace Tap {
 
 const patch = (type: string) => ({ headers: { 'content-type': `application/${type}` } });
 
-t.test("create: what the server itself puts into an object is not its creator's", async (t) => {
+t.test('create: fields set by the server are not owned by the creator', async (t) => {
   const server = await startServer(t);
   const { json } = await create(t, server, '/api/v1/namespaces', {
     apiVersion: 'v1',
@@ -68,12 +68,12 @@ t.test('create: names and namespaces', async (t) => {
     creationTimestamp: '2001-01-01T00:00:00Z',
     deletionTimestamp: '2001-01-01T00:00:00Z',
   };
-  const made = (await create(t, server, configmaps, configMap(system))).json.metadata;
-  t.not(made.uid, 'mine');
-  t.notOk(made.deletionTimestamp);
+  const created = (await create(t, server, configmaps, configMap(system))).json.metadata;
+  t.not(created.uid, 'mine');
+  t.notOk(created.deletionTimestamp);
 });
 
-t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
+t.test('unknown fields cause warnings, or fail strict requests', async (t) => {
   const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   const odd = { ...configMap({ name: 'a' }), oddity: 1 };
   const warned = await call(server, 'POST', configmaps, { body: odd });
@@ -86,7 +86,7 @@ t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
   t.equal((await call(server, 'POST', `${configmaps}?fieldValidation=Maybe`, { body: odd })).status, 422);
 });
 
-t.test('keys that a document has twice warn, are refused or do not matter, as asked', async (t) => {
+t.test('repeated keys cause warnings, are refused or ignored, as requested', async (t) => {
   const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
   const there = `${configmaps}/there`;
@@ -121,7 +121,7 @@ t.test('keys that a document has twice warn, are refused or do not matter, as as
   }
 });
 
-t.test('what the operations of a JSON patch say that means nothing', async (t) => {
+t.test('meaningless members of JSON patch operations are reported', async (t) => {
   const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
   const body = '[{"op":"add","op":"add","why":"x","path":"/data/a","value":"1"}]';
@@ -130,9 +130,9 @@ t.test('what the operations of a JSON patch say that means nothing', async (t) =
       headers: { 'content-type': 'application/json-patch+json' },
       body,
     });
-  const found = ['json patch unknown field "[0].why"', 'json patch duplicate field "[0].op"'];
-  t.match((await send('Strict')).json, { code: 422, message: new RegExp(found.join(', ').replaceAll('[', '\\[')) });
-  const warnings = found.map((text) => `299 - "${text.replaceAll('"', '\\"')}"`).join(', ');
+  const findings = ['json patch unknown field "[0].why"', 'json patch duplicate field "[0].op"'];
+  t.match((await send('Strict')).json, { code: 422, message: new RegExp(findings.join(', ').replaceAll('[', '\\[')) });
+  const warnings = findings.map((text) => `299 - "${text.replaceAll('"', '\\"')}"`).join(', ');
   t.equal((await send('Warn')).headers['warning'], warnings);
   t.equal((await send('Ignore')).headers['warning'], undefined);
 });
@@ -207,7 +207,7 @@ t.test('deletion in two phases', async (t) => {
   t.equal((await call(server, 'GET', `${configmaps}/a`)).status, 404);
 });
 
-t.test('pods go gracefully when they are on a node', async (t) => {
+t.test('pods on a node are deleted gracefully', async (t) => {
   const server = await startServer(t);
   await create(t, server, pods, pod('waiting'));
   const gone = await call(server, 'DELETE', `${pods}/waiting`);
@@ -225,7 +225,7 @@ t.test('pods go gracefully when they are on a node', async (t) => {
   t.equal((await call(server, 'GET', `${pods}/running`)).status, 404);
 });
 
-t.test('deletecollection takes what is selected', async (t) => {
+t.test('deletecollection deletes the selected objects', async (t) => {
   const server = await startServer(t);
   for (const name of ['a', 'b', 'c'])
     await create(t, server, configmaps, configMap({ name, labels: { go: name === 'b' ? 'no' : 'yes' } }));
@@ -267,11 +267,11 @@ t.test('binding', async (t) => {
   t.equal(old.status, 201, 'the old path');
 });
 
-t.test('status and spec are changed apart', async (t) => {
+t.test('status and spec are updated separately', async (t) => {
   const server = await startServer(t);
-  const made = (await create(t, server, pods, { ...pod('p'), status: { phase: 'Failed' } })).json;
-  t.not(made.status?.phase, 'Failed', 'a client does not set the status on create');
-  const body = { ...made, status: { phase: 'Running' }, spec: { ...made.spec, nodeName: 'n9' } };
+  const created = (await create(t, server, pods, { ...pod('p'), status: { phase: 'Failed' } })).json;
+  t.not(created.status?.phase, 'Failed', 'a client does not set the status on create');
+  const body = { ...created, status: { phase: 'Running' }, spec: { ...created.spec, nodeName: 'n9' } };
   const changed = (await call(server, 'PUT', `${pods}/p/status`, { body })).json;
   t.equal(changed.status.phase, 'Running');
   t.notOk(changed.spec.nodeName);
@@ -304,27 +304,27 @@ t.test('scale', async (t) => {
   t.equal((await call(server, 'GET', `${deployments}/d/nothing`)).status, 404);
 });
 
-t.test('eviction asks the disruption budget', async (t) => {
+t.test('eviction uses the disruption budget', async (t) => {
   const server = await startServer(t);
   const labels = { app: 'x' };
   for (const name of ['a', 'b']) {
-    const made = (await create(t, server, pods, pod(name, { metadata: { labels } }))).json;
-    // Those that are not ready cost a budget nothing.
+    const created = (await create(t, server, pods, pod(name, { metadata: { labels } }))).json;
+    // Pods that are not ready do not use a budget.
     const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-    await call(server, 'PUT', `${pods}/${name}/status`, { body: { ...made, status } });
+    await call(server, 'PUT', `${pods}/${name}/status`, { body: { ...created, status } });
   }
   const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
   const spec = { minAvailable: 1, selector: { matchLabels: labels } };
   const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'x' }, spec };
-  const made = (await create(t, server, budgets, budget)).json;
+  const created = (await create(t, server, budgets, budget)).json;
   const status = {
     disruptionsAllowed: 1,
     currentHealthy: 2,
     desiredHealthy: 1,
     expectedPods: 2,
-    observedGeneration: made.metadata.generation ?? 0,
+    observedGeneration: created.metadata.generation ?? 0,
   };
-  await call(server, 'PUT', `${budgets}/x/status`, { body: { ...made, status } });
+  await call(server, 'PUT', `${budgets}/x/status`, { body: { ...created, status } });
   const evict = (name: string) =>
     call(server, 'POST', `${pods}/${name}/eviction`, {
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
@@ -347,7 +347,7 @@ t.test('a body over the limit is refused before it is read', async (t) => {
   t.match(answer.json, { kind: 'Status', code: 413, reason: 'RequestEntityTooLarge' });
 });
 
-t.test('patch languages', async (t) => {
+t.test('types of patches', async (t) => {
   const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, deployments, deployment('d', 1));
   const send = (type: string, body: unknown) => call(server, 'PATCH', `${deployments}/d`, { ...patch(type), body });
@@ -372,11 +372,11 @@ t.test('patch languages', async (t) => {
   t.equal((await call(server, 'PATCH', `${deployments}/none`, { ...patch('merge-patch+json'), body: {} })).status, 404);
 });
 
-t.test('a namespace goes when its last finalizer does', async (t) => {
+t.test('a namespace is removed with its last finalizer', async (t) => {
   const server = await startServer(t);
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' }, spec: { finalizers: ['kubernetes'] } };
-  const made = await create(t, server, '/api/v1/namespaces', body);
-  t.same(made.json.spec.finalizers, ['kubernetes']);
+  const created = await create(t, server, '/api/v1/namespaces', body);
+  t.same(created.json.spec.finalizers, ['kubernetes']);
   const going = await call(server, 'DELETE', '/api/v1/namespaces/n');
   t.match(going.json, { kind: 'Namespace', status: { phase: 'Terminating' }, metadata: { deletionTimestamp: /Z$/ } });
   const again = await call(server, 'DELETE', '/api/v1/namespaces/n');
@@ -386,7 +386,7 @@ t.test('a namespace goes when its last finalizer does', async (t) => {
   t.equal((await call(server, 'GET', '/api/v1/namespaces/n')).status, 404);
 });
 
-t.test('updates may create where the kind allows it', async (t) => {
+t.test('updates create objects if the kind allows it', async (t) => {
   const server = await startServer(t);
   const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/l';
   const body = {
@@ -415,7 +415,7 @@ t.test('server-side apply', async (t) => {
   const forced = await apply('two', configMap({ name: 'a' }, { x: '2' }), '&force=true');
   t.equal(forced.json.data.x, '2');
   const dropped = await apply('one', configMap({ name: 'a' }, {}));
-  t.same(dropped.json.data, { x: '2' }, 'what nobody wants any more goes, what another wants stays');
+  t.same(dropped.json.data, { x: '2' }, 'unowned fields are removed, fields of other owners stay');
   const again = await apply('one', configMap({ name: 'a' }, {}));
   t.equal(again.json.metadata.resourceVersion, dropped.json.metadata.resourceVersion, 'nothing to write');
   const updated = await call(server, 'PATCH', `${configmaps}/a?fieldManager=three`, {

@@ -1,4 +1,4 @@
-/** What a server said, with what differs from one run to the next taken out. */
+/** A server's answers without the parts that differ between runs. */
 import { parse } from 'yaml';
 import type { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Step } from '#test/integration/apiserver/peer/case.js';
@@ -14,13 +14,13 @@ export interface WireAnswer {
   readonly body: Buffer;
 }
 
-/** An answer as it is kept and compared. */
+/** An answer as recorded and compared. */
 export interface KeptAnswer {
   readonly code: number;
   readonly reason?: string;
   readonly message?: string;
   readonly details?: unknown;
-  /** Places where the object differs from what was sent or answered before; or a text that is no object. */
+  /** Differences between the object and what was last sent or answered; or the text if it is no object. */
   readonly changes?: Readonly<Record<string, unknown>>;
   readonly text?: string;
   readonly contentType?: string;
@@ -29,15 +29,15 @@ export interface KeptAnswer {
 
 export interface ReadAnswer {
   readonly kept: KeptAnswer;
-  /** Of the managed fields; empty without any. */
+  /** Hash of the managed fields; empty if there are none. */
   readonly managers: string;
-  /** The object as it came. */
+  /** The object as received. */
   readonly object: JsonObject | undefined;
 }
 
 type JsonObject = Record<string, unknown>;
 
-/** `base` is what the object is compared with. */
+/** `base` is the object to compare with. */
 export function readAnswer(
   answer: WireAnswer,
   step: Step,
@@ -80,14 +80,14 @@ function parsed({ body }: WireAnswer, type: string, codec: ObjectCodec): JsonObj
       type === 'application/json' ? JSON.parse(text) : type === 'application/yaml' ? parse(text) : undefined;
     return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
   } catch {
-    // Kept as a text, which tells.
+    // Kept as text, which shows the difference.
     return undefined;
   }
 }
 
 /**
- * Of the causes their reasons and fields, whose texts the message has; how often each comes, and in which order, where they
- * come from maps, is any.
+ * Reasons and fields of causes, whose texts are in the message. Repetitions and order are ignored, since they may come from
+ * unordered maps.
  */
 function sortedCauses(details: unknown): unknown {
   if (typeof details !== 'object' || details === null) return details;
@@ -99,7 +99,7 @@ function sortedCauses(details: unknown): unknown {
   };
 }
 
-/** The order of managers is that of the seconds in which they wrote, which is any where these are near. */
+/** Managers are sorted by second of their writes, which is arbitrary for writes close together. */
 function hashOf(managers: readonly unknown[]): string {
   const entries = managers.map((entry) => JSON.stringify(sorted(entry))).sort();
   return shortHash(entries.join('\n')).slice(0, 6);

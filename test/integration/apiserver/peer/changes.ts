@@ -1,8 +1,8 @@
-/** Where two values differ. */
+/** Differences between two values. */
 
 /**
- * By place, what the value is in `after`; null stands for what is gone, and `{ null: true }` for a null that is there.
- * Lists of the same length are compared element by element, others replaced. Pure.
+ * By place, the value in `after`; null marks removed values, and `{ null: true }` a null. Lists of equal length are compared
+ * by element, others replaced. Pure.
  */
 export function changes(before: unknown, after: unknown): Readonly<Record<string, unknown>> {
   const result: [string, unknown][] = [];
@@ -22,7 +22,7 @@ function collect(before: unknown, after: unknown, path: string, result: [string,
   }
 }
 
-/** With members in one order, so that equal values are equal texts. */
+/** With sorted members, so that equal values have equal texts. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

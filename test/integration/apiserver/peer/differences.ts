@@ -1,4 +1,4 @@
-/** Where an answer of the product is another one than the peer's. */
+/** Differences between the product's answers and the peer's. */
 import type { KeptAnswer } from '#test/integration/apiserver/peer/answers.js';
 import { sorted } from '#test/integration/apiserver/peer/changes.js';
 import type { RecordedAnswer } from '#test/integration/apiserver/peer/recording.js';
@@ -25,13 +25,13 @@ export interface Difference {
 }
 
 export interface Comparison {
-  /** Turns names of the peer's into those of the dialect; absent: they are the same. */
+  /** Translates the peer's names to the dialect's; absent: they are the same. */
   readonly translate?: ((text: string) => string) | undefined;
-  /** The server writes to the objects, too, at a time of its own: their status, and who manages it, is left out. */
+  /** The server itself also writes to the objects at any time: their status and its manager are ignored. */
   readonly sharedWithServer?: boolean | undefined;
 }
 
-/** Of one answer. Where the codes differ there is nothing else to compare. Of what is a hash nothing can be translated. */
+/** Differences of one answer. If the codes differ, nothing else is compared. Hashes cannot be translated. */
 export function differences(
   recorded: RecordedAnswer,
   actual: Answers[number] | undefined,
@@ -59,18 +59,18 @@ export function differences(
 
 function comparable(answer: KeptAnswer | undefined, kind: keyof KeptAnswer, sharedWithServer: boolean): unknown {
   if (kind === 'changes' && sharedWithServer) return withoutStatus(answer?.changes);
-  // In YAML its members come in the order of their names.
+  // YAML sorts its members by name.
   if (kind === 'details') return sorted(answer?.details);
   if (kind === 'message') return answer?.message?.replaceAll(/"\{\\".*\}"/g, inOneOrder);
   return answer?.[kind];
 }
 
-/** An object that a message quotes: its members are the same in whatever order. */
+/** An object quoted in a message: its members are compared in any order. */
 function inOneOrder(quotedObject: string): string {
   try {
     return JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quotedObject) as string))));
   } catch {
-    // It only looks like one.
+    // It is no JSON after all.
     return quotedObject;
   }
 }

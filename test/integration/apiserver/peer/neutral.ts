@@ -1,12 +1,12 @@
-/** Objects and texts without identities, times, versions and what else a server makes up. */
+/** Removes identities, times, versions and other generated values from objects and texts. */
 
-/** What the requests of a case had: values from there stay as they are. */
+/** Values sent by a case are kept. */
 export interface Given {
   /** Name of the case's object. */
   readonly name: string;
   /** Everything that was sent. */
   readonly sent: string;
-  /** In milliseconds since 1970: what is near is the server's clock. */
+  /** In milliseconds since 1970: times nearby come from the server's clock. */
   readonly now: number;
 }
 
@@ -14,22 +14,22 @@ type JsonObject = Record<string, unknown>;
 
 export interface NeutralObject {
   readonly object: JsonObject;
-  /** Managed fields of the object, or of those of a list. */
+  /** Managed fields of the object, or of a list's objects. */
   readonly managers: readonly unknown[];
 }
 
 const dayMs = 86_400_000;
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 const time = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000 UTC( m=\+[\d.]+)?|[+-]\d\d:\d\d)?/g;
-/** A stored object that a message quotes. */
+/** A stored object quoted in a message. */
 const wholeObject = /"\{\\"(?:apiVersion|kind|metadata)\\".*\}"/g;
-/** How two specs differ, in a form that its library does not promise to keep and that no other one can have. */
+/** The difference of two specs, in a form that is implementation-specific. */
 const specDifference = /\n(?:[ \u00a0]{2}[\w.&*[\]]+\{[\s\S]*?\n[ \u00a0]{2}\}|changed: .*)\n?/g;
-/** How long ago something was that samples have years ago; what lasted less is their own. */
+/** Ages of samples created years ago; shorter durations are the samples' own. */
 const years = /\b\d+y(\d+d)?\b/g;
 const token = /\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
-/** What each of the forms above has; most texts have nothing of it. */
+/** Common to the forms above; most texts contain none of them. */
 const sign = /[\d"\n]|eyJ/;
 
 /** Pure. */
@@ -73,31 +73,31 @@ function neutralMembers(value: unknown, given: Given, managers: unknown[]): unkn
   return result;
 }
 
-/** What stands for a member whose value is the server's; undefined for all others. */
+/** The placeholder of a member set by the server; undefined for other members. */
 function madeUp(name: string, member: unknown, parent: JsonObject, given: Given): unknown {
   const { sent } = given;
-  const known = (value: unknown) => sent.includes(JSON.stringify(value));
+  const isSent = (value: unknown) => sent.includes(JSON.stringify(value));
   switch (name) {
     case 'resourceVersion':
-      return typeof member === 'string' && member !== '' && !known(member) ? '<version>' : undefined;
+      return typeof member === 'string' && member !== '' && !isSent(member) ? '<version>' : undefined;
     case 'continue':
       return typeof member === 'string' && member !== '' ? '<continue>' : undefined;
     case 'clusterIP':
-      return typeof member === 'string' && /^[\d.:a-f]+$/.test(member) && !known(member) ? '<address>' : undefined;
+      return typeof member === 'string' && /^[\d.:a-f]+$/.test(member) && !isSent(member) ? '<address>' : undefined;
     case 'clusterIPs':
-      return Array.isArray(member) && member.every((ip) => ip !== 'None' && ip !== '' && !known(ip))
+      return Array.isArray(member) && member.every((ip) => ip !== 'None' && ip !== '' && !isSent(ip))
         ? ['<address>']
         : undefined;
     case 'nodePort':
     case 'healthCheckNodePort':
       return typeof member === 'number' && member >= 30_000 && !sent.includes(String(member)) ? '<port>' : undefined;
     case 'description':
-      // Of columns of tables: each implementation has words of its own.
+      // Columns' descriptions, which differ between implementations.
       return 'priority' in parent && 'format' in parent ? '<words>' : undefined;
     case 'cells':
       return Array.isArray(member) ? member.map((cell: unknown) => neutralCell(cell, given)) : undefined;
     case 'name':
-      return typeof parent['generateName'] === 'string' && typeof member === 'string' && !known(member)
+      return typeof parent['generateName'] === 'string' && typeof member === 'string' && !isSent(member)
         ? '<generated>'
         : undefined;
     default:

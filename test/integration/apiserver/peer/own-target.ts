@@ -1,4 +1,4 @@
-/** The product as what cases are sent to: complete, without a socket, over a store in memory. */
+/** The complete product as the target of cases, without a socket, over a store in memory. */
 import type { Test } from 'tap';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { startCompleteServer } from '#test/integration/apiserver/complete-server.js';
@@ -32,7 +32,7 @@ export async function ownTarget(t: Pick<Test, 'teardown'>, dialect: Dialect): Pr
         status: response.status,
         contentType: String(headers['content-type'] ?? ''),
         warnings: [headers['warning'] ?? []].flat().join('\n'),
-        // Of answers to HEAD the connection sends the headers only.
+        // For HEAD, the connection sends only the headers.
         body: method === 'HEAD' ? Buffer.alloc(0) : Buffer.concat(parts),
       };
     },

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** Where recordings and the lists of differences are: beside the sources. */
+/** The folder of recordings and lists of differences, beside the sources. */
 export const recordedFolder = fileURLToPath(
   new URL('../../../../../test/integration/apiserver/peer/recorded/', import.meta.url),
 );

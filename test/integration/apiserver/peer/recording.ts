@@ -1,7 +1,7 @@
 /**
- * What the peer answered, a file by resource: first each answer once, a line of JSON behind `=`; then a line by case, its
- * key and its answers by number, each with a hash of the managed fields where there are any. `~` marks an answer that was
- * another one when the same was recorded again: of it only the code and the reason count.
+ * The peer's recorded answers, one file per resource: first each distinct answer once, as a line of JSON after `=`; then a
+ * line per case with its key and the numbers of its answers, each with a hash of managed fields if there are any. `~` marks
+ * an answer that differed between two recordings: only its code and reason count.
  */
 import type { KeptAnswer } from '#test/integration/apiserver/peer/answers.js';
 import type { Case } from '#test/integration/apiserver/peer/case.js';
@@ -17,7 +17,7 @@ export interface RecordedAnswer {
 /** By key of the case. */
 export type Recording = ReadonlyMap<string, readonly RecordedAnswer[]>;
 
-/** Of the case and all that it sends. */
+/** Hash of the case and all that it sends. */
 export function keyOf({ file, id, steps }: Case): string {
   const sent = steps.map(({ method, path, contentType, accept, body = '' }) =>
     [method, path, contentType, accept, body.toString('latin1')].join(' '),
@@ -40,7 +40,7 @@ export function formatRecording(recording: Recording): string {
   return [...[...numbers.keys()].map((text) => `=${text}`), ...lines, ''].join('\n');
 }
 
-/** Throws a SyntaxError where the text is no recording. */
+/** Throws a SyntaxError for a malformed recording. */
 export function parseRecording(text: string): Recording {
   const table: KeptAnswer[] = [];
   const recording = new Map<string, RecordedAnswer[]>();
@@ -64,7 +64,7 @@ function parseEntry(entry: string, table: readonly KeptAnswer[]): RecordedAnswer
   return { kept, managers, stable: mark === '' };
 }
 
-/** Of several runs of the same cases; the first counts. */
+/** Combines several runs of the same cases; the first one counts. */
 export function combined(runs: readonly ReadonlyMap<string, Answers>[]): Recording {
   const [first = new Map<string, Answers>(), ...others] = runs;
   return new Map(

@@ -33,7 +33,7 @@ export class CaseRunner {
     this.#concurrency = concurrency;
   }
 
-  /** Cases that may run at the same time do. `take` is called with the answers of each case, in any order. */
+  /** Runs independent cases concurrently. `take` receives each case's answers, in any order. */
   async run(set: CaseSet, take: (given: Case, answers: Answers) => void): Promise<void> {
     for (const step of set.steps) await this.#prepare(step);
     const alone = set.cases.filter(({ cleanup }) => cleanup !== undefined);
@@ -65,10 +65,10 @@ export class CaseRunner {
     let last: Record<string, unknown> | undefined;
     for (const step of given.steps) {
       const answer = await this.#send(given, step, last);
-      const known = { name: given.name, sent, now: this.#clock.now() };
+      const requestData = { name: given.name, sent, now: this.#clock.now() };
       const isWhole = step.method === 'POST' || step.method === 'PUT';
       const base = isWhole || last === undefined ? parsedBody(step) : last;
-      const { object, ...read } = readAnswer(answer, step, base, known, this.#codec);
+      const { object, ...read } = readAnswer(answer, step, base, requestData, this.#codec);
       if (object !== undefined && !('items' in object)) last = object;
       answers.push(read);
     }
@@ -102,7 +102,7 @@ function parsedBody({ body }: Step): unknown {
   try {
     return JSON.parse(bodyText(body));
   } catch {
-    // Nothing that an answer could be like.
+    // A value that equals no answer.
     return undefined;
   }
 }

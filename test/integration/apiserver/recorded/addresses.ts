@@ -1,4 +1,4 @@
-/** Every field with an address or a range, in spellings that readers of addresses differ in; nothing is stored but services. */
+/** Every field with an address or a range, in spellings that parsers treat differently; only services are stored. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const addresses = [
@@ -125,7 +125,7 @@ const node = (cidrs: readonly string[]): Step =>
 
 const statusFields: readonly ((address: string) => object)[] = [(ip) => ({ ip }), (hostname) => ({ hostname })];
 
-/** What one address gives away, another spelling of it cannot have. */
+/** One address has one owner, in any spelling. */
 const kept: readonly Step[] = [
   { method: 'POST', path: services, body: service({ ports, clusterIP: '10.96.077.7' }, { name: 'written' }), parts },
   { method: 'POST', path: services, body: service({ ports, clusterIP: '10.96.77.07' }, { name: 'again' }), parts },
@@ -163,7 +163,7 @@ export const addressCases: Case = {
     ...ranges.flatMap((cidr) => [
       policy({ cidr }),
       policy({ cidr: '10.0.0.0/7', except: [cidr] }),
-      // 1.24 compares 104 with 16 bits, and finds that the block is too large.
+      // 1.24 compares 104 with 16 bits and finds the block too large.
       ...(cidr === mapped ? [] : [policy({ cidr, except: ['010.1.0.0/016'] })]),
       node([cidr]),
       node([cidr, '2001:db8::/64']),
@@ -188,7 +188,7 @@ export const addressCases: Case = {
       parts,
     },
     ...kept,
-    // The server this was recorded from has other tests.
+    // The recorded server also had objects of other tests.
     ...['written', 'balanced'].map(
       (name): Step => ({ method: 'DELETE', path: `${services}/${name}`, parts: [['message']] }),
     ),

@@ -1,4 +1,4 @@
-/** Server-side apply where no schema says what values are. */
+/** Server-side apply without a schema. */
 import { applied, type Case, defined, definition, merged } from '#test/integration/apiserver/recorded/step.js';
 
 const group = 'deduced.example.com';

@@ -1,4 +1,4 @@
-/** What definitions may say, what their objects must, and definitions that were stored as v1beta1. */
+/** Valid and invalid definitions, their objects, and definitions stored as v1beta1. */
 import { type Case, defined, definition, type Step, stored } from '#test/integration/apiserver/recorded/step.js';
 
 const group = 'definitions.example.com';
@@ -183,7 +183,7 @@ export const ofDefinitions: Case = {
       { method: 'POST', path: objects, body },
       { method: 'PUT', path: `${objects}/a`, body },
     ]),
-    // What the text of such an answer is, is another matter.
+    // The text of such an answer is not compared.
     { method: 'POST', path: `/apis/${group}/v1/parts`, body: part, parts: [] },
     { method: 'DELETE', path: `/apis/${group}/v1/parts`, parts: [] },
     ...defined(oldVersions, 'versions', versioned),

@@ -1,4 +1,4 @@
-/** How OpenAPI documents show what definitions say. */
+/** Definitions in OpenAPI documents. */
 import { type Case, defined, definition } from '#test/integration/apiserver/recorded/step.js';
 
 const group = 'documents.example.com';

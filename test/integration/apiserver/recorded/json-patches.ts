@@ -1,10 +1,10 @@
-/** JSON patches: what the library that 1.24 uses (github.com/evanphx/json-patch) is tested with, and more of the kind. */
+/** JSON patches: the test cases of 1.24's library (github.com/evanphx/json-patch), and more. */
 import { type Case, defined, definition, type Step } from '#test/integration/apiserver/recorded/step.js';
 
 const group = 'patched.example.com';
 const object = `/apis/${group}/v1/namespaces/default/documents/one`;
 
-/** What all patches are made to; none of them is stored. */
+/** The object that all patches change; nothing is stored. */
 const doc = {
   baz: 'qux',
   nothing: null,
@@ -138,7 +138,7 @@ const single: readonly Operation[] = [
   { op: 'test', path: at('/new/deep'), value: null },
   { op: 'test', path: '', value: { doc } },
   { op: 'test', path: '', value: null },
-  // none of these
+  // invalid operations
   { op: null, path: '' },
   { op: 5, path: at('/baz') },
   { op: 'spam', path: at('/baz') },

@@ -1,4 +1,4 @@
-/** Merge, strategic and apply patches that are malformed, or whose outcome is no object of its kind. */
+/** Malformed merge, strategic and apply patches, and patches with an invalid result. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const pods = '/api/v1/namespaces/default/pods';
@@ -16,7 +16,7 @@ const inSpec = (spec: unknown) => ({ spec });
 const containers = (...list: readonly unknown[]) => inSpec({ containers: list });
 const inMetadata = (metadata: unknown) => ({ metadata });
 
-/** As values and, where they are no JSON, as texts. */
+/** As values, or as texts if they are no JSON. */
 const bodies: readonly unknown[] = [
   [],
   '"x"',
@@ -96,7 +96,7 @@ export const malformedPatches: Case = {
     ...bodies.map((body) => patched(`${pods}/d`, 'merge-patch+json', body)),
     ...strategic.map((body) => patched(`${pods}/d`, 'strategic-merge-patch+json', body)),
     ...applied.map((body) => patched(`${configmaps}/m`, 'apply-patch+yaml', body)),
-    // What has nothing to be merged with is taken as it is.
+    // Without a counterpart the value is taken unchanged.
     patched(`${accounts}/s`, 'strategic-merge-patch+json', { secrets: [{ $patch: 'delete', name: 'v' }] }),
     ...['merge-patch+json', 'strategic-merge-patch+json'].flatMap((type) =>
       ['null', { kind: null }].map((body) => patched(`${configmaps}/m`, type, body)),

@@ -1,6 +1,6 @@
 /**
- * Who manages what of objects of many kinds: what the request says is the writer's, what admission, preparation and
- * allocation add afterwards is nobody's.
+ * Field managers of objects of many kinds: the writer owns the request's fields, and no manager owns those that admission,
+ * preparation and allocation add.
  */
 import { applied, defined, definition, merged, type Step } from '#test/integration/apiserver/recorded/step.js';
 
@@ -9,18 +9,18 @@ const inNamespace = `namespaces/${namespace}`;
 const parts = [['message'], ['details', 'causes'], ['metadata', 'managedFields']];
 
 interface Kind {
-  /** Of the collection. */
+  /** Path of the collection. */
   readonly path: string;
   readonly apiVersion: string;
   readonly kind: string;
-  /** Apart from version, kind and metadata. */
+  /** Without version, kind and metadata. */
   readonly content: object;
   readonly changed: object;
-  /** What another manager applies. */
+  /** The configuration applied by another manager. */
   readonly applied: object;
   readonly status?: object;
   readonly hasScale?: boolean;
-  /** What was created can be put again. */
+  /** A created object can be put again. */
   readonly isPut?: false;
 }
 
@@ -264,7 +264,7 @@ function stepsOf({ path, apiVersion, kind, content, changed, status, ...others }
   ];
 }
 
-/** More updaters than are kept, in two versions. Of those of one second the order is that of their names. */
+/** More updaters than the limit, in two versions. Those of one second are sorted by name. */
 const scalers = `${inNamespace}/horizontalpodautoscalers`;
 const manyUpdaters: readonly Step[] = [
   managed({

@@ -1,4 +1,4 @@
-/** Who manages what after writes that say something of managers themselves, and what endpoints reset. */
+/** Field managers after writes of managedFields, and fields that endpoints reset. */
 import { managedKinds } from '#test/integration/apiserver/recorded/managed-kinds.js';
 import { applied, type Case, merged, type Step } from '#test/integration/apiserver/recorded/step.js';
 
@@ -69,7 +69,7 @@ export const managers: Case = {
   name: 'managers',
   steps: [
     { method: 'POST', path: `${configmaps}?fieldManager=a`, body: configMap({ x: '1' }) },
-    // Forgotten, and not tracked from then on.
+    // Removed, and no longer tracked.
     put(one, 'b', configMap({ x: '1', y: '2' }, { managedFields: [] })),
     put(one, 'c', configMap({ x: '1', y: '3' })),
     merged(one, 'c', { data: { y: '4' } }),
@@ -90,7 +90,7 @@ export const managers: Case = {
       entry({ time: '2020-01-01T00:00:00Z', fieldsV1: { 'f:data': { 'f:z': {} } } }),
     ),
     putManaged(entry({ operation: 'Apply' }), entry({ operation: 'Apply', fieldsV1: y }), entry({ subresource: 's' })),
-    // Entries that are none.
+    // Invalid entries.
     ...[
       { operation: 'X' },
       { operation: '' },

@@ -1,4 +1,4 @@
-/** Members that say nothing and are written all the same, of every kind that has some, and patches that see them. */
+/** Empty members that are always written, for every kind that has some, and patches of them. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const namespace = 'unsaid';
@@ -23,12 +23,12 @@ function claimOf(storage: string) {
   return { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } };
 }
 
-/** The star in it stands for the namespace. */
+/** `*` stands for the namespace. */
 function inNamespace(path: string): string {
   return path.replace('*', `namespaces/${namespace}`);
 }
 
-/** Members of the answer that are compared. */
+/** Members of the answer to compare. */
 const shown = ['kind', 'spec', 'status', 'template', 'data', 'rules', 'conditions', 'webhooks'];
 
 function created(path: string, body: object, members: readonly string[] = shown): Step {
@@ -36,7 +36,7 @@ function created(path: string, body: object, members: readonly string[] = shown)
   return { method: 'POST', path: inNamespace(path), body: object, members };
 }
 
-/** Writes conditions and the like, as agents and controllers do. */
+/** Writes conditions and other status, as agents and controllers do. */
 function reported(path: string, body: object): Step {
   return {
     method: 'PATCH',

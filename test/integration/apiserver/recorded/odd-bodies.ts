@@ -1,8 +1,8 @@
-/** Bodies that are no objects, do not say what they are or say it wrongly, and bodies whose objects have a member twice. */
+/** Bodies that are no objects, whose kind is absent or wrong, or that repeat members. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';
-/** Without quotas, which other cases have made. */
+/** Without quotas, which other cases create. */
 const pods = '/api/v1/namespaces/odd-bodies/pods';
 const services = '/api/v1/namespaces/default/services';
 const widgets = '/apis/odd.example.com/v1/namespaces/default/widgets';
@@ -40,7 +40,7 @@ const names = [
   '{"apiVersion":"apps/v1","kind":"DeleteOptions"}',
 ];
 const broken = ['{"a":', '&a [*a]'];
-/** Of JSON: YAML's levels are fewer here. */
+/** For JSON: YAML has a lower limit of levels here. */
 const deep = '['.repeat(20_000);
 
 const places = [
@@ -58,14 +58,14 @@ const places = [
 
 const container = '"name":"c","image":"i"';
 const repeatedInPods = [
-  // Objects are merged, and so are maps.
+  // Objects and maps are merged.
   `"metadata":{"name":"a","labels":{"a":"1","b":"1"}},"metadata":{"labels":{"b":"2","c":"2"}},"spec":{"containers":[{${container}}]}`,
   `"metadata":{"name":"a"},"spec":{"hostname":"h","containers":[{${container}}]},"spec":{"subdomain":"s"}`,
-  // Lists element by element.
+  // Lists are merged by element.
   `"metadata":{"name":"a"},"spec":{"containers":[{${container}},{"name":"d","image":"j"}],"containers":[{"workingDir":"/w"}]}`,
   `"metadata":{"name":"a"},"spec":{"containers":[{${container}}],"containers":[{"workingDir":"/w"},{"name":"d","image":"j"}]}`,
   `"metadata":{"name":"a"},"spec":{"containers":[{${container},"args":["a","b"],"args":["c"],"ports":[{"containerPort":1,"name":"p"}],"ports":[{"containerPort":2}]}]}`,
-  // Null unsets lists, maps and pointers, and nothing else.
+  // Null unsets lists, maps and pointers only.
   `"metadata":{"name":"a","labels":{"a":"1"},"labels":null},"spec":{"hostname":"h","hostname":null,"containers":[{${container}}]}`,
   `"metadata":{"name":"a"},"spec":{"containers":[{${container}}]},"spec":null`,
   `"metadata":{"name":"a"},"spec":{"containers":[{${container},"securityContext":{"privileged":true},"securityContext":null,"securityContext":{"runAsUser":1}}]}`,
@@ -99,7 +99,7 @@ const repeated: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** Of what has come of repeated members. */
+/** The result of repeated members. */
 const parts = [['message'], ['metadata', 'labels'], ['metadata', 'annotations'], ['spec'], ['data'], ['binaryData']];
 
 const json = 'application/json';

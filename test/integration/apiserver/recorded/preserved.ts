@@ -1,4 +1,4 @@
-/** What is kept of custom objects that their schemas do not name, and of the metadata of objects inside of them. */
+/** Unknown members that custom objects keep, and metadata of embedded objects. */
 import { type Case, defined, definition, merged, type Step } from '#test/integration/apiserver/recorded/step.js';
 
 const group = 'preserved.example.com';
@@ -30,7 +30,7 @@ function create(name: string, members: object, metadata: object = {}): Step {
   return { method: 'POST', path: `${objects}?fieldValidation=Ignore`, body };
 }
 
-/** How managers are recorded of what the type of a definition does not have is another matter. */
+/** Managers of fields that the definition's type lacks are not compared. */
 const read = (name: string): Step => ({ method: 'GET', path: `${objects}/${name}` });
 
 const element = { k: 'a', u: 1, in: { a: 'x', b: 1 } };

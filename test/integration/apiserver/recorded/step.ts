@@ -1,20 +1,20 @@
-/** Requests whose answers were recorded from kube-apiserver 1.24.17, and what of an answer is compared. */
+/** Requests whose answers were recorded from kube-apiserver 1.24.17, and the parts of answers that are compared. */
 
-/** One request. The answers of a case are compared in their order. */
+/** One request. A case's answers are compared in order. */
 export interface Step {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Of the body; absent: JSON. */
+  /** Media type of the body; absent: JSON. */
   readonly contentType?: string;
   readonly accept?: string;
   readonly body?: unknown;
-  /** The only parts of the answer that are compared, by their paths. */
+  /** Paths of the answer's parts to compare; all others are ignored. */
   readonly parts?: readonly (readonly string[])[];
-  /** The only members of the answer that are compared, as far as it has them. */
+  /** Members of the answer to compare, if present; all others are ignored. */
   readonly members?: readonly string[];
-  /** Of requests for a key of the store itself, which get the value of the body and have no answer: `/registry/…`. */
+  /** Writes the body to a key of the store itself, without an answer: `/registry/…`. */
   readonly isStored?: true;
-  /** Repeated until the answer has this text, where something takes its time. Its answer is not compared. */
+  /** Repeats the request until the answer contains this text. Its answer is not compared. */
   readonly until?: string;
 }
 
@@ -31,7 +31,7 @@ export interface RecordedAnswer {
   readonly body: unknown;
 }
 
-/** What every server gives another value. */
+/** Values that differ between servers. */
 const changing: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -41,15 +41,15 @@ const changing: ReadonlySet<string> = new Set([
   'lastTransitionTime',
 ]);
 
-/** An object in a message, of which the order of members differs. */
+/** An object in a message, whose members may come in any order. */
 const shownObject = /Invalid value: "\{(?:[^"\\]|\\.)*\}": /g;
 
-/** Texts for people are in every server's own words. */
+/** Descriptions, which differ between servers. */
 function isOwn(name: string, value: unknown): boolean {
   return typeof value === 'string' && (changing.has(name) || name === 'description');
 }
 
-/** The body as both servers have it. */
+/** The body as on both servers. */
 export function comparable(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(shownObject, 'Invalid value: <object>: ');
   if (Array.isArray(value)) return isManagers(value) ? inAnyOrder(value.map(comparable)) : value.map(comparable);
@@ -58,7 +58,7 @@ export function comparable(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, isOwn(name, member) ? '*' : comparable(member)]));
 }
 
-/** Managers stand in the order of their times, which differs where a second begins between two requests. */
+/** Managers are sorted by time, which differs if a second begins between two requests. */
 function isManagers(list: readonly unknown[]): boolean {
   return list.some((entry) => typeof entry === 'object' && entry !== null && 'fieldsV1' in entry);
 }
@@ -78,7 +78,7 @@ export interface DefinedVersion {
   readonly [other: string]: unknown;
 }
 
-/** A definition with these versions, the first of which is stored; `other`: of its spec. */
+/** A definition with these versions, the first of which is stored; `other`: further members of its spec. */
 export function definition(
   group: string,
   plural: string,
@@ -111,12 +111,12 @@ export function defined(group: string, plural: string, body: object): readonly S
   return [
     { method: 'POST', path: customResourceDefinitions, body },
     { method: 'GET', path: `/apis/${group}/v1`, until: `"${plural}"` },
-    // Objects are served a moment after their resource is told of.
+    // Objects are served a moment after their resource is announced.
     { method: 'GET', path: `/apis/${group}/v1/${plural}`, until: '"items"' },
   ];
 }
 
-/** A forced or modest apply by a manager. */
+/** An apply by a manager, with or without force. */
 export function applied(path: string, manager: string, body: object, force = false): Step {
   return {
     method: 'PATCH',
@@ -126,7 +126,7 @@ export function applied(path: string, manager: string, body: object, force = fal
   };
 }
 
-/** Puts a value into the store, as others may have left it there. */
+/** Puts a value into the store, as another server might have left it. */
 export function stored(key: string, value: object): Step {
   return { method: 'PUT', path: key, isStored: true, body: value };
 }

@@ -1,4 +1,4 @@
-/** Custom objects that are in the store with metadata of wrong types, or with their members in another order. */
+/** Stored custom objects with metadata of wrong types, or with unsorted members. */
 import {
   type Case,
   defined,
@@ -35,7 +35,7 @@ const manager = {
   fieldsV1: { 'f:spec': { '.': {}, 'f:a': {} } },
 };
 
-/** As 1.24 stores it: by the alphabet. */
+/** As 1.24 stores it: sorted. */
 function object(name: string, metadata: object): object {
   return {
     apiVersion: `${group}/v1`,
@@ -69,7 +69,7 @@ export const storedOdd: Case = {
     ...names.flatMap((name): Step[] => [
       { method: 'GET', path: `${objects}/${name}`, until: '"spec"' },
       { method: 'GET', path: `${objects}/${name}` },
-      // One without managers is not given any.
+      // An object without managers gets none.
       ...(name === 'managers' ? [] : [merged(`${objects}/${name}`, 'a', { spec: { a: 'c' } })]),
       { method: 'GET', path: `${objects}/${name}`, accept: partial.replace('List', '') },
       { method: 'DELETE', path: `${objects}/${name}` },

@@ -1,4 +1,4 @@
-/** Paths that nothing is served at, or not by that method. */
+/** Paths that are not served, or not with that method. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const paths = [
@@ -27,7 +27,7 @@ const paths = [
   '/apis/apps/v1/namespaces/default/deployments/x/scale/y',
 ];
 
-/** Only how it ends, of what says which server it is. */
+/** Only the end, since the beginning names the server. */
 const changing = new Set(['/version/', '/api/', '/api/v1/', '/apis/apps/v1/']);
 
 export const unknownPaths: Case = {

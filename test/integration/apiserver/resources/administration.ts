@@ -20,7 +20,7 @@ const certificateRequest =
   'OUJBTUMKQTBrQU1FWUNJUUNTSUlGTElnZDhOQk5STndOd0hTcG5BakRBeXBxdTdRRzM0aXUrelRmQWJRSWhBS2w4dXNYcwp6NGNV' +
   'V0JuWnZaTXJHZzREV1dnSUk3TTE3RE9SRStOMlRhYjAKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==';
 
-/** It concerns nothing that there is: nobody answers it. */
+/** Applies to no request, so its address is never contacted. */
 const webhook = {
   name: 'check.example.com',
   clientConfig: { url: 'https://example.com/check' },

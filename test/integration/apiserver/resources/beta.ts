@@ -1,4 +1,4 @@
-/** Versions that 1.24 still serves beside the stable ones, and the kind that only such a version has. */
+/** Versions that 1.24 serves beside the stable ones, and the kind with only such a version. */
 import { horizontalpodautoscalers as autoscalersV2beta1 } from '#api/autoscaling/v2beta1/resources.gen.js';
 import { horizontalpodautoscalers as autoscalersV2beta2 } from '#api/autoscaling/v2beta2/resources.gen.js';
 import { cronjobs } from '#api/batch/v1beta1/resources.gen.js';
@@ -16,11 +16,11 @@ import { workloadCases } from '#test/integration/apiserver/resources/workloads.j
 const metadata = { name: 'example' };
 const stable = [...workloadCases, ...clusterCases, ...administrationCases];
 
-/** The case of the newest version of a resource. */
+/** The case of a resource's newest version. */
 function like(name: string): AnyCase {
-  const found = stable.findLast(({ resource }) => resource.resource === name);
-  if (found === undefined) throw new RangeError(`no case of ${name}`);
-  return found;
+  const match = stable.findLast(({ resource }) => resource.resource === name);
+  if (match === undefined) throw new RangeError(`no case of ${name}`);
+  return match;
 }
 
 export const betaCases: readonly AnyCase[] = [

@@ -1,4 +1,4 @@
-/** A kind that a definition makes, for tests that go through all kinds. */
+/** A kind of a definition, for tests that iterate over all kinds. */
 
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -61,7 +61,7 @@ export const customCase: AnyCase = {
   cells: {},
 };
 
-/** Resolves when the kind is served. */
+/** Resolves once the kind is served. */
 export async function defineCustom(server: Pick<ApiServer, 'handler'>, { apiDomain }: Dialect): Promise<void> {
   const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } };
   const versions = [{ ...version, subresources: { status: {} } }];
@@ -74,8 +74,8 @@ export async function defineCustom(server: Pick<ApiServer, 'handler'>, { apiDoma
   const put = await call(server, 'PUT', `${path}/rows.${group}/status`, { body: { ...json, status } });
   if (put.status !== 200) throw new Error(put.text);
   for (;;) {
-    const { status: found } = await call(server, 'GET', `/apis/${group}/v1/namespaces/default/rows`);
-    if (found === 200) return;
+    const list = await call(server, 'GET', `/apis/${group}/v1/namespaces/default/rows`);
+    if (list.status === 200) return;
     await new Promise(setImmediate);
   }
 }

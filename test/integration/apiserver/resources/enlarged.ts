@@ -1,14 +1,14 @@
-/** The tests' small objects with as many bytes in their spec, or in what stands for one, as a test asks for. */
+/** The tests' small objects enlarged by as many bytes as a test needs. */
 import type { Draft } from '#test/integration/apiserver/resources/resource-case.js';
 
 type Fields = Record<string, unknown>;
 
-/** Adds a part of a few dozen bytes, its number in it, so that all parts differ. */
+/** Adds parts of a few dozen bytes with their number, so that all differ. */
 type Grow = (draft: Draft, number: number) => void;
 
 const label = (number: number) => `a-long-value-of-a-label-that-takes-some-bytes-${number}`;
 
-/** The member of that name, made where it is missing. */
+/** The member of that name, created if absent. */
 function inside(owner: unknown, ...path: readonly string[]): Fields {
   let value = owner as Fields;
   for (const name of path) {
@@ -35,7 +35,7 @@ const inList =
   (draft, number) =>
     void list(inside(draft, ...path), name).push(element(number));
 
-/** A text that has no bound. */
+/** A text of unlimited length. */
 const inText =
   (path: readonly string[], name: string): Grow =>
   (draft, number) => {
@@ -64,7 +64,7 @@ const webhookRules: Grow = (draft, number) => {
   });
 };
 
-/** By resource, and by group too where two groups have one of that name. */
+/** By resource, and by group if two groups share a name. */
 const growth: Readonly<Record<string, Grow>> = {
   clusterrolebindings: inList([], 'subjects', subject),
   clusterroles: inList([], 'rules', rule),
@@ -138,14 +138,14 @@ const growth: Readonly<Record<string, Grow>> = {
   validatingwebhookconfigurations: webhookRules,
 };
 
-/** Of the kinds whose parts are all of bounded size. */
+/** Kinds whose parts are all bounded. */
 const inAnnotations = inMap('metadata', 'annotations');
 
 function address(number: number): string {
   return `10.1.${number >> 8}.${number & 0xff}`;
 }
 
-/** The draft, which is changed, with at least so many bytes more than a small one has. */
+/** The draft, changed in place, with at least so many additional bytes. */
 export function enlarged(draft: Draft, resource: string, bytes: number): Draft {
   const grow = growth[resource] ?? inAnnotations;
   const start = JSON.stringify(draft).length;

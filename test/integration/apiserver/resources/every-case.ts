@@ -1,4 +1,4 @@
-/** The rows of all resources that keep objects. */
+/** Cases of all resources that store objects. */
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { administrationCases } from '#test/integration/apiserver/resources/administration.js';
@@ -16,10 +16,10 @@ export const everyCase: readonly AnyCase[] = [
   ...betaCases,
 ];
 
-/** Cases of resources that every server has, whatever its gates. */
+/** Cases of resources that are served with any gates. */
 export const ungatedCases: readonly AnyCase[] = everyCase.filter(({ resource }) => resource.featureGate === undefined);
 
-/** Gates as the release has them, with those on that the resources belong to. */
+/** The release's default gates, plus those that the resources need. */
 export function gateFor(cases: readonly AnyCase[], ...more: readonly string[]): (name: string) => boolean {
   const features = [...cases.flatMap(({ resource }) => resource.featureGate ?? []), ...more];
   const gates = new FeatureGates(Object.fromEntries(features.map((name) => [name, true])));

@@ -1,4 +1,4 @@
-/** Every verb of a resource, in JSON and in Protobuf: the same for all of them. */
+/** Exercises every verb of a resource, in JSON and Protobuf, in the same way for all. */
 
 import type { Test } from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -15,7 +15,7 @@ import { type AnyCase, at, type Draft } from '#test/integration/apiserver/resour
 import { Watching } from '#test/integration/apiserver/resources/watching.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
 
-/** A test per resource, all on one server. */
+/** One test per resource, all on one server. */
 export function testResources(t: Test, cases: readonly AnyCase[], dialect: Dialect): void {
   t.test(`${dialect.name} dialect`, async (t) => {
     const server = await startServer(t, { dialect, dependencies: { gate: gateFor(cases) } });
@@ -119,7 +119,7 @@ class Exercise {
     t.match(at(patched, 'metadata.managedFields'), [{ manager: 'tests', operation: 'Apply' }], 'its manager is kept');
   }
 
-  /** Updates share what they leave alone with what is stored, all but the metadata: nothing may be left to be done to it. */
+  /** Updates share unchanged parts with the stored object, except metadata: preparing it again must change nothing. */
   #checkSettled(stored: object): void {
     const { object } = this.#codec.decodeValue(structuredClone(stored), { expected: this.#kind });
     const context = {
@@ -137,7 +137,7 @@ class Exercise {
     );
   }
 
-  /** Of the object that `patches` left. */
+  /** Checks the object that `patches` left. */
   async table(): Promise<void> {
     const t = this.#t;
     const accept = `application/json;as=Table;v=v1;g=${this.#dialect.groupName('meta')}`;
@@ -154,9 +154,9 @@ class Exercise {
     const { name } = this.#draft.metadata;
     for (const [index, column] of columns.entries()) {
       const cell: unknown = row.cells[index];
-      const wanted = column.name === 'Name' ? name : this.#case.cells[column.name];
-      if (wanted !== undefined) t.match(cell, wanted, `column ${column.name}`);
-      // Some columns that say boolean hold `True` and `<unset>`, as they do in 1.24.
+      const expected = column.name === 'Name' ? name : this.#case.cells[column.name];
+      if (expected !== undefined) t.match(cell, expected, `column ${column.name}`);
+      // Some boolean columns contain `True` and `<unset>`, as in 1.24.
       const types = column.type === 'integer' ? ['number'] : ['string', 'number', 'boolean'];
       t.ok(types.includes(typeof cell), `column ${column.name} is ${column.type}: ${JSON.stringify(cell)}`);
     }
@@ -188,7 +188,7 @@ class Exercise {
     const draft = this.#draft;
     const created = await this.#protobuf('POST', this.#collection, 201, draft);
     const inJson = await this.#json('GET', this.#path, 200);
-    // Protobuf does not tell a status of zeros from none.
+    // Protobuf does not distinguish a status of zeros from none.
     const normal = this.#codec.encode(inJson, this.#kind, 'protobuf');
     const read = await this.#protobuf('GET', this.#path, 200);
     t.ok(this.#codec.encode(read, this.#kind, 'protobuf').equals(normal), 'Protobuf and JSON carry the same');
@@ -224,7 +224,7 @@ class Exercise {
     await watching.close();
   }
 
-  /** Deletes it, its dependents never mind; a namespace goes when nothing holds it any more. */
+  /** Deletes it without regard to dependents; a namespace goes once nothing holds it. */
   async #remove(accept: string): Promise<void> {
     const answer = await call(this.#server, 'DELETE', `${this.#path}?propagationPolicy=Background`, {
       headers: { accept },
@@ -235,7 +235,7 @@ class Exercise {
     await this.#json('PUT', `${this.#path}/finalize`, 200, body);
   }
 
-  /** Nobody is here who removes the objects of a definition, so that it may go. */
+  /** No controller removes a definition's objects here, so remove its finalizer. */
   async #letGo(): Promise<void> {
     if (this.#case.resource.resource !== 'customresourcedefinitions') return;
     const { items } = (await call(this.#server, 'GET', this.#collection)).json as { items: Draft[] };

@@ -1,4 +1,4 @@
-/** Every verb of a resource with the same large object again and again, since what comes again may take a shorter way. */
+/** Every verb of a resource with the same large object repeatedly, since repetitions may use caches. */
 import type { Test } from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
@@ -16,7 +16,7 @@ export interface RepetitionOptions {
   readonly server: Pick<ApiServer, 'handler'>;
   readonly dialect: Dialect;
   readonly given: AnyCase;
-  /** Of what is added to the case's small object. */
+  /** Bytes added to the case's small object. */
   readonly bytes: number;
   /** Of every request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,9 +24,9 @@ export interface RepetitionOptions {
 
 const sizes = [600, 6_000, 60_000];
 
-/** A test per resource, all on one server with all that writes go through. */
+/** One test per resource, on one server with all plugins and hooks. */
 export function testLargeSpecs(t: Test, cases: readonly AnyCase[], dialect: Dialect): void {
-  t.test('objects of every size live as often as they like', { timeout: 600_000 }, async (t) => {
+  t.test('objects of every size can be created, changed and deleted repeatedly', { timeout: 600_000 }, async (t) => {
     const { argv } = await clusterCredentials(t, dialect, 'secret,admin,1,"system:masters"\n');
     const { server } = await startCompleteServer(t, { dialect, argv });
     const headers = { authorization: 'Bearer secret' };
@@ -48,7 +48,7 @@ export class Repetition {
   readonly #t: Test;
   readonly #options: RepetitionOptions;
   readonly #codec: ObjectCodec;
-  /** Undefined for a kind that is not built in, which has no Protobuf and no strategic patches. */
+  /** Undefined for custom kinds, which have no Protobuf and no strategic patches. */
   readonly #kind: KindInfo | undefined;
   readonly #collection: string;
   readonly #draft: Draft;
@@ -67,7 +67,7 @@ export class Repetition {
     this.#collection = `${prefix}${resource.namespaced ? '/namespaces/default' : ''}/${resource.resource}`;
   }
 
-  /** In which its objects can be written. */
+  /** Encodings in which its objects can be written. */
   get medias(): readonly Media[] {
     return this.#kind === undefined ? ['json'] : ['json', 'protobuf'];
   }
@@ -81,8 +81,7 @@ export class Repetition {
   }
 
   /**
-   * All writes as dry runs, whatever becomes of them: they must change nothing. Only creations where the object is not
-   * there.
+   * All writes as dry runs, whatever their outcome: they must change nothing. Only creations if the object does not exist.
    */
   async rehearse(media: Media): Promise<void> {
     const draft = this.#draft;
@@ -114,8 +113,8 @@ export class Repetition {
   }
 
   /**
-   * From its creation, each step of it as a dry run first unless something else is to happen behind it, to its end; what it was.
-   * Throws for the first request that fails.
+   * The object's life from creation to deletion, each step as a dry run first unless a later step depends on it; returns its
+   * states. Throws for the first request that fails.
    */
   async life(media: Media, then?: () => Promise<void>): Promise<string> {
     const draft = this.#draft;
@@ -142,7 +141,7 @@ export class Repetition {
     return this.#body(patched);
   }
 
-  /** The JSON of all but what differs from one life to the next. */
+  /** JSON without the members that differ between lives. */
   #body({ metadata, status, ...rest }: Draft): string {
     return JSON.stringify(rest).replaceAll(metadata.uid ?? '', 'uid');
   }
@@ -159,7 +158,7 @@ export class Repetition {
     await this.#patch('apply-patch+yaml', '?fieldManager=wholly&force=true', applied);
   }
 
-  /** What each of them gives is put back, the status by every patch too. */
+  /** Each result is written back, and the status also by every patch. */
   async #subresources(media: Media): Promise<void> {
     for (const { name, verbs } of this.#options.given.resource.subresources ?? []) {
       const url = `${this.#path}/${name}`;
@@ -178,7 +177,7 @@ export class Repetition {
     }
   }
 
-  /** What is there, with other metadata; again where the server itself was faster. */
+  /** Replaces the object with other metadata; retries if the server wrote in between. */
   async #put(media: Media, url: string, metadata: Partial<Draft['metadata']>): Promise<void> {
     for (;;) {
       const now = await this.#read();
@@ -209,7 +208,7 @@ export class Repetition {
     return call(server, method, url, { headers: { ...headers, 'content-type': type, accept: type }, body });
   }
 
-  /** With all that holds it. */
+  /** With all its finalizers. */
   async #remove(): Promise<void> {
     await this.#call('DELETE', `${this.#path}?propagationPolicy=Background&gracePeriodSeconds=0`);
     const { server, given, headers = {} } = this.#options;
@@ -217,7 +216,7 @@ export class Repetition {
       const { status, json } = await call(server, 'GET', this.#path, { headers });
       if (status === 404) return;
       const { metadata, ...rest } = json as Draft;
-      // What held it may let go by itself meanwhile.
+      // Its finalizers may be removed by the server meanwhile.
       await this.#try('json', 'PUT', this.#path, { ...rest, metadata: { ...metadata, finalizers: [] } });
       if (given.resource.resource !== 'namespaces') continue;
       await this.#try('json', 'PUT', `${this.#path}/finalize`, { ...rest, metadata, spec: { finalizers: [] } });
@@ -240,13 +239,13 @@ export class Repetition {
   }
 }
 
-/** The same values. Nearly always they have the same text, which is faster to see. */
-export function sameJSON(t: Test, found: string, wanted: string, message: string): void {
-  if (found === wanted) t.pass(message);
-  else t.strictSame(JSON.parse(found), JSON.parse(wanted), message);
+/** Compares values. They nearly always have the same text, which is faster to compare. */
+export function sameJSON(t: Test, actual: string, expected: string, message: string): void {
+  if (actual === expected) t.pass(message);
+  else t.strictSame(JSON.parse(actual), JSON.parse(expected), message);
 }
 
-/** Those that a server has without being told. */
+/** Objects that a server creates itself. */
 export function withoutGate(cases: readonly AnyCase[]): readonly AnyCase[] {
   return cases.filter(({ resource }) => resource.featureGate === undefined);
 }

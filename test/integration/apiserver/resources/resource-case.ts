@@ -1,27 +1,27 @@
-/** What the tests know about a resource: one small valid object, and what the server makes of it. */
+/** Test data of a resource: a small valid object, and the server's changes to it. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 
-/** A value by its place: `spec.ports.0.protocol`. */
+/** Values by place: `spec.ports.0.protocol`. */
 export type ByPath = Readonly<Record<string, unknown>>;
 
 export interface ResourceCase<T = ApiObjectShape> {
   readonly resource: ResourceType<T>;
-  /** Valid, and with as little as possible; without apiVersion and kind. */
+  /** Minimal and valid; without apiVersion and kind. */
   example(dialect: Dialect): Omit<T, 'apiVersion' | 'kind'>;
-  /** What the server fills in; empty where the kind has no defaults. */
+  /** Fields set by the server; empty for kinds without defaults. */
   readonly defaults: ByPath | ((dialect: Dialect) => ByPath);
-  /** What makes the example invalid, by place (undefined: the field is taken away), and the fields that are blamed. */
+  /** Changes that make the object invalid, by place (undefined removes the field), and the fields that the error names. */
   readonly invalid: { readonly change: ByPath; readonly causes: readonly string[] };
-  /** Cells by the names of their columns. */
+  /** Cells by column name. */
   readonly cells?: Readonly<Record<string, string | number | boolean | RegExp>>;
 }
 
-/** A case with the types of the kind forgotten, so that tests can go through all of them. */
+/** A case without its types, so that tests can iterate over all of them. */
 export interface AnyCase {
   readonly resource: ResourceDeclaration;
-  /** With apiVersion and kind; a new one each time. */
+  /** A new object with apiVersion and kind. */
   object(dialect: Dialect): Draft;
   defaults(dialect: Dialect): ByPath;
   invalid(dialect: Dialect): Draft;
@@ -64,7 +64,7 @@ export function resourceCase<T>(given: ResourceCase<T>): AnyCase {
   };
 }
 
-/** The case of another version of the same kind, whose objects look the same but for what `changes` say. */
+/** The case of another version of the same kind, whose objects differ only by `changes`. */
 export function versionCase(resource: ResourceDeclaration, other: AnyCase, changes: Partial<AnyCase> = {}): AnyCase {
   const renamed = (draft: Draft, dialect: Dialect): Draft => ({
     ...draft,
@@ -79,7 +79,7 @@ export function versionCase(resource: ResourceDeclaration, other: AnyCase, chang
   };
 }
 
-/** The value at a place, undefined when there is none. */
+/** The value at a place; undefined if absent. */
 export function at(object: unknown, path: string): unknown {
   let value = object;
   for (const step of path.split('.')) {

@@ -19,7 +19,7 @@ export class Watching {
     this.#decode = decode;
   }
 
-  /** Resolves when the server has answered. Throws when that is not a stream. */
+  /** Resolves with the response's headers. Throws if the response is no stream. */
   static async open(
     server: ApiServer,
     url: string,
@@ -41,7 +41,7 @@ export class Watching {
     return watching;
   }
 
-  /** All events up to the first one of that type; throws when the stream ends before. */
+  /** All events up to the first of that type; throws if the stream ends before. */
   async until(type: string): Promise<readonly WatchedEvent[]> {
     while (!this.#seen.some((event) => event.type === type)) {
       const { value, done } = await this.#chunks.next();

@@ -1,4 +1,4 @@
-/** An object like those that are written, and is not written itself: what clients see of it must not change. */
+/** An unwritten object beside those written: what clients see of it must not change. */
 import type { ApiServer } from '#apiserver/apiserver.js';
 import type { Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { call } from '#test/integration/apiserver/server.js';
@@ -16,8 +16,8 @@ export class Witness {
     this.#name = name;
   }
 
-  /** Undefined where there cannot be two such objects. */
-  static async made(
+  /** Undefined if only one such object can exist. */
+  static async create(
     server: Pick<ApiServer, 'handler'>,
     collection: string,
     draft: Draft,
@@ -30,7 +30,7 @@ export class Witness {
     return new Witness(server, collection, name);
   }
 
-  /** What a get, a list and a watch say of it. */
+  /** The object as a get, a list and a watch show it. */
   async seen(): Promise<string[]> {
     const path = `${this.#collection}/${this.#name}`;
     const texts: string[] = [];

@@ -38,19 +38,19 @@ const notServed = {
 };
 
 t.test('addressing', withEtcd, async (t) => {
-  const asked: AuthorizationAttributes[] = [];
+  const requests: AuthorizationAttributes[] = [];
   const { client } = await startSpec(t, {
     dependencies: {
       authorizer: {
         mode: 'Test',
         authorize: async (attributes) => {
-          asked.push(attributes);
+          requests.push(attributes);
           return { decision: 'allow', reason: '' };
         },
       },
     },
   });
-  const verb = () => asked.at(-1)?.verb;
+  const verb = () => requests.at(-1)?.verb;
   for (const name of ['web', 'db']) await client.make('/api/v1/namespaces', namespace(name));
   for (const where of ['web', 'db']) await client.make(configMaps(where), configMap('shared'));
   await client.make('/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } });
@@ -101,22 +101,22 @@ t.test('addressing', withEtcd, async (t) => {
         `${deployments}/d/nothing`,
       ];
       for (const url of unknown) t.match((await client.get(url)).json, { code: 404, reason: 'NotFound' }, url);
-      // Outside of the server's own groups, as with 1.24.
+      // Outside of the server's own groups, as in 1.24.
       t.match(await client.get('/apis/none.example/v1/things'), { status: 404, text: '404 page not found\n' });
       const unusable: [string, string][] = [
         ['..', `Name parameter invalid: "..": may not be '..'`],
         ['a%25b', `Name parameter invalid: "a%b": may not contain '%'`],
       ];
       for (const [name, message] of unusable)
-        for (const [method, asked] of [
+        for (const [method, options] of [
           ['GET', {}],
           ['PATCH', { body: {}, headers: mergePatch }],
           ['DELETE', {}],
         ] as const) {
-          const { json } = await client.ask(method, `${configMaps('web')}/${name}`, asked);
+          const { json } = await client.ask(method, `${configMaps('web')}/${name}`, options);
           t.match(json, { code: 400, reason: 'BadRequest', message }, `${method} ${name}`);
         }
-      // An encoded slash makes the path a longer one, which nothing is served at.
+      // An encoded slash makes the path longer, and such a path is not served.
       for (const path of [
         `${configMaps('web')}/a%2Fb`,
         '/api/v1/watch/namespaces/a%2Fb',
@@ -136,7 +136,7 @@ t.test('addressing', withEtcd, async (t) => {
     },
   );
 
-  await covers(t, ['1 verbs', '4.1.1', '4.1.2'], 'methods and the verbs that they are', async (t) => {
+  await covers(t, ['1 verbs', '4.1.1', '4.1.2'], 'methods map to verbs', async (t) => {
     const path = configMaps('verbs');
     const rows: [string, string, unknown, Record<string, string>, number, string][] = [
       ['POST', path, configMap('a'), {}, 201, 'create'],
@@ -172,23 +172,23 @@ t.test('addressing', withEtcd, async (t) => {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l' } };
     t.equal((await client.put(`${leases}/l`, lease)).status, 201, 'but leases');
     t.equal(verb(), 'create', 'which takes the right to create');
-    const { json: made } = await client.get(`${leases}/l`);
-    t.equal((await client.put(`${leases}/l`, { ...made, spec: { holderIdentity: 'x' } })).status, 200);
+    const { json: created } = await client.get(`${leases}/l`);
+    t.equal((await client.put(`${leases}/l`, { ...created, spec: { holderIdentity: 'x' } })).status, 200);
     t.equal(verb(), 'update');
     await client.delete(`${leases}/l`);
     const gone = {
       code: 409,
       reason: 'Conflict',
-      message: `Operation cannot be fulfilled on leases.coordination.k8s.io "l": uid mismatch: the provided object specified uid ${made.metadata.uid}, and no existing object was found`,
+      message: `Operation cannot be fulfilled on leases.coordination.k8s.io "l": uid mismatch: the provided object specified uid ${created.metadata.uid}, and no existing object was found`,
     };
-    t.match((await client.put(`${leases}/l`, made)).json, gone, 'no other one takes the place of one that is gone');
-    const { uid, resourceVersion, name } = made.metadata;
+    t.match((await client.put(`${leases}/l`, created)).json, gone, 'no other one takes the place of one that is gone');
+    const { uid, resourceVersion, name } = created.metadata;
     const named = { ...lease, metadata: { name, uid } };
     t.match((await client.patch(`${leases}/l?fieldManager=m`, applyPatch, named)).json, gone);
     t.equal((await client.put(`${leases}/l`, { ...lease, metadata: { name, resourceVersion } })).status, 201);
   });
 
-  await covers(t, ['4.1.2'], 'the object of a PUT is that of its path', async (t) => {
+  await covers(t, ['4.1.2'], 'the object of a PUT must match its path', async (t) => {
     const path = configMaps('identity');
     await client.make(path, configMap('a'));
     const rows: [object, string][] = [
@@ -247,14 +247,20 @@ t.test('addressing', withEtcd, async (t) => {
 
   await covers(t, ['1 subresources', '4.1.4'], 'subresources', async (t) => {
     await client.get(`${deployments}/d/scale`);
-    t.match(asked.at(-1), { verb: 'get', resource: 'deployments', subresource: 'scale', namespace: 'web', name: 'd' });
-    // No name: no address at all.
+    t.match(requests.at(-1), {
+      verb: 'get',
+      resource: 'deployments',
+      subresource: 'scale',
+      namespace: 'web',
+      name: 'd',
+    });
+    // An empty name is no address.
     t.equal((await client.get('/apis/apps/v1/namespaces/web/deployments//scale')).status, 404, 'not of all');
     const put = { ...(await client.get(`${deployments}/d/scale`)).json, spec: { replicas: 4 } };
     t.equal((await client.put(`${deployments}/d/scale`, put)).json.spec.replicas, 4);
     t.equal((await client.delete(`${deployments}/d/status`)).status, 405);
-    const wanted = { status: { replicas: 2 }, spec: { replicas: 9 } };
-    const changed = (await client.patch(`${deployments}/d/status`, mergePatch, wanted)).json;
+    const expected = { status: { replicas: 2 }, spec: { replicas: 9 } };
+    const changed = (await client.patch(`${deployments}/d/status`, mergePatch, expected)).json;
     t.equal(changed.status.replicas, 2);
     t.equal(changed.spec.replicas, 4, 'the rest is out of its reach');
   });
@@ -265,7 +271,7 @@ t.test('addressing', withEtcd, async (t) => {
       client.patch(`${url}?fieldManager=${manager}${more}`, applyPatch, configMap('a', data));
     const created = await apply('one', { x: '1', y: '1' });
     t.equal(created.status, 201);
-    t.equal(asked.at(-1)?.verb, 'create', 'a new object takes the right to create it');
+    t.equal(requests.at(-1)?.verb, 'create', 'a new object takes the right to create it');
     t.equal((await apply('one', { x: '1', y: '2' })).status, 200);
     const conflict = await apply('two', { x: '2' });
     t.same(conflict.json, {
@@ -282,7 +288,7 @@ t.test('addressing', withEtcd, async (t) => {
     const forced = await apply('two', { x: '2' }, '&force=true');
     t.equal(forced.json.data.x, '2');
     const released = await apply('one', {});
-    t.same(released.json.data, { x: '2' }, 'what nobody wants any more goes');
+    t.same(released.json.data, { x: '2' }, 'unowned fields are removed');
     const messages: [string, object, Record<string, string>, string][] = [
       ['', configMap('a'), applyPatch, 'fieldManager: Required value: is required for apply patch'],
       ['?force=true', {}, mergePatch, 'force: Forbidden: may not be specified for non-apply patch'],

@@ -1,4 +1,4 @@
-/** Server-side apply (specification 1, 4.1.5): who owns which field, on objects and on their subresources, in both dialects. */
+/** Server-side apply (specification 1, 4.1.5): ownership of fields of objects and subresources, in both dialects. */
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
@@ -67,7 +67,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.strictSame(left.json.data, { x: '1' }, 'y goes, x stays for the other');
       const updated = await client.patch(`${url}?fieldManager=editor`, mergePatch, { data: { x: '3' } });
       t.strictSame(owners(updated)['editor Update'], { 'f:data': { 'f:x': {} } }, 'an update takes what it changes');
-      t.equal(owners(updated)['two Apply'], undefined, 'from everybody');
+      t.equal(owners(updated)['two Apply'], undefined, 'from all others');
       const conflict = await apply(url, 'two', configMap('a', { x: '4', z: '1' }));
       t.match(conflict.json, {
         reason: 'Conflict',
@@ -84,7 +84,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.equal(many.json.details.causes.length, 3);
     });
 
-    await covers(t, ['4.1.5'], 'what cannot be applied', async (t) => {
+    await covers(t, ['4.1.5'], 'invalid configurations', async (t) => {
       const url = `${configMaps('apply')}/b`;
       const managed = [{ manager: 'm', operation: 'Apply', apiVersion: 'v1' }];
       const rows: [unknown, number, RegExp][] = [
@@ -111,8 +111,8 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
 
     await covers(t, ['4.1.5'], 'lists are merged by key, and elements have owners', async (t) => {
       const url = `${deployments}/d`;
-      const made = await apply(url, 'one', deployment({}));
-      t.equal(made.status, 201, made.text);
+      const created = await apply(url, 'one', deployment({}));
+      t.equal(created.status, 201, created.text);
       const sidecar = { name: 's', image: 'j', ports: [{ containerPort: 80, protocol: 'TCP' }] };
       const template = { spec: { containers: [sidecar] } };
       const added = await apply(url, 'two', {
@@ -157,20 +157,20 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
         message: `Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using ${apps}: .spec.replicas`,
       });
       const autoscaling = dialect.apiVersion('autoscaling', 'v1');
-      const wanted = (replicas: number) => ({
+      const configuration = (replicas: number) => ({
         apiVersion: autoscaling,
         kind: 'Scale',
         metadata: { name: 'd' },
         spec: { replicas },
       });
-      const refused = await apply(`${url}/scale`, 'auto', wanted(5));
+      const refused = await apply(`${url}/scale`, 'auto', configuration(5));
       t.match(refused.json, { code: 409, details: { causes: [{ field: '.spec.replicas' }] } });
-      const forced = await apply(`${url}/scale`, 'auto', wanted(5), '&force=true');
+      const forced = await apply(`${url}/scale`, 'auto', configuration(5), '&force=true');
       t.match(forced.json, { kind: 'Scale', spec: { replicas: 5 } });
       t.strictSame(owners(await client.get(url))['auto Apply scale'], { 'f:spec': { 'f:replicas': {} } });
     });
 
-    await covers(t, ['4.1.5'], 'what client-side apply wrote is taken over', async (t) => {
+    await covers(t, ['4.1.5'], 'fields of client-side apply change their owner', async (t) => {
       const path = configMaps('upgrade');
       const name = dialect.annotations.lastApplied.split('.')[0] ?? '';
       const object = configMap('old', { x: '1', y: '1' });
@@ -185,11 +185,11 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       const upgraded = await apply(`${path}/old`, name, configMap('old', { x: '2' }));
       t.equal(upgraded.status, 200, upgraded.text);
       t.equal(upgraded.json.data.x, '2', 'without force');
-      const other = await apply(`${path}/old`, 'somebody', configMap('old', { x: '3' }));
+      const other = await apply(`${path}/old`, 'another', configMap('old', { x: '3' }));
       t.equal(other.status, 409, 'which holds for the client alone');
     });
 
-    await covers(t, ['4.1.5'], 'owners are forgotten on request', async (t) => {
+    await covers(t, ['4.1.5'], 'owners are removed on request', async (t) => {
       const url = `${configMaps('apply')}/a`;
       const cleared = await client.patch(`${url}?fieldManager=x`, mergePatch, { metadata: { managedFields: [{}] } });
       t.equal(cleared.status, 200, cleared.text);

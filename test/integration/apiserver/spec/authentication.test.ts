@@ -1,4 +1,4 @@
-/** Specification 1, 5: who may do what with events, on a server with its real authenticators and authorizers. */
+/** Specification 1, 5: rights to events, on a server with its real authenticators and authorizers. */
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -24,7 +24,7 @@ const event = (name: string) => ({
   reportingInstance: 'tester-1',
 });
 
-/** Every operation of 4.3, tried or not. */
+/** Every operation of 4.3, as a dry run or not. */
 const operations: readonly [
   verb: string,
   method: string,
@@ -88,7 +88,7 @@ t.test('authentication', withEtcd, async (t) => {
     code: 401,
   };
 
-  await covers(t, ['5.1', '7 401'], 'nobody: 401 for every operation', async (t) => {
+  await covers(t, ['5.1', '7 401'], 'without credentials: 401 for every operation', async (t) => {
     for (const [verb, method, url, body, headers = {}] of operations) {
       for (const credentials of [{}, bearer('wrong'), { authorization: 'Basic YWRtaW46YWRtaW4=' }]) {
         const answer = await client.ask(method, url, { body, headers: { ...headers, ...credentials } });
@@ -99,7 +99,7 @@ t.test('authentication', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['5.1', '5.2', '5.3'], 'no rule: 403 for every operation, tried or not', async (t) => {
+  await covers(t, ['5.1', '5.2', '5.3'], 'no rule: 403 for every operation, as a dry run or not', async (t) => {
     for (const [verb, method, url, body, headers = {}] of operations) {
       for (const dry of verb === 'get' || verb === 'list' || verb === 'watch' ? [''] : ['', '?dryRun=All']) {
         const { json } = await client.ask(method, url + dry, { body, headers: { ...headers, ...alice } });
@@ -115,7 +115,7 @@ t.test('authentication', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['5.3', '5.2'], 'a rule of groups, resources and verbs gives just these', async (t) => {
+  await covers(t, ['5.3', '5.2'], 'a rule of groups, resources and verbs grants exactly these', async (t) => {
     const rbac = dialect.apiVersion('rbac', 'v1');
     const roles = `/apis/${rbac}/namespaces/default`;
     for (const [verb, method, url, body, headers = {}] of operations) {
@@ -133,7 +133,7 @@ t.test('authentication', withEtcd, async (t) => {
       };
       await client.post(`${roles}/rolebindings`, binding, admin);
       const run = (query = '') => client.ask(method, url + query, { body, headers: { ...headers, ...alice } });
-      // The authorizer hears of the rule by a watch.
+      // The authorizer learns of the rule by a watch.
       let answer = await run();
       while (answer.status === 403) answer = await run();
       t.ok(answer.status < 300, `${verb}: ${answer.text}`);
@@ -165,12 +165,12 @@ t.test('authentication', withEtcd, async (t) => {
 
 t.test('anonymous callers', withEtcd, async (t) => {
   const { client } = await startComplete(t);
-  await covers(t, ['5.1'], 'are somebody without rights where the server lets them in', async (t) => {
+  await covers(t, ['5.1'], 'are users without rights if the server allows them', async (t) => {
     t.match((await client.get(path)).json, {
       code: 403,
       message: /User "system:anonymous" cannot list resource "events"/,
     });
-    t.equal((await client.get(path, bearer('wrong'))).status, 401, 'wrong credentials are not nobody’s');
+    t.equal((await client.get(path, bearer('wrong'))).status, 401, 'wrong credentials are not anonymous');
     t.equal((await client.get('/healthz')).status, 200);
   });
 });

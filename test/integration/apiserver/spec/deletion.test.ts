@@ -1,4 +1,4 @@
-/** Specification 1, 3.1: deletion in two phases, with everything that a client may say about it. */
+/** Specification 1, 3.1: deletion in two phases, with all options of clients. */
 import t from 'tap';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import {
@@ -26,7 +26,7 @@ t.test('deletion', withEtcd, async (t) => {
   const { client, etcd } = await startSpec(t);
   const path = configMaps('deletion');
 
-  await covers(t, ['3.1 live'], 'without finalizers the object goes at once', async (t) => {
+  await covers(t, ['3.1 live'], 'without finalizers the object is removed at once', async (t) => {
     const { metadata } = await client.make(path, configMap('plain'));
     const { status, json } = await client.delete(`${path}/plain`);
     t.equal(status, 200);
@@ -71,10 +71,14 @@ t.test('deletion', withEtcd, async (t) => {
       t.ok(Date.parse(deletionTimestamp) >= before && Date.parse(deletionTimestamp) <= Date.now() + 1000);
       const again = await client.delete(`${path}/held`);
       t.same(again.json, marked.json, 'asking again changes nothing');
-      const taken = await client.patch(`${path}/held`, mergePatch, { metadata: { deletionTimestamp: null } });
-      t.equal(taken.json.metadata.deletionTimestamp, deletionTimestamp, 'there is no way back');
+      const patched = await client.patch(`${path}/held`, mergePatch, { metadata: { deletionTimestamp: null } });
+      t.equal(patched.json.metadata.deletionTimestamp, deletionTimestamp, 'there is no way back');
       const reordered = { metadata: { finalizers: ['example.com/b', 'example.com/a'] } };
-      t.equal((await client.patch(`${path}/held`, mergePatch, reordered)).status, 200, 'anybody may reorder');
+      t.equal(
+        (await client.patch(`${path}/held`, mergePatch, reordered)).status,
+        200,
+        'any client may reorder finalizers',
+      );
       const more = { metadata: { finalizers: ['example.com/b', 'example.com/a', 'example.com/c'] } };
       const refused = await client.patch(`${path}/held`, mergePatch, more);
       t.match(refused.json, {
@@ -100,7 +104,7 @@ t.test('deletion', withEtcd, async (t) => {
     },
   );
 
-  await covers(t, ['3.1.2'], 'a watch from before the kept history', async (t) => {
+  await covers(t, ['3.1.2'], 'a watch from before the available history', async (t) => {
     await forgetHistory(etcd);
     const { client: late } = await serveOver(t, etcd);
     const watch = await late.watch(t, `${path}?watch=1&resourceVersion=1`);
@@ -143,13 +147,13 @@ t.test('deletion', withEtcd, async (t) => {
       [{ propagationPolicy: 'Background' }, 200, []],
       [{ orphanDependents: false }, 200, []],
     ];
-    for (const [asked, status, finalizers] of rows) {
+    for (const [request, status, finalizers] of rows) {
       await client.make(path, configMap('p'));
       const answer =
-        typeof asked === 'string'
-          ? await client.delete(`${path}/p${asked}`)
-          : await client.delete(`${path}/p`, options(asked));
-      t.equal(answer.status, status, JSON.stringify(asked));
+        typeof request === 'string'
+          ? await client.delete(`${path}/p${request}`)
+          : await client.delete(`${path}/p`, options(request));
+      t.equal(answer.status, status, JSON.stringify(request));
       if (finalizers.length === 0) t.equal(answer.json.kind, 'Status');
       else {
         t.same(answer.json.metadata.finalizers, finalizers);
@@ -197,17 +201,17 @@ t.test('deletion', withEtcd, async (t) => {
   await covers(t, ['3.1 finalizing, some remain'], 'grace periods of pods', async (t) => {
     await client.make(pods, pod('waiting'));
     t.match((await client.delete(`${pods}/waiting`)).json, { kind: 'Pod', metadata: { name: 'waiting' } });
-    t.equal((await client.get(`${pods}/waiting`)).status, 404, 'nobody runs it');
+    t.equal((await client.get(`${pods}/waiting`)).status, 404, 'no node runs it');
     const rows: [string, object | undefined, number][] = [
       ['default', undefined, 30],
       ['own', undefined, 7],
-      ['asked', options({ gracePeriodSeconds: 5 }), 5],
+      ['requested', options({ gracePeriodSeconds: 5 }), 5],
     ];
-    for (const [name, asked, seconds] of rows) {
+    for (const [name, body, seconds] of rows) {
       const own = name === 'own' ? { terminationGracePeriodSeconds: 7 } : {};
       await client.make(pods, pod(name, { nodeName: 'n1', ...own }));
       const sent = Math.floor(Date.now() / 1000) * 1000;
-      const { metadata } = (await client.delete(`${pods}/${name}`, asked)).json;
+      const { metadata } = (await client.delete(`${pods}/${name}`, body)).json;
       t.equal(metadata.deletionGracePeriodSeconds, seconds);
       const after = Date.parse(metadata.deletionTimestamp) - sent;
       t.ok(after >= seconds * 1000 && after < (seconds + 10) * 1000, 'the time at which it ends');
@@ -221,12 +225,12 @@ t.test('deletion', withEtcd, async (t) => {
     await client.make(pods, pod('far', { nodeName: 'n1' }));
     const far = await client.delete(`${pods}/far`, options({ gracePeriodSeconds: Number.MAX_SAFE_INTEGER }));
     t.equal(far.json.metadata.deletionTimestamp, '9999-12-31T23:59:59Z', 'for ever');
-    const negative = await client.delete(`${pods}/asked?gracePeriodSeconds=-1`);
+    const negative = await client.delete(`${pods}/requested?gracePeriodSeconds=-1`);
     t.equal(negative.status, 200, 'a negative one means one second');
-    t.equal((await client.get(`${pods}/asked`)).json.metadata.deletionGracePeriodSeconds, 1);
+    t.equal((await client.get(`${pods}/requested`)).json.metadata.deletionGracePeriodSeconds, 1);
   });
 
-  await covers(t, ['3.1 live'], 'a collection: what was selected goes, and is what is answered', async (t) => {
+  await covers(t, ['3.1 live'], 'a collection: selected objects are removed and returned', async (t) => {
     const all = configMaps('many');
     for (const name of ['a', 'b', 'c']) {
       await client.make(all, configMap(name, {}, { labels: { go: name === 'b' ? 'no' : 'yes' } }));

@@ -1,4 +1,4 @@
-/** Specification 1, 4.7: every write can be tried without being done. */
+/** Specification 1, 4.7: every write can be tried without effect. */
 import t from 'tap';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import {
@@ -60,7 +60,7 @@ t.test('dry run', withEtcd, async (t) => {
     },
   });
 
-  await covers(t, ['1 dry run', '4.7.1', '4.7.2'], 'every write answers as if it had been done', async (t) => {
+  await covers(t, ['1 dry run', '4.7.1', '4.7.2'], 'every write responds as if it had been executed', async (t) => {
     const kept = await client.make(path, configMap('kept', { x: '1' }));
     await client.make(deployments, deployment);
     await client.make(pods, pod);
@@ -139,10 +139,10 @@ t.test('dry run', withEtcd, async (t) => {
     watch.close();
   });
 
-  await covers(t, ['4.7.1'], 'every stage runs, and every refusal is the real one', async (t) => {
+  await covers(t, ['4.7.1'], 'every stage runs, and may refuse the request', async (t) => {
     const q = '?dryRun=All';
-    const made = await client.post(path + q, configMap('stages'));
-    t.equal(made.json.metadata.annotations.admitted, 'yes', 'admission');
+    const created = await client.post(path + q, configMap('stages'));
+    t.equal(created.json.metadata.annotations.admitted, 'yes', 'admission');
     t.ok(seen.some(({ operation, dryRun }) => operation === 'CREATE' && dryRun));
     t.ok(seen.some(({ operation, dryRun }) => operation === 'DELETE' && dryRun));
     const defaulted = await client.post(`${pods}${q}`, { ...pod, metadata: { name: 'other' } });
@@ -155,7 +155,7 @@ t.test('dry run', withEtcd, async (t) => {
     t.equal((await client.put(`${path}/kept${q}`, stale)).json.reason, 'Conflict');
   });
 
-  await covers(t, ['4.7.1'], 'without a value it is a real request; other values are refused', async (t) => {
+  await covers(t, ['4.7.1'], 'without a value the request is executed; other values are refused', async (t) => {
     const real = await client.post(`${path}?dryRun&pretty=true`, configMap('real'));
     t.equal(real.status, 201);
     t.match(real.text, /^\{\n {2}"kind"/);

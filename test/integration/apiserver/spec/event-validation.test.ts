@@ -1,4 +1,4 @@
-/** Specification 1, 2.8 and 8: what a new event has to say, in the words of 1.24, field by field. */
+/** Specification 1, 2.8 and 8: validation of new events, field by field, in the words of 1.24. */
 import t from 'tap';
 import { covers, type RuleId } from '#test/integration/apiserver/spec/rules.js';
 import { startSpec, withEtcd } from '#test/integration/apiserver/spec/spec-server.js';
@@ -104,11 +104,11 @@ t.test('new events', withEtcd, async (t) => {
       ['2.8 regarding'],
       { regarding: { kind: 'Pod', namespace: 'default', name: 'p', uid: 'u', resourceVersion: '7' } },
     ],
-    // Of events that have the newer time, 1.24 does not compare the two namespaces.
+    // For events with the newer time, 1.24 does not compare the two namespaces.
     [['2.8 regarding'], { regarding: { kind: 'Pod', namespace: 'other', name: 'p' } }],
   ];
   for (const [rules, fields] of accepted) {
-    await covers(t, rules, 'taken', async (t) => {
+    await covers(t, rules, 'accepted', async (t) => {
       const body = named(fields);
       const { status, json, text } = await client.post(path, body);
       t.equal(status, 201, text);

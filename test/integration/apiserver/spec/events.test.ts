@@ -1,4 +1,4 @@
-/** Specification 1, 2.8 and 4.3: events as a resource, in both of their groups. */
+/** Specification 1, 2.8 and 4.3: events as a resource in both of their groups. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
@@ -28,11 +28,11 @@ t.test('events', withEtcd, async (t) => {
   const path = pathIn('default');
 
   await covers(t, ['4.3 create', '6.4', '4.3 get'], 'create and get', async (t) => {
-    const made = await client.post(`${path}?pretty=true`, event('one', 'default'));
-    t.equal(made.status, 201);
-    t.match(made.json, event('one', 'default'));
-    t.match(made.text, /^\{\n/);
-    t.same((await client.get(`${path}/one`)).json, made.json);
+    const created = await client.post(`${path}?pretty=true`, event('one', 'default'));
+    t.equal(created.status, 201);
+    t.match(created.json, event('one', 'default'));
+    t.match(created.text, /^\{\n/);
+    t.same((await client.get(`${path}/one`)).json, created.json);
     t.match((await client.get(`${path}/none`)).json, {
       code: 404,
       message: `events.${group} "none" not found`,
@@ -55,8 +55,8 @@ t.test('events', withEtcd, async (t) => {
     t.equal(first.metadata.remainingItemCount, 1);
     t.same(namesOf((await client.get(`${all}?limit=2&continue=${first.metadata.continue}`)).json), ['three']);
     const watch = await client.watch(t, `${path}?watch=1&resourceVersion=${list.metadata.resourceVersion}`);
-    const made = await client.make(path, event('four', 'default'));
-    t.same(await watch.until(1), [{ type: 'ADDED', object: made }]);
+    const created = await client.make(path, event('four', 'default'));
+    t.same(await watch.until(1), [{ type: 'ADDED', object: created }]);
     watch.close();
     t.match((await client.get(`${path}?pretty=1`)).text, /^\{\n/);
     const selected = await client.get(`${path}?fieldSelector=regarding.name=p,reason=Pulled,metadata.name!=one`);
@@ -67,7 +67,7 @@ t.test('events', withEtcd, async (t) => {
     });
   });
 
-  await covers(t, ['4.3 update', '3.2'], 'update: only the series goes on', async (t) => {
+  await covers(t, ['4.3 update', '3.2'], 'update: only the series changes', async (t) => {
     const { json } = await client.get(`${path}/one`);
     const series = { count: 2, lastObservedTime: '2024-05-01T12:00:01.000000Z' };
     const updated = await client.put(`${path}/one?pretty=true`, { ...json, series });
@@ -135,7 +135,7 @@ t.test('events', withEtcd, async (t) => {
   await covers(t, ['1 events', '3.2'], 'two views of one object', async (t) => {
     const core = '/api/v1/namespaces/views/events';
     const newer = pathIn('views');
-    const made = await client.make(newer, event('e', 'views'));
+    const created = await client.make(newer, event('e', 'views'));
     const old = (await client.get(`${core}/e`)).json;
     t.match(old, {
       apiVersion: 'v1',
@@ -144,8 +144,8 @@ t.test('events', withEtcd, async (t) => {
       message: 'said',
       reportingComponent: 'example.com/tester',
     });
-    t.same(old.metadata.uid, made.metadata.uid);
-    t.equal(old.metadata.resourceVersion, made.metadata.resourceVersion);
+    t.same(old.metadata.uid, created.metadata.uid);
+    t.equal(old.metadata.resourceVersion, created.metadata.resourceVersion);
     const watches = [await client.watch(t, `${core}?watch=1`), await client.watch(t, `${newer}?watch=1`)];
     const put = await client.put(`${core}/e`, { ...old, count: 5 });
     t.equal(put.status, 200, put.text);
@@ -159,7 +159,7 @@ t.test('events', withEtcd, async (t) => {
     t.equal((await client.get(`${newer}/e`)).status, 404);
   });
 
-  await covers(t, ['1 events'], 'kept for a while only', async (t) => {
+  await covers(t, ['1 events'], 'events expire', async (t) => {
     const { client: short } = await serveOver(t, etcd, { dialect: orchDialect, options: { eventTTLSeconds: 1 } });
     await short.make(pathIn('brief'), event('gone', 'brief'));
     await client.make(pathIn('brief'), event('stays', 'brief'));

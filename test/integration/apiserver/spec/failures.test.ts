@@ -1,4 +1,4 @@
-/** Specification 1, 7 and 8: limits, and how failures look. */
+/** Specification 1, 7 and 8: limits, and the form of failures. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { request } from 'node:https';
@@ -22,7 +22,7 @@ t.test('failures', withEtcd, async (t) => {
   const path = configMaps('failures');
   await client.make(path, configMap('a'));
 
-  await covers(t, ['7 400'], 'what cannot be understood', async (t) => {
+  await covers(t, ['7 400'], 'malformed requests', async (t) => {
     const rows: [string, () => Promise<Response>, string | RegExp][] = [
       [
         'no body',
@@ -107,7 +107,7 @@ t.test('failures', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['7 400'], 'selectors that are well-formed', async (t) => {
+  await covers(t, ['7 400'], 'well-formed but unsupported selectors', async (t) => {
     const url = configMaps('selectors');
     const rows: [string, Record<string, string>][] = [
       ['a', { tier: 'front', n: '3' }],
@@ -136,7 +136,7 @@ t.test('failures', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['7 406', '7 410', '7 504', '7 Retry-After'], 'each with its Status', async (t) => {
+  await covers(t, ['7 406', '7 410', '7 504', '7 Retry-After'], 'each failure has its Status', async (t) => {
     t.match((await client.get(path, { accept: 'image/png' })).json, { code: 406, reason: 'NotAcceptable' });
     const old = (await client.get(path)).json.metadata.resourceVersion;
     await client.patch(`${path}/a`, mergePatch, { data: { n: '1' } });
@@ -167,7 +167,7 @@ t.test('failures', withEtcd, async (t) => {
       reason: 'RequestEntityTooLarge',
       code: 413,
     });
-    // More than etcd takes, less than a body may have.
+    // More than etcd accepts, less than the limit of bodies.
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'big', annotations: {} }, stringData: {} };
     const large = { ...secret, stringData: Object.fromEntries(['a', 'b'].map((k) => [k, 'y'.repeat(400 * 1024)])) };
     t.equal((await client.post('/api/v1/namespaces/failures/secrets', large)).status, 201);
@@ -200,7 +200,7 @@ t.test('failures', withEtcd, async (t) => {
   });
 });
 
-t.test('bodies of those who may not send them', withEtcd, async (t) => {
+t.test('bodies of unauthorized requests', withEtcd, async (t) => {
   const { client, server } = await startSpec(t, {
     dependencies: {
       authenticator: {
@@ -215,7 +215,7 @@ t.test('bodies of those who may not send them', withEtcd, async (t) => {
   });
   const path = configMaps('bodies');
 
-  await t.test('are not read: the answer comes before the body', async (t) => {
+  await t.test('are not read: the response precedes the body', async (t) => {
     const rows: [Record<string, string>, number][] = [
       [{}, 401],
       [{ authorization: 'eve' }, 403],
@@ -235,7 +235,7 @@ t.test('bodies of those who may not send them', withEtcd, async (t) => {
       const answered = once(outgoing, 'response') as Promise<[{ statusCode: number; resume(): void }]>;
       outgoing.write(Buffer.alloc(1024, 32));
       if (expected === 0) {
-        // One who may is waited for.
+        // The body of an authorized client is awaited.
         const sent = await Promise.race([
           answered.then(() => 'answer'),
           client.get('/healthz', { authorization: 'admin' }),
@@ -305,7 +305,7 @@ t.test('limits of time and number', withEtcd, async (t) => {
     open();
   });
 
-  await covers(t, ['7 Retry-After'], 'no more at once than allowed', async (t) => {
+  await covers(t, ['7 Retry-After'], 'concurrent requests are limited', async (t) => {
     entered = 0;
     const open = gate('busy');
     const two = ['a', 'b'].map((name) => client.post(configMaps('busy'), configMap(name)));

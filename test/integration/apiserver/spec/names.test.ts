@@ -1,4 +1,4 @@
-/** Specification 1, 2.1 to 2.3: what objects are called, and the metadata that the system keeps. */
+/** Specification 1, 2.1 to 2.3: names of objects, and metadata that the system maintains. */
 import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -60,7 +60,7 @@ t.test('names', withEtcd, async (t) => {
     t.not(again.metadata.uid, first.metadata.uid, 'free again, for another object');
   });
 
-  await covers(t, ['2.1'], 'operations are answered and not stored', async (t) => {
+  await covers(t, ['2.1'], 'operations are not stored', async (t) => {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'x' } };
     const api = '/apis/authentication.k8s.io/v1/tokenreviews';
     for (let i = 0; i < 2; i += 1) {
@@ -74,13 +74,13 @@ t.test('names', withEtcd, async (t) => {
 
   await covers(t, ['2.2.3'], 'cluster-scoped names', async (t) => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } };
-    const made = await client.make('/api/v1/nodes', node);
-    t.equal(made.metadata.namespace, undefined);
+    const created = await client.make('/api/v1/nodes', node);
+    t.equal(created.metadata.namespace, undefined);
     t.match((await client.post('/api/v1/nodes', node)).json, { code: 409, message: 'nodes "n1" already exists' });
     t.equal((await client.get('/api/v1/namespaces/x/nodes/n1')).status, 404, 'not in a namespace');
   });
 
-  await covers(t, ['2.3 generateName'], 'generated names, tried again when taken', async (t) => {
+  await covers(t, ['2.3 generateName'], 'a used generated name is replaced by another', async (t) => {
     // The server's random numbers repeat after two names: see `sequence`.
     const names = [];
     for (let i = 0; i < 3; i += 1) {
@@ -152,9 +152,9 @@ t.test('names', withEtcd, async (t) => {
   );
 });
 
-t.test('a namespace with what is in it', withEtcd, async (t) => {
+t.test('a namespace and its contents', withEtcd, async (t) => {
   const { etcd } = await startSpec(t);
-  await covers(t, ['2.2.4'], 'objects go with their namespace', async (t) => {
+  await covers(t, ['2.2.4'], 'objects are removed with their namespace', async (t) => {
     const store = openStore(etcd);
     const cluster = await startCluster({ dialect: 'kubernetes', nodes: 0, store });
     t.teardown(async () => {
@@ -188,7 +188,7 @@ t.test('a namespace with what is in it', withEtcd, async (t) => {
 
 const reversed = (object: object) => Object.fromEntries(Object.entries(object).reverse());
 
-/** Random numbers that make the same name twice before they make another one. */
+/** Random numbers that make the same name twice before another one. */
 function sequence(): () => number {
   let calls = 0;
   return () => {

@@ -86,7 +86,7 @@ t.test('paging', withEtcd, async (t) => {
     },
   );
 
-  await covers(t, ['2.4 remainingItemCount', '4.4.2'], 'with selectors nobody counts', async (t) => {
+  await covers(t, ['2.4 remainingItemCount', '4.4.2'], 'selectors suppress the count', async (t) => {
     const path = configMaps('selected');
     const names = await fill(a, path, 9);
     const seen: string[] = [];
@@ -106,7 +106,7 @@ t.test('paging', withEtcd, async (t) => {
     t.equal(byField.metadata.remainingItemCount, undefined);
   });
 
-  await covers(t, ['4.4.4'], 'chunks are one snapshot, and a watch goes on from it', async (t) => {
+  await covers(t, ['4.4.4'], 'chunks are one snapshot, from which a watch can continue', async (t) => {
     const path = configMaps('snapshot');
     const names = await fill(a, path, 6);
     const first = (await a.get(`${path}?limit=2`)).json;
@@ -136,13 +136,13 @@ t.test('paging', withEtcd, async (t) => {
     t.same(namesOf((await a.get(path)).json), ['c00', 'c01', 'c02', 'c02a', 'c04', 'c05', 'zz'], 'a new list');
   });
 
-  await covers(t, ['4.4.5', '8 tokens'], 'an expired token gives 410 and a way to go on', async (t) => {
+  await covers(t, ['4.4.5', '8 tokens'], 'an expired token gives 410 and a token to continue', async (t) => {
     const path = configMaps('expired');
     await fill(a, path, 5);
     const { metadata } = (await a.get(`${path}?limit=2`)).json;
     await a.make(path, configMap('c02a'));
     await forgetHistory(etcd);
-    // A server that keeps no snapshot of that list has only the store's history, which is gone.
+    // A server without a snapshot of that list has only the store's history, which is compacted.
     const { client: c } = await serveOver(t, etcd);
     const gone = await c.get(`${path}?limit=2&continue=${metadata.continue}`);
     t.equal(gone.status, 410);
@@ -158,7 +158,7 @@ t.test('paging', withEtcd, async (t) => {
     t.equal((await c.get(path)).json.items.length, 6, 'or without limit');
   });
 
-  await covers(t, ['4.4.3'], 'tokens that no server made', async (t) => {
+  await covers(t, ['4.4.3'], 'forged tokens', async (t) => {
     const path = configMaps('forged');
     await fill(a, path, 3);
     const token: string = (await a.get(`${path}?limit=1`)).json.metadata.continue;

@@ -1,4 +1,4 @@
-/** Specification 1, 2.6, 2.7 and 4.8: the forms of requests and answers. */
+/** Specification 1, 2.6, 2.7 and 4.8: the forms of requests and responses. */
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -17,16 +17,16 @@ const pod = {
   spec: { containers: [{ name: 'c', image: 'i' }] },
 };
 
-/** Fields of a message without knowing what they are: number and content, for the delimited ones. */
+/** A message's delimited fields by number, without their types. */
 function fields(bytes: Buffer): Map<number, Buffer> {
   const reader = new Reader(bytes);
-  const found = new Map<number, Buffer>();
+  const fields = new Map<number, Buffer>();
   while (reader.at < reader.end) {
     const key = reader.uint32();
-    if ((key & 7) === 2) found.set(key >>> 3, reader.bytes());
+    if ((key & 7) === 2) fields.set(key >>> 3, reader.bytes());
     else reader.skip(key & 7);
   }
-  return found;
+  return fields;
 }
 
 t.test('representations', withEtcd, async (t) => {
@@ -39,7 +39,7 @@ t.test('representations', withEtcd, async (t) => {
     [orchDialect, orch, orchServer],
   ];
 
-  await covers(t, ['1 encodings', '4.8 JSON', '4.8.2'], 'JSON unless asked otherwise', async (t) => {
+  await covers(t, ['1 encodings', '4.8 JSON', '4.8.2'], 'JSON by default', async (t) => {
     for (const accept of ['', '*/*', 'application/*', 'application/json', 'text/html, */*;q=0.1']) {
       for (const url of [path, `${path}/a`]) {
         const { status, headers, json } = await client.get(url, accept === '' ? {} : { accept });
@@ -74,7 +74,7 @@ t.test('representations', withEtcd, async (t) => {
       t.same(JSON.parse(JSON.stringify(decodeProtobuf(api.scheme, bytes).object)), json, 'the same object');
       const list = decodeProtobuf(api.scheme, (await caller.get(path, { accept })).bytes).object;
       const { items } = (await caller.get(path)).json;
-      // Items of a Protobuf list have no envelopes, so they do not repeat what they are.
+      // Items of a Protobuf list have no envelopes, so they do not repeat their kind.
       t.same(
         JSON.parse(JSON.stringify(list)).items,
         items.map(({ kind: _kind, apiVersion: _version, ...item }: { kind: string; apiVersion: string }) => item),
@@ -82,14 +82,14 @@ t.test('representations', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['4.8.1'], 'requests and answers have forms of their own', async (t) => {
+  await covers(t, ['4.8.1'], 'requests and responses have independent forms', async (t) => {
     const kind = server.scheme.kind('v1', 'ConfigMap');
     if (kind === undefined) throw new Error('no such kind');
     const type = kubernetesDialect.protobufMediaType;
     const body = encodeProtobuf(kind, configMap('proto', { n: '1' }));
-    const made = await client.post(path, body, { 'content-type': type, accept: 'application/json' });
-    t.match(made.json, { kind: 'ConfigMap', metadata: { name: 'proto' }, data: { n: '1' } });
-    const next = encodeProtobuf(kind, { ...made.json, data: { n: '2' } });
+    const created = await client.post(path, body, { 'content-type': type, accept: 'application/json' });
+    t.match(created.json, { kind: 'ConfigMap', metadata: { name: 'proto' }, data: { n: '1' } });
+    const next = encodeProtobuf(kind, { ...created.json, data: { n: '2' } });
     const put = await client.put(`${path}/proto`, next, { 'content-type': type, accept: type });
     t.equal(put.headers['content-type'], type);
     t.match(decodeProtobuf(server.scheme, put.bytes).object, { data: { n: '2' } });
@@ -104,7 +104,7 @@ t.test('representations', withEtcd, async (t) => {
     t.equal(patched.headers['content-type'], type);
   });
 
-  await covers(t, ['4.8.2'], '406 and 415 say what is served', async (t) => {
+  await covers(t, ['4.8.2'], '406 and 415 name the supported types', async (t) => {
     const media = `application/json, application/yaml, ${kubernetesDialect.protobufMediaType}`;
     for (const accept of ['text/html', 'application/xml', 'application/json;q=0', 'application/json;as=Nothing']) {
       const { status, json } = await client.get(`${path}/a`, { accept });
@@ -179,7 +179,7 @@ t.test('representations', withEtcd, async (t) => {
     },
   );
 
-  await covers(t, ['2.6 default'], 'a table for kinds without one of their own', async (t) => {
+  await covers(t, ['2.6 default'], 'the default table', async (t) => {
     const type = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name: 'l' }, spec: { limits: [] } };
     await client.make('/api/v1/namespaces/forms/limitranges', type);
     const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
@@ -213,7 +213,7 @@ t.test('representations', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['4.8.2'], 'metadata alone, singly and in lists', async (t) => {
+  await covers(t, ['4.8.2'], 'partial metadata of objects and lists', async (t) => {
     const as = (kind: string) => ({ accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` });
     const one = (await client.get(`${path}/a`, as('PartialObjectMetadata'))).json;
     t.match(one, { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { labels: { l: 'a' } } });
@@ -224,7 +224,7 @@ t.test('representations', withEtcd, async (t) => {
     t.equal((await client.get(`${path}/a`, as('PartialObjectMetadataList'))).status, 406, 'and an object no list');
   });
 
-  await covers(t, ['4.8.2'], 'compressed where that pays and the client takes it', async (t) => {
+  await covers(t, ['4.8.2'], 'large responses are compressed if the client accepts it', async (t) => {
     const data = { x: 'y'.repeat(100_000) };
     for (const name of ['big1', 'big2']) await client.make(configMaps('big'), configMap(name, data));
     const whole = await client.get(configMaps('big'));

@@ -1,4 +1,4 @@
-/** Specification 1, 4.6: which data a get or list returns for each combination of versions and paging. */
+/** Specification 1, 4.6: the data that a get or list returns for each combination of version and paging. */
 import t from 'tap';
 import { covers, type RuleId } from '#test/integration/apiserver/spec/rules.js';
 import {
@@ -14,7 +14,7 @@ import {
   withEtcd,
 } from '#test/integration/apiserver/spec/spec-server.js';
 
-/** An object as an item of a list, which says the kind for all of them. */
+/** An object as an item of a list, which names the kind for all items. */
 function asItem({ kind: _, apiVersion: __, ...item }: Record<string, unknown>): object {
   return item;
 }
@@ -37,7 +37,7 @@ t.test('resource versions', withEtcd, async (t) => {
   const then = ['one=1', 'three=1', 'two=1'];
   const now = ['one=2', 'three=1'];
 
-  await covers(t, ['4.6 opaque'], 'what was given out is taken back', async (t) => {
+  await covers(t, ['4.6 opaque'], 'returned versions are accepted', async (t) => {
     t.match(current, /^\S+$/);
     t.not(current, old);
     const again = (await b.get(path)).json.metadata.resourceVersion;
@@ -59,12 +59,12 @@ t.test('resource versions', withEtcd, async (t) => {
     async (t) => {
       for (let i = 0; i < 20; i += 1) {
         const [writer, reader] = i % 2 === 0 ? [a, b] : [b, a];
-        const made = (await writer.patch(`${path}/three`, mergePatch, { data: { n: `x${i}` } })).json;
+        const written = (await writer.patch(`${path}/three`, mergePatch, { data: { n: `x${i}` } })).json;
         const got = (await reader.get(`${path}/three`)).json;
-        t.same(got, made);
+        t.same(got, written);
         const list = (await reader.get(path)).json;
-        t.same(list.items.at(-1), asItem(made), 'in the list too');
-        t.ok(BigInt(list.metadata.resourceVersion) >= BigInt(made.metadata.resourceVersion));
+        t.same(list.items.at(-1), asItem(written), 'in the list too');
+        t.ok(BigInt(list.metadata.resourceVersion) >= BigInt(written.metadata.resourceVersion));
       }
       await a.patch(`${path}/three`, mergePatch, { data: { n: '1' } });
     },
@@ -98,14 +98,14 @@ t.test('resource versions', withEtcd, async (t) => {
     ['4.6 get other', '4.6 list unset, unpaged, other', '4.6 list NotOlderThan, unpaged, other', '4.6.2'],
     'not older than',
     async (t) => {
-      const made = (await a.patch(`${path}/one`, mergePatch, { metadata: { labels: { fresh: 'yes' } } })).json;
-      const version = made.metadata.resourceVersion;
-      t.same((await b.get(`${path}/one?resourceVersion=${version}`)).json, made);
+      const written = (await a.patch(`${path}/one`, mergePatch, { metadata: { labels: { fresh: 'yes' } } })).json;
+      const version = written.metadata.resourceVersion;
+      t.same((await b.get(`${path}/one?resourceVersion=${version}`)).json, written);
       t.equal((await b.get(`${path}/one?resourceVersion=${old}`)).json.data.n, '2', 'a newer one will do');
       for (const match of ['', '&resourceVersionMatch=NotOlderThan']) {
         const list = (await b.get(`${path}?resourceVersion=${version}${match}`)).json;
         t.ok(BigInt(list.metadata.resourceVersion) >= BigInt(version));
-        t.same(list.items[0], asItem(made));
+        t.same(list.items[0], asItem(written));
         const older = await b.get(`${path}?resourceVersion=${old}${match}`);
         t.same(stateOf(older), now, 'not the old state');
       }
@@ -114,9 +114,9 @@ t.test('resource versions', withEtcd, async (t) => {
   );
 
   await covers(t, ['4.6 list unset, limit, unset'], 'most recent, in pages', async (t) => {
-    const made = await a.make(path, configMap('four', { n: '1' }));
+    const created = await a.make(path, configMap('four', { n: '1' }));
     const first = (await b.get(`${path}?limit=1`)).json;
-    t.ok(BigInt(first.metadata.resourceVersion) >= BigInt(made.metadata.resourceVersion));
+    t.ok(BigInt(first.metadata.resourceVersion) >= BigInt(created.metadata.resourceVersion));
     const rest = (await b.get(`${path}?limit=9&continue=${first.metadata.continue}`)).json;
     t.same([...namesOf(first), ...namesOf(rest)], ['one', 'four', 'three'].sort());
     await a.delete(`${path}/four`);
@@ -194,7 +194,7 @@ t.test('resource versions', withEtcd, async (t) => {
     ['4.6 list NotOlderThan, limit, unset', 'resourceVersionMatch=NotOlderThan&limit=2', unless],
   ];
   for (const [rule, query, detail] of invalid) {
-    await covers(t, [rule, '4.6.1'], 'refused with what is wrong', async (t) => {
+    await covers(t, [rule, '4.6.1'], 'refused with the reason', async (t) => {
       for (const [method, url] of [
         ['GET', path],
         ['GET', '/api/v1/configmaps'],
@@ -220,7 +220,7 @@ t.test('resource versions', withEtcd, async (t) => {
     });
   }
 
-  await covers(t, ['4.6.1'], 'all that is wrong is told at once', async (t) => {
+  await covers(t, ['4.6.1'], 'all failures are reported at once', async (t) => {
     const { continue: next } = await token();
     const many = await a.get(`${path}?resourceVersionMatch=Exact&continue=${next}`);
     t.equal(many.json.details.causes.length, 2);
@@ -259,7 +259,7 @@ t.test('resource versions', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['4.6 unrecognized, list'], 'or the version comes while the request waits', async (t) => {
+  await covers(t, ['4.6 unrecognized, list'], 'or the version is reached while the request waits', async (t) => {
     const { metadata } = (await a.get(path)).json;
     const soon = String(BigInt(metadata.resourceVersion) + 1n);
     const waiting = b.get(`${path}?resourceVersion=${soon}`);
@@ -269,10 +269,10 @@ t.test('resource versions', withEtcd, async (t) => {
     t.ok(namesOf(list.json).includes('awaited'));
   });
 
-  await covers(t, ['4.6 unrecognized, watch'], 'waits until the version is passed', async (t) => {
+  await covers(t, ['4.6 unrecognized, watch'], 'waits until the version is reached', async (t) => {
     const { metadata } = (await a.get(path)).json;
-    const later = String(BigInt(metadata.resourceVersion) + 2n);
-    const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${later}`);
+    const future = String(BigInt(metadata.resourceVersion) + 2n);
+    const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${future}`);
     t.equal(watch.status, 200);
     for (const n of ['1', '2', '3']) await a.patch(`${path}/three`, mergePatch, { data: { n: `w${n}` } });
     const [event] = await watch.until(1);

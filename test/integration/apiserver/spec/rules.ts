@@ -1,7 +1,7 @@
 /**
- * Every numbered rule and every cell of a table of specification 1, in a few words, and the file whose tests hold it:
- * `4.4.2` is rule 2 of section 4.4, `4.6 list …` a cell of a table of 4.6. A test names what it covers with `covers`;
- * `rules.test.ts` finds rules that no test names.
+ * Every numbered rule and table cell of specification 1 in brief, by the file of its tests: `4.4.2` is rule 2 of section 4.4,
+ * `4.6 list …` a cell of a table of 4.6. Tests name the rules that they cover with `covers`; `rules.test.ts` detects rules
+ * without a test.
  */
 import type { Test } from 'tap';
 
@@ -229,12 +229,12 @@ const table = {
 type Table = typeof table;
 export type RuleId = { [F in File]: keyof Table[F] }[File] & string;
 
-/** Each rule with what it says and the file whose tests hold it. */
+/** Each rule with its text and the file of its tests. */
 export const rules: readonly { readonly id: string; readonly says: string; readonly file: string }[] = Object.entries(
   table,
 ).flatMap(([file, entries]) => Object.entries(entries).map(([id, says]) => ({ id, says, file })));
 
-/** A test of these rules; its name begins with them. */
+/** A test of these rules, which its name begins with. */
 export function covers(
   t: Test,
   ids: readonly RuleId[],

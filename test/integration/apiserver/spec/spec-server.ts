@@ -1,4 +1,4 @@
-/** API servers over a real etcd, and a client that speaks HTTPS with them: what the tests of the specification stand on. */
+/** API servers over a real etcd, and an HTTPS client, for the tests of the specification. */
 import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -10,7 +10,7 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { runServer, type StartOptions } from '#test/integration/apiserver/server.js';
 
-/** Given to `t.test`: nothing of this runs without an etcd. */
+/** Options of `t.test`: skips the test without an etcd. */
 export const withEtcd = { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on this machine', timeout: 120_000 };
 
 export const dialect = kubernetesDialect;
@@ -19,7 +19,7 @@ export const mergePatch = { 'content-type': 'application/merge-patch+json' };
 export const strategicPatch = { 'content-type': 'application/strategic-merge-patch+json' };
 export const applyPatch = { 'content-type': 'application/apply-patch+yaml' };
 
-/** An answer with its body as it came. */
+/** A response with its body as received. */
 export interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export interface Response {
 
 export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Objects become JSON. */
+  /** Objects are sent as JSON. */
   readonly body?: unknown;
 }
 
@@ -41,7 +41,7 @@ export interface WatchedEvent {
   readonly object: any;
 }
 
-/** One watch over HTTP/1.1 that is read as JSON lines. */
+/** A watch over HTTP/1.1, read as JSON lines. */
 class Watch {
   readonly events: WatchedEvent[] = [];
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -59,7 +59,7 @@ class Watch {
     this.#close = close;
   }
 
-  /** Resolves with all events once there are so many; rejects when the watch ends before. */
+  /** Resolves with all events once there are so many; rejects if the watch ends before. */
   async until(count: number): Promise<readonly WatchedEvent[]> {
     while (this.events.length < count) {
       if (this.#ended) throw new Error(`the watch ended after ${this.events.length} of ${count} events`);
@@ -78,7 +78,7 @@ class Watch {
     this.#close();
   }
 
-  /** Stops reading, as a client does that has hung itself up. */
+  /** Stops reading, like a client that hangs. */
   pause(): void {
     this.#incoming.pause();
   }
@@ -106,7 +106,7 @@ class Watch {
   }
 }
 
-/** One client of one server; connections are kept. */
+/** A client of one server with persistent connections. */
 export class SpecClient {
   readonly port: number;
   readonly #agent = new Agent({ keepAlive: true });
@@ -135,7 +135,7 @@ export class SpecClient {
     return this.ask('DELETE', path, body === undefined ? {} : { body });
   }
 
-  /** A POST that has to succeed. */
+  /** A POST that must succeed. */
   async make(path: string, body: unknown): Promise<Response['json']> {
     const { status, text, json } = await this.post(path, body);
     if (status !== 201) throw new Error(`POST ${path} gave ${status}: ${text}`);
@@ -166,7 +166,7 @@ export class SpecClient {
     });
   }
 
-  /** Resolves when the headers are there. */
+  /** Resolves with the headers. */
   watch(t: Pick<Test, 'teardown'>, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#request('GET', path, headers);
@@ -175,7 +175,7 @@ export class SpecClient {
       outgoing.on('response', (incoming) => {
         const watch = new Watch(incoming, () => void outgoing.destroy());
         incoming.setEncoding('utf8').on('data', (text: string) => watch.push(text));
-        // A destroyed one ends with an error, which is an end too.
+        // Destroying it causes an error, which ends it, too.
         incoming.on('error', () => watch.finish());
         incoming.on('end', () => watch.finish());
         resolve(watch);
@@ -212,7 +212,7 @@ export interface SpecServer {
   readonly client: SpecClient;
 }
 
-/** A server over that etcd; ended with the test. */
+/** A server over that etcd; closed with the test. */
 export async function serveOver(t: Test, etcd: TestEtcd, options: StartOptions = {}): Promise<SpecServer> {
   const store = openStore(etcd);
   const { server, stop } = await runServer({ ...options, store, https: true });
@@ -229,14 +229,14 @@ export function openStore(etcd: TestEtcd): EtcdStore {
   return new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });
 }
 
-/** Makes etcd forget everything but the present. A server that comes later knows nothing of the past. */
+/** Compacts etcd's history to the present. Servers started afterwards do not know the past. */
 export async function forgetHistory(etcd: TestEtcd): Promise<void> {
   const store = openStore(etcd);
   await store.compact(await store.currentRevision());
   await store.close();
 }
 
-/** An etcd and one server over it; ended with the test. */
+/** An etcd with a server; both are closed with the test. */
 export async function startSpec(t: Test, options: StartOptions = {}): Promise<SpecServer & { etcd: TestEtcd }> {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());

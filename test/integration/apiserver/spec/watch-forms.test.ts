@@ -1,4 +1,4 @@
-/** Watches in every form that a client can ask for: WebSocket, HTTP/2, Protobuf frames, Tables, metadata, older paths. */
+/** Watches in every form: WebSocket, HTTP/2, Protobuf frames, Tables, metadata, deprecated paths. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import t, { type Test } from 'tap';
@@ -21,7 +21,7 @@ interface Named {
   readonly metadata: { readonly name: string };
 }
 
-/** Resolves with the first messages of a socket; `binary` says how each came. */
+/** Resolves with the first messages of a socket; `binary` tells their types. */
 async function messages(socket: WebSocket, count: number): Promise<{ data: Buffer; binary: boolean }[]> {
   const seen: { data: Buffer; binary: boolean }[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -44,7 +44,7 @@ function open(t: Test, { client }: SpecServer, path: string, options: { accept?:
   return socket;
 }
 
-// Many of these wait for a watch's time to be over.
+// Many of these wait until a watch times out.
 t.setTimeout(120_000);
 
 t.test('forms of watches', withEtcd, async (t) => {
@@ -113,7 +113,7 @@ t.test('forms of watches', withEtcd, async (t) => {
     t.same(names, ['a', 'b']);
   });
 
-  await covers(t, ['4.5 protobuf'], 'frames with their length before them', async (t) => {
+  await covers(t, ['4.5 protobuf'], 'frames after their length', async (t) => {
     const accept = dialect.protobufMediaType;
     const { headers, bytes } = await client.get(`${path}?watch=1&timeoutSeconds=1`, { accept });
     t.equal(headers['content-type'], `${accept};stream=watch`);
@@ -178,7 +178,7 @@ t.test('forms of watches', withEtcd, async (t) => {
       t.match(json, { code: 405, reason: 'MethodNotAllowed', message: method }, verb);
     }
     t.equal((await client.get(`${path}/b`)).status, 200, 'nothing was deleted');
-    // The right to watch would be enough for them.
+    // The right to watch suffices for these.
     const parts = ['pods/p/log', 'pods/p/exec?command=sh', 'pods/p/proxy', 'services/s/proxy/x', 'pods/p/status'];
     for (const part of parts) {
       const url = `/api/v1/watch/namespaces/forms/${part}`;

@@ -1,4 +1,4 @@
-/** Specification 1, 2.5, 4.5, 4.6 (watch) and 6: what a watch tells, and when. */
+/** Specification 1, 2.5, 4.5, 4.6 (watch) and 6: the events of watches, and their timing. */
 import t from 'tap';
 import type { TestEtcd } from '#test/etcd.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
@@ -15,7 +15,7 @@ import {
   withEtcd,
 } from '#test/integration/apiserver/spec/spec-server.js';
 
-/** Puts objects right into the store, which is faster than asking a server for each. */
+/** Writes objects directly into the store, which is faster than requests. */
 async function fillStore(etcd: TestEtcd, namespace: string, count: number, bytes: number): Promise<void> {
   const store = openStore(etcd);
   const filler = 'x'.repeat(bytes);
@@ -33,7 +33,7 @@ async function fillStore(etcd: TestEtcd, namespace: string, count: number, bytes
 
 const shown = (events: readonly WatchedEvent[]) => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
-// Many of these wait for a watch's time to be over.
+// Many of these wait until a watch times out.
 t.setTimeout(120_000);
 
 t.test('watches', withEtcd, async (t) => {
@@ -48,24 +48,25 @@ t.test('watches', withEtcd, async (t) => {
       const path = configMaps('changes');
       await a.make(path, configMap('before'));
       const { resourceVersion } = (await a.get(path)).json.metadata;
-      const made = [];
+      const created = [];
       const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${resourceVersion}`);
       t.equal(watch.status, 200);
       t.equal(watch.headers['content-type'], 'application/json');
       t.equal(watch.headers['transfer-encoding'], 'chunked');
-      made.push(await a.make(path, configMap('x', { n: '1' })));
-      made.push((await b.patch(`${path}/x`, mergePatch, { data: { n: '2' } })).json);
-      made.push((await a.put(`${path}/x`, { ...made[1], data: { n: '3' } })).json);
+      created.push(await a.make(path, configMap('x', { n: '1' })));
+      created.push((await b.patch(`${path}/x`, mergePatch, { data: { n: '2' } })).json);
+      created.push((await a.put(`${path}/x`, { ...created[1], data: { n: '3' } })).json);
       const applied = { 'content-type': 'application/apply-patch+yaml' };
-      made.push((await a.patch(`${path}/x?fieldManager=m`, applied, configMap('x', { m: '1' }))).json);
+      created.push((await a.patch(`${path}/x?fieldManager=m`, applied, configMap('x', { m: '1' }))).json);
       await a.make(configMaps('other'), configMap('not-here'));
       await b.delete(`${path}/x`);
       const events = await watch.until(5);
       t.same(shown(events), ['ADDED x', 'MODIFIED x', 'MODIFIED x', 'MODIFIED x', 'DELETED x']);
-      for (const [i, object] of made.entries()) t.same(events[i]?.object, object, 'the whole object with its version');
+      for (const [i, object] of created.entries())
+        t.same(events[i]?.object, object, 'the whole object with its version');
       const last = events[4]?.object;
-      t.same(last.data, made[3].data, 'a deletion shows the last state');
-      t.ok(BigInt(last.metadata.resourceVersion) > BigInt(made[3].metadata.resourceVersion), 'and its own version');
+      t.same(last.data, created[3].data, 'a deletion shows the last state');
+      t.ok(BigInt(last.metadata.resourceVersion) > BigInt(created[3].metadata.resourceVersion), 'and its own version');
       watch.close();
     },
   );
@@ -90,7 +91,7 @@ t.test('watches', withEtcd, async (t) => {
     );
   });
 
-  await covers(t, ['4.6 watch unset', '4.6 watch 0', '6.1'], 'the state first, as ADDED events', async (t) => {
+  await covers(t, ['4.6 watch unset', '4.6 watch 0', '6.1'], 'the state comes first, as ADDED events', async (t) => {
     const path = configMaps('state');
     for (const name of ['a', 'b', 'c']) await a.make(path, configMap(name));
     for (const version of ['', '&resourceVersion=', '&resourceVersion=0']) {
@@ -145,7 +146,7 @@ t.test('watches', withEtcd, async (t) => {
     kept.close();
   });
 
-  await covers(t, ['6.2', '2.5 object'], 'bookmarks when asked for, and one before the end', async (t) => {
+  await covers(t, ['6.2', '2.5 object'], 'bookmarks on request, and one before the end', async (t) => {
     const path = configMaps('bookmarks');
     await a.make(path, configMap('x'));
     const start = (await a.get(path)).json.metadata.resourceVersion;
@@ -154,7 +155,7 @@ t.test('watches', withEtcd, async (t) => {
       t,
       `${path}?watch=1&resourceVersion=${start}&timeoutSeconds=3&allowWatchBookmarks=true`,
     );
-    // Changes of other objects move the version although this watch sees nothing of them.
+    // Changes of other objects advance the version although this watch does not see them.
     const other = await a.make('/api/v1/namespaces/elsewhere/secrets', {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -248,31 +249,36 @@ t.test('watches', withEtcd, async (t) => {
     }
   });
 
-  await covers(t, ['4.5.3'], 'a client that does not read is cut off and goes on from where it was', async (t) => {
-    const path = configMaps('slow');
-    const start = (await a.get(path)).json.metadata.resourceVersion;
-    const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${start}`);
-    watch.pause();
-    // More than the server keeps for one watcher, and more than sockets take.
-    const count = 1500;
-    await fillStore(etcd, 'slow', count, 20_000);
-    watch.resume();
-    const events = [...(await watch.end())];
-    t.ok(events.length < count, 'the server has let it go');
-    t.notOk(
-      events.some(({ type }) => type === 'ERROR'),
-      'without an error',
-    );
-    const version = events.at(-1)?.object.metadata.resourceVersion ?? start;
-    const rest = await b.watch(t, `${path}?watch=1&resourceVersion=${version}`);
-    await rest.until(count - events.length);
-    const all = [...events, ...rest.events];
-    t.equal(new Set(all.map(({ object }) => object.metadata.name)).size, count, 'nothing is missing');
-    t.equal(all.length, count, 'and nothing is told twice');
-    const revisions = all.map(({ object }) => BigInt(object.metadata.resourceVersion));
-    t.ok(revisions.every((revision, i) => i === 0 || revision > (revisions[i - 1] ?? 0n)));
-    rest.close();
-  });
+  await covers(
+    t,
+    ['4.5.3'],
+    'a client that does not read is disconnected and resumes from its last version',
+    async (t) => {
+      const path = configMaps('slow');
+      const start = (await a.get(path)).json.metadata.resourceVersion;
+      const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${start}`);
+      watch.pause();
+      // More than the server buffers for a watcher, and more than sockets hold.
+      const count = 1500;
+      await fillStore(etcd, 'slow', count, 20_000);
+      watch.resume();
+      const events = [...(await watch.end())];
+      t.ok(events.length < count, 'the server has let it go');
+      t.notOk(
+        events.some(({ type }) => type === 'ERROR'),
+        'without an error',
+      );
+      const version = events.at(-1)?.object.metadata.resourceVersion ?? start;
+      const rest = await b.watch(t, `${path}?watch=1&resourceVersion=${version}`);
+      await rest.until(count - events.length);
+      const all = [...events, ...rest.events];
+      t.equal(new Set(all.map(({ object }) => object.metadata.name)).size, count, 'nothing is missing');
+      t.equal(all.length, count, 'and nothing is told twice');
+      const revisions = all.map(({ object }) => BigInt(object.metadata.resourceVersion));
+      t.ok(revisions.every((revision, i) => i === 0 || revision > (revisions[i - 1] ?? 0n)));
+      rest.close();
+    },
+  );
 
   await covers(t, ['4.5.2'], 'timeoutSeconds ends a watch without an error', async (t) => {
     const watch = await a.watch(t, `${configMaps('none')}?watch=1&timeoutSeconds=1`);

@@ -1,6 +1,6 @@
 /**
- * One API server over an etcd, in a process of its own that can be killed: `node api-server-process.js ENDPOINT`, started by
- * `fork`. Sends its port; asked to stop, ends with 0 unless its caches differed from etcd.
+ * One API server over an etcd in a process that can be killed: `node api-server-process.js ENDPOINT`, started by `fork`.
+ * Sends its port; on request it ends with 0, unless its caches differed from etcd.
  */
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';

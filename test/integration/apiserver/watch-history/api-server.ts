@@ -1,17 +1,17 @@
-/** API servers in processes of their own, which can be asked to end and can be killed. */
+/** API servers in processes of their own, which can be stopped and killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { SpecClient } from '#test/integration/apiserver/spec/spec-server.js';
 
 export interface ServerProcess {
   readonly client: SpecClient;
-  /** Ends it as an operator does. Throws when its caches differed from etcd. */
+  /** Stops it gracefully. Throws if its caches differed from etcd. */
   stop(): Promise<void>;
-  /** Ends it without warning (SIGKILL). */
+  /** Kills it without warning (SIGKILL). */
   kill(): Promise<void>;
 }
 
-/** Resolves when it answers. It ends with this process at the latest. */
+/** Resolves once it responds. It ends with this process at the latest. */
 export async function startServerProcess(endpoint: string): Promise<ServerProcess> {
   const child = fork(new URL('./api-server-process.js', import.meta.url), [endpoint]);
   const exited = once(child, 'exit');

@@ -1,11 +1,11 @@
-/** What etcd itself tells of config maps, and what watches have to make of it. */
+/** etcd's own history of config maps, and the events that watches must derive from it. */
 import { prefixEnd, type Store } from '#storage/store.js';
 
 export interface Change {
   readonly revision: bigint;
   readonly namespace: string;
   readonly name: string;
-  /** Of the object written; undefined after a deletion. */
+  /** The written object's tier; undefined after a deletion. */
   readonly stored?: Stored;
 }
 
@@ -15,7 +15,7 @@ interface Stored {
   readonly content: string | undefined;
 }
 
-/** Every change from that revision on, as it comes, until the signal. */
+/** Every change from that revision on, until the signal aborts. */
 export async function follow(store: Store, fromRevision: bigint, into: Change[], signal: AbortSignal): Promise<void> {
   const start = '/registry/configmaps/';
   for await (const message of store.watch({ start, end: prefixEnd(start), fromRevision, signal })) {
@@ -34,17 +34,17 @@ export async function follow(store: Store, fromRevision: bigint, into: Change[],
 }
 
 export interface Selection {
-  /** With a `?` or a `&` at its end. */
+  /** Ends with `?` or `&`. */
   readonly url: string;
   matches(namespace: string, tier: string | undefined): boolean;
 }
 
-/** One event in a few words. */
-export function told(type: string, namespace: string, name: string, version: unknown, content: unknown): string {
+/** One event in brief. */
+export function describe(type: string, namespace: string, name: string, version: unknown, content: unknown): string {
   return `${type} ${namespace}/${name} ${version} ${content}`;
 }
 
-/** What a watch with that selection has to tell. Objects that go are told as they were. */
+/** The events of a watch with that selection. A deletion has the object's last state. */
 export function expected(changes: readonly Change[], { matches }: Selection): string[] {
   const selected = new Map<string, Stored>();
   const all: string[] = [];
@@ -53,10 +53,10 @@ export function expected(changes: readonly Change[], { matches }: Selection): st
     const before = selected.get(key);
     if (stored !== undefined && matches(namespace, stored.tier)) {
       selected.set(key, stored);
-      all.push(told(before === undefined ? 'ADDED' : 'MODIFIED', namespace, name, revision, stored.content));
+      all.push(describe(before === undefined ? 'ADDED' : 'MODIFIED', namespace, name, revision, stored.content));
     } else if (before !== undefined) {
       selected.delete(key);
-      all.push(told('DELETED', namespace, name, revision, before.content));
+      all.push(describe('DELETED', namespace, name, revision, before.content));
     }
   }
   return all;

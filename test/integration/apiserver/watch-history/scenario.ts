@@ -1,7 +1,7 @@
 /**
- * Random writes through several API servers, watchers on all of them, and everything that may happen meanwhile. A program of
- * its own, because what tap tracks of every promise would cost more than all the rest:
- * `node scenario.js WRITES SEED`, started by `fork`, sends one Report.
+ * Random writes through several API servers, watchers on all of them, and failures meanwhile. A separate program, because
+ * tap's tracking of promises would cost more than all the rest: `node scenario.js WRITES SEED`, started by `fork`, sends one
+ * Report.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,10 +27,10 @@ import {
 } from '#test/integration/apiserver/watch-history/watcher.js';
 
 export interface Report {
-  /** Watchers that were told something else than etcd's history; the first few, from where they differ. */
-  readonly wrong: readonly { url: string; at: number; told: readonly string[]; wanted: readonly string[] }[];
+  /** Watchers whose events differ from etcd's history; the first few, from the first difference. */
+  readonly wrong: readonly { url: string; at: number; received: readonly string[]; expected: readonly string[] }[];
   readonly wrongCount: number;
-  /** Acknowledged writes that etcd does not know. */
+  /** Acknowledged writes that etcd lacks. */
   readonly lost: readonly string[];
   readonly acknowledged: number;
   readonly changes: number;
@@ -44,13 +44,13 @@ const writerCount = 16;
 const namespaces = ['n0', 'n1', 'n2'];
 const tiers = ['a', 'b', 'c', 'd', 'e', 'f'];
 const names = Array.from({ length: 30 }, (_, i) => `c${i}`);
-/** Writes between two compactions, and the revisions that each leaves. */
+/** Writes between two compactions, and the revisions that each compaction keeps. */
 const compactionEvery = 1500;
 const keptRevisions = 1500n;
-/** From the last write until the last watcher has been told of it. */
+/** Time limit from the last write to the last watcher's event. */
 const patienceMs = 120_000;
 
-/** What watchers watch: everything, one namespace, or one tier of one namespace. */
+/** Selections of watchers: everything, one namespace, or one tier of a namespace. */
 function selections(): Selection[] {
   const everything: Selection = { url: '/api/v1/configmaps?', matches: () => true };
   const oneNamespace = namespaces.map((own) => ({
@@ -71,28 +71,28 @@ function selections(): Selection[] {
 
 /** Writes until so many writes are acknowledged. */
 class Writers {
-  /** Revision of each acknowledged write that tells it, with what was written. */
+  /** Contents of acknowledged writes by revision, if the answer contained it. */
   readonly acknowledged = new Map<string, string>();
   count = 0;
   readonly #random: () => number;
   readonly #clients: () => readonly SpecClient[];
-  readonly #wanted: number;
-  /** Objects that are there, as far as the answers say. */
-  readonly #known = new Set<string>();
+  readonly #target: number;
+  /** Objects that exist according to the answers. */
+  readonly #existing = new Set<string>();
   #sequence = 0;
 
-  constructor(wanted: number, random: () => number, clients: () => readonly SpecClient[]) {
-    this.#wanted = wanted;
+  constructor(target: number, random: () => number, clients: () => readonly SpecClient[]) {
+    this.#target = target;
     this.#random = random;
     this.#clients = clients;
   }
 
   async run(): Promise<void> {
-    while (this.count < this.#wanted) {
+    while (this.count < this.#target) {
       try {
         await this.#write();
       } catch {
-        // Whether it was written is for etcd to say.
+        // Only etcd knows whether it was written.
         await sleep(5);
       }
     }
@@ -108,18 +108,18 @@ class Writers {
     const body = configMap(name, { n }, { labels: { tier: pick(this.#random, tiers) } });
     const client = pick(this.#random, this.#clients());
     const draw = this.#random();
-    const { status, json } = !this.#known.has(key)
+    const { status, json } = !this.#existing.has(key)
       ? await client.post(path, body)
       : draw < 0.5
         ? await client.put(`${path}/${name}`, body)
         : draw < 0.75
           ? await client.patch(`${path}/${name}`, mergePatch, body)
           : await client.delete(`${path}/${name}`);
-    if (status === 404 || (status === 200 && json.kind === 'Status')) this.#known.delete(key);
-    else if (status === 409 || status < 300) this.#known.add(key);
+    if (status === 404 || (status === 200 && json.kind === 'Status')) this.#existing.delete(key);
+    else if (status === 409 || status < 300) this.#existing.add(key);
     if (status >= 300) return;
     this.count += 1;
-    // The answer to a deletion does not tell its version.
+    // The answer to a deletion lacks its revision.
     if (json.kind === 'ConfigMap') this.acknowledged.set(json.metadata.resourceVersion, `${key} ${n}`);
   }
 }
@@ -141,7 +141,7 @@ async function scenario(writes: number, seed: number): Promise<Report> {
   const following = follow(store, BigInt(version) + 1n, changes, enough.signal);
 
   const lines = new Lines();
-  // Two of three share a connection, as most clients do.
+  // Two of three share a connection, as with most clients.
   const transports: Transport[] = [new Http1Transport(), new Http2Transport(), new Http2Transport()];
   const port = () => pick(random, servers).client.port;
   const watchers = selections().map(
@@ -173,10 +173,10 @@ async function scenario(writes: number, seed: number): Promise<Report> {
 
   const last = await writeLast(second.client);
   await until(() => (changes.at(-1)?.revision ?? 0n) >= last, patienceMs);
-  const wanted = new Map(watchers.map(({ selection }) => [selection, [] as string[]]));
-  for (const selection of wanted.keys()) wanted.set(selection, expected(changes, selection));
-  const wantedOf = ({ selection }: Watcher) => wanted.get(selection) ?? [];
-  await until(() => watchers.every((watcher) => watcher.told.at(-1) === wantedOf(watcher).at(-1)), patienceMs);
+  const expectedEvents = new Map(watchers.map(({ selection }) => [selection, [] as string[]]));
+  for (const selection of expectedEvents.keys()) expectedEvents.set(selection, expected(changes, selection));
+  const wantedOf = ({ selection }: Watcher) => expectedEvents.get(selection) ?? [];
+  await until(() => watchers.every((watcher) => watcher.received.at(-1) === wantedOf(watcher).at(-1)), patienceMs);
 
   for (const watcher of watchers) watcher.stop();
   await Promise.all(watching);
@@ -184,7 +184,7 @@ async function scenario(writes: number, seed: number): Promise<Report> {
   enough.abort();
   await following;
   await store.close();
-  // Fails when the caches of one of them differed from etcd.
+  // Fails if a server's caches differed from etcd.
   for (const server of servers) await server.stop();
   await etcd.stop();
 
@@ -199,30 +199,32 @@ async function scenario(writes: number, seed: number): Promise<Report> {
     lost: acknowledged.filter((write) => !written.has(write)),
     acknowledged: writers.count,
     changes: changes.length,
-    events: watchers.reduce((sum, { told }) => sum + told.length, 0),
+    events: watchers.reduce((sum, { received: told }) => sum + told.length, 0),
     connections: watchers.reduce((sum, { connections }) => sum + connections, 0),
   };
 }
 
-function differences({ told, selection }: Watcher, wanted: readonly string[]): Report['wrong'] {
-  const at = Array.from({ length: Math.max(told.length, wanted.length) }).findIndex((_, i) => told[i] !== wanted[i]);
+function differences({ received, selection }: Watcher, expected: readonly string[]): Report['wrong'] {
+  const at = Array.from({ length: Math.max(received.length, expected.length) }).findIndex(
+    (_, i) => received[i] !== expected[i],
+  );
   if (at < 0) return [];
-  return [{ url: selection.url, at, told: told.slice(at, at + 3), wanted: wanted.slice(at, at + 3) }];
+  return [{ url: selection.url, at, received: received.slice(at, at + 3), expected: expected.slice(at, at + 3) }];
 }
 
-/** Changes of which every watcher is told at least one; resolves with the revision of the last. */
+/** Changes of which every watcher receives at least one; resolves with the revision of the last. */
 async function writeLast(client: SpecClient): Promise<bigint> {
   let last = 0n;
   for (const namespace of namespaces)
     for (const tier of tiers) {
       const body = configMap(`end-${tier}`, {}, { labels: { tier } });
-      const { metadata } = await made(() => client.post(configMaps(namespace), body));
+      const { metadata } = await sendUntilAnswered(() => client.post(configMaps(namespace), body));
       last = BigInt(metadata.resourceVersion);
     }
   return last;
 }
 
-async function made(run: () => Promise<Response>): Promise<Response['json']> {
+async function sendUntilAnswered(run: () => Promise<Response>): Promise<Response['json']> {
   for (;;) {
     const { status, json } = await run();
     if (status === 201) return json;
@@ -230,7 +232,7 @@ async function made(run: () => Promise<Response>): Promise<Response['json']> {
   }
 }
 
-/** Makes etcd forget again and again. */
+/** Compacts etcd repeatedly. */
 async function compactEvery(store: EtcdStore, writers: Writers, over: () => boolean): Promise<void> {
   for (let next = compactionEvery; !over(); next += compactionEvery) {
     await until(() => writers.count >= next || over());
@@ -238,12 +240,12 @@ async function compactEvery(store: EtcdStore, writers: Writers, over: () => bool
       const revision = (await store.currentRevision()) - keptRevisions;
       if (revision > 0n) await store.compact(revision);
     } catch {
-      // etcd is down: the next time, then.
+      // etcd is down: compact later.
     }
   }
 }
 
-/** Also resolves when the time is over: what has come until then says what is missing. */
+/** Also resolves on timeout: the events received show what is missing. */
 async function until(condition: () => boolean, withinMs = Number.POSITIVE_INFINITY): Promise<void> {
   const end = performance.now() + withinMs;
   while (!condition() && performance.now() < end) await sleep(20);

@@ -1,9 +1,9 @@
-/** Clients that watch for ever: they come back where they were, to whichever server there is. */
+/** Clients that watch continuously and resume at any available server. */
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { Agent, request } from 'node:https';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Selection, told } from '#test/integration/apiserver/watch-history/changes.js';
+import { describe, type Selection } from '#test/integration/apiserver/watch-history/changes.js';
 
 interface Line {
   readonly version: string;
@@ -11,35 +11,35 @@ interface Line {
   readonly text: string | undefined;
 }
 
-/** Two hundred watchers are sent the same bytes: the same line is parsed once, if it comes again soon. */
+/** Two hundred watchers receive the same bytes, so recent lines are parsed once. */
 export class Lines {
-  readonly #known = new Map<string, Line>();
+  readonly #parsed = new Map<string, Line>();
 
   read(line: string): Line {
-    const known = this.#known.get(line);
-    if (known !== undefined) return known;
+    const cached = this.#parsed.get(line);
+    if (cached !== undefined) return cached;
     const read = parseLine(line);
-    if (this.#known.size >= 1000) this.#known.clear();
-    this.#known.set(line, read);
+    if (this.#parsed.size >= 1000) this.#parsed.clear();
+    this.#parsed.set(line, read);
     return read;
   }
 }
 
 function parseLine(line: string): Line {
   const { type, object } = JSON.parse(line);
-  // No version to go on from; told in the differences at the end.
+  // It has no version to resume from; reported as a difference.
   if (type === 'ERROR') return { version: '', text: `ERROR ${object.message}` };
   const { namespace, name, resourceVersion: version } = object.metadata;
-  return { version, text: type === 'BOOKMARK' ? undefined : told(type, namespace, name, version, object.data?.n) };
+  return { version, text: type === 'BOOKMARK' ? undefined : describe(type, namespace, name, version, object.data?.n) };
 }
 
-/** Opens a watch on a server's port; resolves when its headers are there. */
+/** Opens a watch on a server's port; resolves with its headers. */
 export interface Transport {
   open(port: number, path: string): Promise<Readable>;
   close(): void;
 }
 
-/** A connection for each watch. */
+/** A connection per watch. */
 export class Http1Transport implements Transport {
   readonly #agent = new Agent({ rejectUnauthorized: false });
 
@@ -74,7 +74,7 @@ export class Http2Transport implements Transport {
     const open = this.#sessions.get(port);
     if (open !== undefined && !open.destroyed && !open.closed) return open;
     const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-    // Told by its streams.
+    // Its streams report the error.
     session.on('error', () => undefined);
     this.#sessions.set(port, session);
     return session;
@@ -85,16 +85,16 @@ export interface WatcherOptions {
   readonly selection: Selection;
   readonly transport: Transport;
   readonly lines: Lines;
-  /** Where it begins. */
+  /** The initial version. */
   readonly version: string;
-  /** The server to go to next. */
+  /** The server to use next. */
   readonly port: () => number;
 }
 
 export class Watcher {
   readonly selection: Selection;
-  /** Every event of all its connections. */
-  readonly told: string[] = [];
+  /** All events of all connections. */
+  readonly received: string[] = [];
   connections = 0;
   readonly #options: WatcherOptions;
   #version: string;
@@ -117,7 +117,7 @@ export class Watcher {
         this.connections += 1;
         await this.#read(this.#current);
       } catch {
-        // The server is going or not there yet.
+        // The server is stopping or not started yet.
         await sleep(20);
       }
     }
@@ -142,6 +142,6 @@ export class Watcher {
 
   #take({ version, text }: Line): void {
     if (version !== '') this.#version = version;
-    if (text !== undefined) this.told.push(text);
+    if (text !== undefined) this.received.push(text);
   }
 }

@@ -1,4 +1,4 @@
-/** A complete API server without a socket, its store in memory, and requests to it as clients send them. */
+/** A complete API server without a socket, with its store in memory, and requests as clients send them. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ export interface Reply {
 export interface WebhookCluster {
   readonly dialect: Dialect;
   send(method: string, path: string, body?: object, contentType?: string): Promise<Reply>;
-  /** A GET whose answer is read until it ends, breaks off, or the signal aborts. */
+  /** A GET whose response is read until it ends, fails, or the signal aborts. */
   begin(path: string, signal: AbortSignal): Promise<void>;
-  /** The events of a watch, when it is over. */
+  /** The events of a watch after its end. */
   events(path: string): Promise<unknown[]>;
-  /** Configures webhooks, and waits until the server asks them. */
+  /** Configures webhooks, and waits until the server calls them. */
   configure(kind: 'Mutating' | 'Validating', name: string, webhooks: readonly object[]): Promise<Reply>;
   remove(kind: 'Mutating' | 'Validating', name: string): Promise<void>;
-  /** Lines of the metrics that begin so. */
+  /** Lines of the metrics with that beginning. */
   metrics(prefix: string): Promise<string[]>;
 }
 
@@ -79,7 +79,7 @@ export async function startWebhookCluster(
   };
   const group = dialect.apiVersion('admissionregistration', 'v1');
   const collection = (kind: string) => `/apis/${group}/${kind.toLowerCase()}webhookconfigurations`;
-  /** One more webhook of each configuration refuses what has its label: whether it does says whether it is asked. */
+  /** Another webhook of each configuration refuses a label: its refusal shows that the webhooks are active. */
   const probe = (name: string) => ({
     name: `probe.${name}.test`,
     clientConfig: { url: 'https://127.0.0.1:1/' },
@@ -102,7 +102,7 @@ export async function startWebhookCluster(
         const { body } = await transport.request({ method: 'GET', path, headers: {}, signal });
         for await (const part of body) if (part.length === 0 || signal.aborted) break;
       } catch {
-        // However it ends, it was this request's own.
+        // Any end is due to this request.
       }
     },
     async events(path) {

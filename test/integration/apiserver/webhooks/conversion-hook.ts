@@ -1,4 +1,4 @@
-/** Custom objects whose versions a webhook converts, which is a real server: it answers, it lies, and it is gone. */
+/** A real conversion webhook for custom objects, which may also lie or be down. */
 import type { ServerResponse } from 'node:http';
 import type { Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -15,14 +15,14 @@ export const at = (version: string, name = '') =>
 
 const common = { note: { type: 'string' }, replicas: { type: 'integer' } };
 
-/** v1 has `host: "a:80"`, v2 `host` and `port`, and v3 both below `address`. */
+/** v1 has `host: "a:80"`, v2 `host` and `port`, and v3 has both in `address`. */
 const fields: Readonly<Record<string, object>> = {
   v1: { host: { type: 'string' }, ...common },
   v2: { host: { type: 'string' }, port: { type: 'string' }, ...common },
   v3: { address: { type: 'object', properties: { host: { type: 'string' }, port: { type: 'string' } } }, ...common },
 };
 
-/** As people write such webhooks: by way of one version. */
+/** Converts by way of one version, as such webhooks usually do. */
 function convert({ spec, ...object }: Any, apiVersion: string): Any {
   const { host, port, address, note, replicas } = spec ?? {};
   const [first, second] = address === undefined ? [host, port] : [address.host, address.port];
@@ -38,7 +38,7 @@ function convert({ spec, ...object }: Any, apiVersion: string): Any {
 
 const success = { status: 'Success' };
 
-/** A review's answer, with all objects converted. */
+/** A review's answer with all objects converted. */
 export function converted({ apiVersion, kind, request }: Any): Any {
   const { uid, objects, desiredAPIVersion } = request;
   const convertedObjects = objects.map((object: Any) => convert(object, desiredAPIVersion));
@@ -47,20 +47,20 @@ export function converted({ apiVersion, kind, request }: Any): Any {
 
 export interface Hook {
   readonly server: WebhookServer;
-  readonly asked: Any[];
+  readonly requests: Any[];
   answer: (review: Any, response: ServerResponse) => void;
 }
 
 export const honest: Hook['answer'] = (review, response) => sendJson(response, converted(review));
 
 async function startHook(t: Test): Promise<Hook> {
-  const asked: Any[] = [];
+  const requests: Any[] = [];
   const server = await startWebhook(t, (text, response) => {
     const review = JSON.parse(text);
-    asked.push(review);
+    requests.push(review);
     hook.answer(review, response);
   });
-  const hook: Hook = { server, asked, answer: honest };
+  const hook: Hook = { server, requests: requests, answer: honest };
   return hook;
 }
 

@@ -1,4 +1,4 @@
-/** A cluster whose webhooks, of admission and of conversion, are all the same hostile server. */
+/** A cluster whose admission and conversion webhooks are one hostile server. */
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -14,11 +14,11 @@ export interface HostileCluster {
    *   because the machine is.
    */
   write(patience?: Patience): Promise<Reply>;
-  /** One that takes a conversion. */
+  /** A request that needs a conversion. */
   convert(more?: string): Promise<Reply>;
-  /** One that an extension server is to answer, whose client waits a second for it. */
+  /** A request for an extension server, whose client waits a second. */
   serve(): Promise<void>;
-  /** One of everybody else's. */
+  /** An unrelated request. */
   other(): Promise<Reply>;
 }
 
@@ -45,7 +45,7 @@ const definition = (clientConfig: object) => ({
 
 const servedGroup = 'served.example.com';
 
-/** Makes the hostile server one of an API, which looks well to who looks after it. */
+/** Registers the hostile server for an API as an available one. */
 async function serveBy({ send }: WebhookCluster, port: number): Promise<void> {
   const service = { type: 'ExternalName', externalName: 'localhost' };
   await send('POST', '/api/v1/namespaces/default/services', {
@@ -105,15 +105,15 @@ export async function startHostileCluster(
   const thing = { apiVersion: 'hostile.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
   while ((await send('POST', things('v1'), thing)).status !== 201) await new Promise(setImmediate);
   const map = (metadata: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
-  let made = 0;
+  let created = 0;
   return {
     cluster,
     hostile,
     write: (patience = 'short') =>
       send('POST', `${maps}?dryRun=All`, map({ generateName: 'm-', labels: { path: 'hostile', patience } })),
-    // What was converted is kept with the object: each is another one.
+    // Converted objects are cached, so each is a new one.
     convert: async (more = '') => {
-      const name = `made-${made++}`;
+      const name = `made-${created++}`;
       await send('POST', things('v1'), { ...thing, metadata: { name } });
       return send('GET', `${things('v2')}/${name}?${more}`);
     },

@@ -1,4 +1,4 @@
-/** A webhook server that can be told how to misbehave. */
+/** A webhook server that misbehaves on request. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { realClock } from '#apimachinery/clock.js';
@@ -16,22 +16,22 @@ export interface HostileSetup {
 }
 
 export interface HostileReport {
-  /** Connections, and the most since the last report. */
+  /** Open connections now, and their maximum since the last report. */
   readonly open: number;
   readonly mostOpen: number;
-  readonly asked: number;
+  readonly calls: number;
   /** Of endless answers. */
   readonly sentBytes: number;
 }
 
 export interface HostileServer {
   readonly port: number;
-  /** Of a server that takes connections and says nothing. */
+  /** For a server that accepts connections and stays silent. */
   readonly silentPort: number;
   readonly caBundle: string;
-  /** Resolves once it is so: what is sent from then on meets that mode. */
+  /** Resolves once the mode applies to new requests. */
   become(mode: HostileMode): Promise<void>;
-  /** Closes all connections at once; those that come after it has resolved are spared. */
+  /** Closes all connections at once, but none opened after it has resolved. */
   cut(): Promise<void>;
   report(): Promise<HostileReport>;
   stop(): Promise<void>;
@@ -41,12 +41,12 @@ export async function startHostileServer(): Promise<HostileServer> {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'hostile-ca', now });
   const subject = { commonName: 'hostile', organizations: [] };
-  const made = await issueCertificate(authority, { subject, usages: ['server'], ips: ['127.0.0.1'], now });
-  const workerData: HostileSetup = { cert: made.certificate, key: made.privateKey };
+  const certificate = await issueCertificate(authority, { subject, usages: ['server'], ips: ['127.0.0.1'], now });
+  const workerData: HostileSetup = { cert: certificate.certificate, key: certificate.privateKey };
   const worker = new Worker(new URL('./hostile-worker.js', import.meta.url), { workerData });
   const next = async <T>(): Promise<T> => ((await once(worker, 'message')) as [T])[0];
   /** One at a time: answers come in the order of questions. */
-  const asked = <T>(question: HostileQuestion): Promise<T> => {
+  const ask = <T>(question: HostileQuestion): Promise<T> => {
     const answer = next<T>();
     worker.postMessage(question);
     return answer;
@@ -55,9 +55,9 @@ export async function startHostileServer(): Promise<HostileServer> {
   return {
     ...ports,
     caBundle: Buffer.from(authority.certificate).toString('base64'),
-    become: (mode) => asked<void>(mode),
-    cut: () => asked<void>('cut'),
-    report: () => asked<HostileReport>('report'),
+    become: (mode) => ask<void>(mode),
+    cut: () => ask<void>('cut'),
+    report: () => ask<HostileReport>('report'),
     stop: async () => {
       await worker.terminate();
     },

@@ -1,4 +1,4 @@
-/** A webhook that means no good, in a thread of its own: what it does with its time is not its clients' time. */
+/** A hostile webhook in a thread of its own, so that its work does not slow its clients. */
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ const { cert, key } = workerData as HostileSetup;
 let mode: HostileMode = 'good';
 const sockets = new Set<Socket>();
 let mostSockets = 0;
-let asked = 0;
+let calls = 0;
 let sentBytes = 0;
 
 const chunk = Buffer.alloc(64 * 1024, ' ');
@@ -29,7 +29,7 @@ function good(review: Review): object {
   return { apiVersion, kind, response };
 }
 
-/** What is no review is of an extension server's. */
+/** Requests that are no reviews go to an extension server. */
 function reviewed(text: string): object {
   return text === '' ? { kind: 'ThingList' } : good(JSON.parse(text) as Review);
 }
@@ -44,7 +44,7 @@ interface Review {
   };
 }
 
-/** More of the same for as long as somebody takes it. */
+/** Sends endlessly as long as the client reads. */
 function endless(response: ServerResponse): void {
   const more = () => {
     while (!response.destroyed) {
@@ -98,25 +98,25 @@ const server = createServer({ cert, key }, (request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    // As whoever looks after it wants it.
+    // As the availability check expects.
     if (request.url === '/apis/served.example.com/v1') return void response.writeHead(200).end('{}');
-    asked += 1;
+    calls += 1;
     answer(Buffer.concat(parts).toString(), response);
   });
   response.on('error', () => undefined);
 });
 server.on('connection', count);
 server.on('tlsClientError', () => undefined);
-/** Takes connections, reads what comes, so that it hears of their ends, and says nothing. */
+/** Accepts connections and reads, to notice their ends, but stays silent. */
 const silent = createTcpServer((socket) => {
   count(socket);
   socket.resume();
 });
 
-/** A report, or that it is done. */
+/** A report, or a confirmation. */
 function answerTo(question: HostileQuestion): HostileReport | undefined {
   if (question === 'report') {
-    const report: HostileReport = { open: sockets.size, mostOpen: mostSockets, asked, sentBytes };
+    const report: HostileReport = { open: sockets.size, mostOpen: mostSockets, calls: calls, sentBytes };
     mostSockets = sockets.size;
     return report;
   }

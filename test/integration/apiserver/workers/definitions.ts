@@ -1,8 +1,8 @@
-/** Definitions where several answer: whoever was told by one of them that a definition is established may ask any other. */
+/** Definitions with several servers: once one server reports a definition as established, all others must serve it. */
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 
-/** One of them, or whichever takes the connection. */
+/** A request to one server, or to any that accepts the connection. */
 export type Ask = (path: string, method?: string, body?: unknown) => Promise<{ status: number; text: string }>;
 
 export interface DefinitionsOptions {
@@ -10,7 +10,7 @@ export interface DefinitionsOptions {
   readonly path: string;
   readonly askers: readonly Ask[];
   readonly rounds: number;
-  /** Requests to each of them at once. */
+  /** Concurrent requests to each server. */
   readonly each: number;
 }
 
@@ -34,13 +34,13 @@ function definition(n: number): object {
   };
 }
 
-/** Makes and removes definitions one after the other. */
+/** Creates and removes definitions one after the other. */
 export async function definitionsEverywhere(
   t: Test,
   { path, askers, rounds, each }: DefinitionsOptions,
 ): Promise<void> {
   const [first] = askers;
-  if (first === undefined) throw new RangeError('nobody to ask');
+  if (first === undefined) throw new RangeError('no server');
   const all = (what: (ask: Ask, i: number) => Promise<void>) =>
     Promise.all(askers.flatMap((ask) => Array.from({ length: each }, (_, i) => what(ask, i))));
   for (let n = 0; n < rounds; n++) {
@@ -64,7 +64,7 @@ export async function definitionsEverywhere(
     });
     t.equal((await first(`${path}/${name}`, 'DELETE')).status, 200);
     await until(async () => (await first(`${path}/${name}`)).status === 404);
-    // Another thread or server hears of it a moment later, and forgets it then.
+    // Another thread or server receives it a moment later, and forgets it then.
     await until(async () => {
       const left: string[] = [];
       await all(async (ask, i) => {

@@ -1,4 +1,4 @@
-/** The API server with workers that can be held by a request, and that die when the supervisor gets SIGUSR2. */
+/** The API server with workers that a request can stop, and that die when the supervisor receives SIGUSR2. */
 import { writeSync } from 'node:fs';
 import type { SpawnWorker, WorkerProcess } from '#apiserver/workers/supervisor.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';

@@ -28,7 +28,7 @@ export class ServerProcess {
     this.child = child;
     this.port = port;
     this.#ca = ca;
-    // Not before all of its log is there.
+    // Wait until its log is complete.
     this.exited = once(child, 'close');
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#log += text;
@@ -39,7 +39,7 @@ export class ServerProcess {
     return this.#log;
   }
 
-  /** Over a connection of its own. Rejects when it breaks off. */
+  /** Over a connection of its own. Rejects if it breaks off. */
   async ask(path: string, method = 'GET', body?: unknown): Promise<Answer> {
     const response = await this.open(path, method, body);
     let text = '';
@@ -47,7 +47,7 @@ export class ServerProcess {
     return { status: response.statusCode ?? 0, text };
   }
 
-  /** The answer as it comes. */
+  /** The response as a stream. */
   open(path: string, method = 'GET', body?: unknown): Promise<IncomingMessage> {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const headers = { authorization: 'Bearer secret', 'content-type': type };
@@ -59,14 +59,14 @@ export class ServerProcess {
     });
   }
 
-  /** The value of the series, by its name with its labels. */
+  /** The value of a series, by its name with labels. */
   async metric(series: string): Promise<number> {
     const { text } = await this.ask('/metrics');
     const line = text.split('\n').find((each) => each.startsWith(`${series} `));
     return Number(line?.slice(series.length + 1));
   }
 
-  /** Asks again until it is so, also while the server does not answer. */
+  /** Retries until the condition holds, even while the server does not respond. */
   async until(what: () => Promise<boolean> | boolean): Promise<void> {
     for (;;) {
       if (this.child.exitCode !== null) throw new Error(this.#log);
@@ -104,7 +104,7 @@ export async function startServerProcess({ workers, teardown, argv = [] }: Start
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let server = new ServerProcess(child, port, '');
-  /** For a process that ends without tearing down. */
+  /** For a process that ends without teardown. */
   const killNow = () => void child.kill('SIGKILL');
   process.on('exit', killNow);
   teardown(async () => {

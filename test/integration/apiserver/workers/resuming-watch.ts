@@ -1,4 +1,4 @@
-/** A client that watches config maps and goes on where it was, whenever its connection ends. */
+/** A client that watches config maps and resumes whenever its connection ends. */
 import type { ServerProcess } from '#test/integration/apiserver/workers/program.js';
 
 interface WatchEvent {
@@ -13,9 +13,9 @@ interface WatchEvent {
 export class ResumingWatch {
   readonly #server: ServerProcess;
   readonly #path: string;
-  /** What it was told, in order: `ADDED a=1@17`. */
+  /** Events received, in order: `ADDED a=1@17`. */
   readonly events: string[] = [];
-  /** Connections that it has had. */
+  /** Connections so far. */
   connections = 0;
   #version: string;
   #stopped = false;
@@ -27,14 +27,14 @@ export class ResumingWatch {
     this.#version = version;
   }
 
-  /** Until it is stopped. Rejects when it cannot go on. */
+  /** Runs until it is stopped. Rejects if it cannot resume. */
   async run(): Promise<void> {
     while (!this.#stopped) {
       try {
         await this.#follow();
       } catch (error) {
         if (error instanceof Refused) throw error;
-        // The connection broke off, or there was none to be had.
+        // The connection broke off or could not be opened.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Definitions of kinds with every keyword of schemas, and objects of these kinds. */
+/** Definitions with every schema keyword, and objects of their kinds. */
 import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Case, CaseSet, Step } from '#test/integration/apiserver/peer/case.js';
@@ -12,7 +12,7 @@ import type { MakeObject } from '#test/integration/apiserver/peer/samples/sample
 
 const group = 'custom.example.com';
 
-/** The kind of all keywords, an ordinary one with subresources, one of the cluster, and definitions by themselves. */
+/** The kind with all keywords, an ordinary one with subresources, a cluster-scoped one, and definitions alone. */
 export function* definitionSets(dialect: Dialect): Generator<CaseSet> {
   yield keywordSet(dialect);
   for (const [plural, namespaced] of [
@@ -62,7 +62,7 @@ function customKind(
   sizes: readonly MakeObject[],
 ): KindUnderTest {
   const scheme = schemeFor(dialect);
-  // Only the names of a resource matter here: its fields are the definition's.
+  // Only the resource's names matter here: its fields are in the definition.
   const base = scheme.resources.find(({ declaration }) => declaration.resource === 'configmaps');
   if (base === undefined) throw new RangeError('no resource to take verbs from');
   const parts = ['status', 'scale'].map((name) => ({ name, kind, verbs: [] }));
@@ -73,7 +73,7 @@ function customKind(
 
 function keywordSet(dialect: Dialect): CaseSet {
   const properties = Object.fromEntries(Object.entries(keywords).map(([name, { schema }]) => [name, schema]));
-  // What has a default is there even where a case leaves it out.
+  // Defaulted members exist even if a case omits them.
   const schema = { type: 'object', properties: { spec: { type: 'object', properties } } };
   const definition: Definition = { plural: 'keywords', kind: 'Keyword', namespaced: true, schema };
   const kind = customKind(dialect, definition, [() => ({ spec: {} })]);
@@ -135,7 +135,7 @@ function ordinarySet(dialect: Dialect, plural: string, namespaced: boolean): Cas
   return { file: kind.file, steps: [...namespaceOf(kind), ...define(dialect, definition)], cases };
 }
 
-/** A kind with columns of all types, and objects that have what they show, or something else, or nothing. */
+/** A kind with columns of all types, and objects with matching, other or no values. */
 function columnSet(dialect: Dialect): CaseSet {
   const column = (name: string, type: string, jsonPath: string, more: object = {}) => ({
     name,
@@ -194,7 +194,7 @@ function columnSet(dialect: Dialect): CaseSet {
   };
 }
 
-/** Definitions of all schemas; nothing is made of them. */
+/** Definitions of all schemas, without objects. */
 function schemaSet(dialect: Dialect): CaseSet {
   const file = 'custom.definitions';
   const all: [string, object][] = [

@@ -16,7 +16,7 @@ import { declaredUnions } from '#test/integration/apiserver/peer/generate/unions
 import { verbCases } from '#test/integration/apiserver/peer/generate/verb-cases.js';
 import { everySample } from '#test/integration/apiserver/peer/samples/every-sample.js';
 
-/** What all kinds have alike is asked of these in full, and of each other kind in this part. */
+/** Cases common to all kinds run in full for these, and for others in this share. */
 const exemplary: ReadonlySet<string> = new Set([
   'core.v1.configmaps',
   'core.v1.pods',
@@ -26,7 +26,7 @@ const exemplary: ReadonlySet<string> = new Set([
 ]);
 const shareOfGeneric = 0.25;
 
-/** In both dialects the same cases in the same order, under the names of each; those of some files alone, where told. */
+/** The same cases in the same order for both dialects, with their own names; optionally only for some files. */
 export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): boolean => true): Generator<CaseSet> {
   const scheme = schemeFor(dialect);
   const unions = declaredUnions();
@@ -58,7 +58,7 @@ export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): bo
 
 const watchesFile = 'printed.watches';
 
-/** Kinds whose objects share nothing with others, so that all are watched at once. */
+/** Kinds whose objects are independent of others, so that all are watched at once. */
 function watchSet(scheme: Scheme, dialect: Dialect): CaseSet {
   const kinds = everySample
     .filter(({ serial, sharedWithServer }) => serial !== true && sharedWithServer !== true)
@@ -71,7 +71,7 @@ function watchSet(scheme: Scheme, dialect: Dialect): CaseSet {
   };
 }
 
-/** Of a file such as `apps.v1.deployments`. */
+/** Cases of one file, such as `apps.v1.deployments`. */
 function resourceOf(scheme: Scheme, file: string): ResourceInfo {
   const [group = '', version = '', resource = ''] = file.split('.');
   const info = scheme.resources.find(

@@ -1,4 +1,4 @@
-/** Every field of a kind, changed in every way, through the verbs in turn. */
+/** Every field of a kind, changed in every way, through alternating verbs. */
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
 import { type FieldPlace, FieldWalk, valueAt } from '#test/integration/apiserver/peer/generate/fields.js';
 import { fractionOf, pick } from '#test/integration/apiserver/peer/generate/hash.js';
@@ -7,9 +7,9 @@ import { patchBody } from '#test/integration/apiserver/peer/generate/patch-bodie
 import type { Unions } from '#test/integration/apiserver/peer/generate/plausible.js';
 import { fieldValues, type Values } from '#test/integration/apiserver/peer/generate/values.js';
 
-/** Where types were seen in another kind already, this part of their fields is changed, in one way each. */
+/** For types already seen in another kind, this share of the fields is changed, in one way each. */
 const shareOfKnownFields = 0.22;
-/** Part of the changes that are made when the object is created; the rest change one that is there. */
+/** Share of changes made at creation; the others update an existing object. */
 const shareOfCreates = 0.62;
 const oddMember: Values = { unknown: 1 };
 
@@ -22,7 +22,7 @@ export class FieldCases {
     this.#walk = new FieldWalk(unions);
   }
 
-  /** Kinds come in one order always; what is only passed by has no cases. */
+  /** Kinds come in a fixed order; kinds only passed by have no cases. */
   of(kind: KindUnderTest, isIncluded: boolean): Case[] {
     const sample = kind.object('example', 1);
     const places = this.#walk.places(kind.info.type, sample);
@@ -93,7 +93,7 @@ function versioned(object: JsonObject): JsonObject {
   return { ...object, metadata: { ...metadata, resourceVersion: '$rv' } };
 }
 
-/** With the members of `more`, which win; metadata of both. */
+/** With the members of `more`, which win; metadata are merged. */
 function merged(named: JsonObject, more: JsonObject): JsonObject {
   const { metadata } = more;
   const both =

@@ -8,15 +8,15 @@ import {
 } from '#test/integration/apiserver/peer/generate/plausible.js';
 
 export interface FieldPlace {
-  /** Names of members; 0 for the element of a list; a key for that of a map. */
+  /** Member names, 0 for a list's element, a key for a map's. */
   readonly path: readonly (string | number)[];
-  /** Undefined for the place of a member that no field describes. */
+  /** Undefined for a member that no field describes. */
   readonly field: FieldInfo | undefined;
-  /** No place before has a field of the same type of message. */
+  /** True if no earlier place has a field of the same message type. */
   readonly first: boolean;
 }
 
-/** Collects places; the same one goes through all kinds, to know which types it has seen. */
+/** Collects places; one collector serves all kinds, to know the types already seen. */
 export class FieldWalk {
   readonly #seen = new Set<string>();
   readonly #unions: Unions;
@@ -25,7 +25,7 @@ export class FieldWalk {
     this.#unions = unions;
   }
 
-  /** In an order that depends on the type and the sample alone. */
+  /** In an order that depends only on the type and the sample. */
   places(type: TypeInfo, sample: object): FieldPlace[] {
     return [...this.#ofMessage(type, sample, { path: [], within: [] })];
   }
@@ -35,7 +35,7 @@ export class FieldWalk {
     sample: unknown,
     { path, within }: { readonly path: FieldPlace['path']; readonly within: readonly string[] },
   ): Generator<FieldPlace> {
-    // Types that contain themselves go two levels deep.
+    // Recursive types are followed two levels deep.
     if (within.filter((name) => name === type.name).length > (within.length > 6 ? 0 : 1)) return;
     const first = !this.#seen.has(type.name);
     this.#seen.add(type.name);
@@ -56,7 +56,7 @@ export class FieldWalk {
     }
   }
 
-  /** The sample with another value there; what is on the way and not there yet is made up. Undefined takes it away. */
+  /** The sample with another value at the place; missing parents are created. Undefined removes it. */
   placed(type: TypeInfo, sample: object, path: FieldPlace['path'], value: unknown): object {
     return this.#place(type, structuredClone(sample) as Record<string, unknown>, path, value) as object;
   }
@@ -77,7 +77,7 @@ export class FieldWalk {
     return withMember(message, name, held);
   }
 
-  /** Takes away what excludes the member. */
+  /** Removes members that exclude this one. */
   #makeRoom(type: TypeInfo, message: Record<string, unknown>, name: string): void {
     const members = this.#unions.get(type.name);
     if (members === undefined || !members.includes(name)) return;
@@ -90,7 +90,7 @@ function keyOf(field: FieldInfo, value: unknown): string {
   return key ?? plausibleKey(field);
 }
 
-/** The value at a place of a sample, undefined where there is none. */
+/** The value at a place of a sample; undefined if absent. */
 export function valueAt(sample: unknown, path: FieldPlace['path']): unknown {
   return path.reduce(member, sample);
 }

@@ -1,4 +1,4 @@
-/** Choices that depend on a name alone, so that a new case leaves all others as they are. */
+/** Choices that depend only on a name, so that a new case leaves all others unchanged. */
 import { createHash } from 'node:crypto';
 
 /** Twelve hexadecimal digits. Pure. */
@@ -11,7 +11,7 @@ export function fractionOf(text: string): number {
   return Number.parseInt(shortHash(text), 16) / 2 ** 48;
 }
 
-/** One of them. Throws a RangeError where there is none. Pure. */
+/** Picks one value. Throws a RangeError for an empty list. Pure. */
 export function pick<T>(text: string, choices: readonly T[]): T {
   const choice = choices[Math.floor(fractionOf(text) * choices.length)];
   if (choice === undefined) throw new RangeError(`nothing to choose from for ${text}`);

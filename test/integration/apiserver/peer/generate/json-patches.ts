@@ -1,4 +1,4 @@
-/** JSON patches, good and bad, by what is special about them. */
+/** Valid and invalid JSON patches, by their special property. */
 
 const place = '/metadata/labels/patched';
 

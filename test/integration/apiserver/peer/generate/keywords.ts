@@ -1,4 +1,4 @@
-/** Schemas with one keyword each, and values for it. */
+/** Schemas with one keyword each, and values for them. */
 
 export interface Keyword {
   readonly schema: object;
@@ -18,7 +18,7 @@ const keyed = list({
   }),
 });
 
-/** By a name that is the property's, too. */
+/** By name of the property. */
 export const keywords: Readonly<Record<string, Keyword>> = {
   string: { schema: { type: 'string' }, values: ofAllTypes },
   integer: { schema: { type: 'integer' }, values: [...ofAllTypes, -1, 1e3] },
@@ -191,7 +191,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   oddFormat: { schema: { type: 'string', format: 'odd' }, values: ['x'] },
 };
 
-/** Schemas of a property that definitions are refused for, or that are seldom used; by what is special about them. */
+/** Invalid or unusual schemas of a property, by their special property. */
 export const oddSchemas: Readonly<Record<string, object>> = {
   'no type': {},
   'an unknown type': { type: 'odd' },

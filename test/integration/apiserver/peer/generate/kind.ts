@@ -1,4 +1,4 @@
-/** A kind as the generators see it: where its objects are, a valid one, and requests about it. */
+/** A kind for the generators: its paths, a valid object, and requests. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
@@ -15,7 +15,7 @@ export class KindUnderTest {
   readonly dialect: Dialect;
   readonly sample: Sample;
   readonly #prefix: string;
-  /** `prefix` stands before the file of the kind, for cases that are recorded apart. */
+  /** `prefix` precedes the file name, for cases that are recorded separately. */
   constructor(info: ResourceInfo, sample: Sample, dialect: Dialect, prefix = '') {
     this.#prefix = prefix;
     this.info = info;
@@ -32,7 +32,7 @@ export class KindUnderTest {
     return this.info.declaration.namespaced ? `peer-${this.file.replaceAll('.', '-')}` : undefined;
   }
 
-  /** Path of the collection, in another namespace where one is given. */
+  /** Path of the collection, in another namespace if given. */
   collection(namespace = this.namespace): string {
     const { groupName, declaration, apiVersion } = this.info;
     const root = groupName === '' ? '/api' : '/apis';
@@ -40,12 +40,12 @@ export class KindUnderTest {
     return `${root}/${apiVersion}${within}/${declaration.resource}`;
   }
 
-  /** Name of the object of the case of that id. */
+  /** Name of the object of the case with that id. */
   nameOf(id: string): string {
     return `c${shortHash(`${this.file} ${id}`)}`;
   }
 
-  /** A valid object, new each time. `size` picks among those that the kind has, the smallest first. */
+  /** A new valid object. `size` selects one of the kind's samples, smallest first. */
   object(name: string, size = 0): JsonObject & { metadata: JsonObject } {
     const { sizes } = this.sample;
     const make = sizes[Math.min(size, sizes.length - 1)];
@@ -60,7 +60,7 @@ export class KindUnderTest {
     };
   }
 
-  /** Path of the object that a sample is stored as. */
+  /** Path of a stored sample. */
   pathOf(object: { readonly metadata: JsonObject }, part = ''): string {
     return `${this.collection()}/${String(object.metadata['name'])}${part}`;
   }
@@ -77,7 +77,7 @@ export class KindUnderTest {
     return { method: 'PATCH', path, contentType: patchTypes[type], body: jsonText(body) };
   }
 
-  /** A case of its own object, whose name the steps are told. */
+  /** A case with an object of its own, whose name the steps get. */
   case(id: string, steps: (name: string) => readonly Step[]): Case {
     const name = this.nameOf(id);
     const { serial, sharedWithServer } = this.sample;

@@ -1,8 +1,8 @@
-/** Reads with options, good and bad. */
+/** Reads with valid and invalid options. */
 import type { Case } from '#test/integration/apiserver/peer/case.js';
 import type { KindUnderTest } from '#test/integration/apiserver/peer/generate/kind.js';
 
-/** Queries of lists that say the same wherever objects are many; the case's own object is found by its label. */
+/** List queries with predictable results among other objects; a label selects the case's own object. */
 const queries: readonly string[] = [
   'limit=1',
   'limit=0',
@@ -56,7 +56,7 @@ const queries: readonly string[] = [
   'odd=1',
 ];
 
-/** Fields that 1.24 selects some kinds by; the others refuse them. */
+/** Fields by which 1.24 selects some kinds; other kinds refuse them. */
 const fields = [
   'spec.nodeName',
   'spec.restartPolicy',
@@ -83,7 +83,7 @@ export function listCases(kind: KindUnderTest): Case[] {
   const within = kind.namespace === undefined ? undefined : `${kind.namespace}-lists`;
   const collection = kind.collection(within);
   const selective = kind.namespace === undefined && !kind.info.declaration.namespaced;
-  // Lists of all objects of a cluster differ from one moment to the next: none of them is as this label says.
+  // Lists of all objects are unpredictable, so select by a label that none has.
   const empty = (query: string) =>
     selective && !query.includes('labelSelector=') ? `${query}&labelSelector=peer%3Dnone` : query;
   const get = (id: string, path: string, accept?: string): Case =>
@@ -113,7 +113,7 @@ const accepts: readonly string[] = [
   '*/*',
 ];
 
-/** The same object and its list in all media types. */
+/** One object and its list in all media types. */
 export function acceptCases(kind: KindUnderTest): Case[] {
   if (!kind.info.declaration.verbs.includes('list')) return [];
   const meta = `meta.${kind.dialect.apiDomain}`;

@@ -1,4 +1,4 @@
-/** Sequences of three writes by two managers, server-side apply among them. */
+/** Sequences of three writes by two managers, including server-side apply. */
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
 import { type FieldPlace, FieldWalk, valueAt } from '#test/integration/apiserver/peer/generate/fields.js';
 import { fractionOf, pick } from '#test/integration/apiserver/peer/generate/hash.js';
@@ -99,7 +99,7 @@ class Writer {
     return { apiVersion, kind, metadata: { name: metadata['name'] } };
   }
 
-  /** The sample with the field at that place gone, or with another plausible value. */
+  /** The sample without the field at that place, or with another plausible value. */
   #changed(seed: string, { path, field }: FieldPlace): JsonObject {
     const present = valueAt(this.#before, path);
     const gone = present !== undefined && fractionOf(`${seed} gone`) < 0.3;
@@ -108,7 +108,7 @@ class Writer {
   }
 }
 
-/** Differs from `present` where that is easy. */
+/** Differs from `present` if that is easy. */
 function another(value: unknown, present: unknown): unknown {
   if (typeof present === 'number') return present + 1;
   if (typeof present === 'boolean') return !present;

@@ -6,12 +6,12 @@ import type { JsonObject, PatchType } from '#test/integration/apiserver/peer/gen
 interface Change {
   readonly type: TypeInfo;
   readonly before: JsonObject;
-  /** With the change made. */
+  /** With the change applied. */
   readonly after: JsonObject;
   readonly path: FieldPlace['path'];
 }
 
-/** Body of a patch that makes of `before` what `after` is at `path`, as far as its type can say so. Pure. */
+/** Body of a patch that turns `before` into `after` at `path`, as far as its type can express it. Pure. */
 export function patchBody(change: Change, patchType: PatchType): unknown {
   switch (patchType) {
     case 'json':
@@ -23,7 +23,7 @@ export function patchBody(change: Change, patchType: PatchType): unknown {
   }
 }
 
-/** Adds the first thing on the path that is not there. */
+/** Adds the first missing part of the path. */
 function jsonPatch({ before, after, path }: Change): unknown {
   const missing = path.findIndex((_, i) => valueAt(before, path.slice(0, i + 1)) === undefined);
   const place = missing === -1 ? path : path.slice(0, missing + 1);
@@ -33,7 +33,7 @@ function jsonPatch({ before, after, path }: Change): unknown {
   return [{ op: missing === -1 ? 'replace' : 'add', path: pointer, value }];
 }
 
-/** The members on the path alone; lists as a whole, unless their elements have a key by which patches tell them apart. */
+/** Only the members on the path; whole lists, unless their elements have a merge key. */
 function nested({ type, after, path }: Change, keyFor: (key: string | undefined) => string | undefined): unknown {
   const [name = '', ...rest] = path;
   const value = after[name] ?? null;

@@ -1,8 +1,8 @@
-/** Values that a field might well have, made of its type and its name alone. */
+/** Plausible values of fields, derived from type and name. */
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** By the field's name, where a text like any other would be refused for its form alone. */
+/** By field name, for fields whose format excludes ordinary texts. */
 const texts: Readonly<Record<string, string>> = {
   ip: '10.1.2.3',
   podIP: '10.1.2.3',
@@ -32,10 +32,10 @@ const texts: Readonly<Record<string, string>> = {
 
 const numbers: Readonly<Record<string, number>> = { port: 80, containerPort: 8080, hostPort: 8080, number: 80 };
 
-/** Fields of which one is set, by the name of the message. */
+/** Fields of which exactly one is set, by name of the message. */
 export type Unions = ReadonlyMap<string, readonly string[]>;
 
-/** What the whole field might be: a list with one element, a map with one member. */
+/** A value of the whole field: a list with one element, a map with one member. */
 export function plausibleField(field: FieldInfo, unions: Unions): unknown {
   const value = plausibleElement(field, unions);
   if (field.container === 'list') return [value];
@@ -49,7 +49,7 @@ export function plausibleKey({ type, name }: FieldInfo): string {
   return 'example';
 }
 
-/** An element of a list or a map, or the value itself. */
+/** A list's or map's element, or a single value. */
 export function plausibleElement(field: FieldInfo, unions: Unions): unknown {
   if (field.type !== undefined) return plausibleValue(field.type, unions);
   return field.enumValues?.[0] ?? plausibleScalar(field.scalar, field.name);
@@ -94,7 +94,7 @@ function plausibleValue(type: TypeInfo, unions: Unions): unknown {
   }
 }
 
-/** With its required fields, and with one of those of which one is set. */
+/** A message with its required fields, and one member of its union. */
 function plausibleMessage(type: TypeInfo, unions: Unions): Record<string, unknown> {
   const message: Record<string, unknown> = {};
   const [member] = unions.get(type.name) ?? [];

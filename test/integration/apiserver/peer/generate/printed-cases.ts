@@ -1,11 +1,11 @@
-/** Objects as rows of tables and as their metadata alone: what command-line clients and caches of metadata ask for. */
+/** Objects as table rows and as partial metadata, as command-line clients and metadata caches request them. */
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
 import { type JsonObject, type KindUnderTest, patchTypes } from '#test/integration/apiserver/peer/generate/kind.js';
 import { printedSamples } from '#test/integration/apiserver/peer/samples/printed.js';
 
 type Named = JsonObject & { metadata: JsonObject };
 
-/** How an object is asked for, and in which types its list differs from it. */
+/** Forms of objects, and the media types in which their lists differ. */
 export function printedCases(kind: KindUnderTest): Case[] {
   const { verbs } = kind.info.declaration;
   if (!verbs.includes('get')) return [writesCase(kind)];
@@ -32,7 +32,7 @@ function labelled(object: Named, name: string): Named {
   return { ...object, metadata: { ...object.metadata, labels: { ...(labels as JsonObject | undefined), peer: name } } };
 }
 
-/** Members of `sample` replace those of the object; of its metadata each one by itself. */
+/** `sample` overrides members of the object, and single members of its metadata. */
 function merged(object: Named, { metadata, ...members }: JsonObject): Named {
   return { ...object, ...members, metadata: { ...object.metadata, ...(metadata as JsonObject | undefined) } };
 }
@@ -44,7 +44,7 @@ function statusWrites(kind: KindUnderTest, object: Named): Step[] {
   return [kind.put(kind.pathOf(object, '/status'), body)];
 }
 
-/** What distinguishes an object's row from those of others of its kind. */
+/** Makes an object's row distinguishable from others of its kind. */
 function rows(kind: KindUnderTest, object: Named, name: string): Step[] {
   const accept = table(kind);
   return [
@@ -53,7 +53,7 @@ function rows(kind: KindUnderTest, object: Named, name: string): Step[] {
   ];
 }
 
-/** What rows carry where they may carry whole objects: what the server writes to these, and when, is any. */
+/** Rows with whole objects: the server's own writes to them are unpredictable. */
 function wholeObjects({ sample }: KindUnderTest): string {
   return sample.sharedWithServer === true ? 'Metadata' : 'Object';
 }
@@ -106,7 +106,7 @@ function table(kind: KindUnderTest, version = 'v1'): string {
   return `application/json;as=Table;v=${version};g=${metaGroup(kind)}`;
 }
 
-/** Events in each form. A watch takes a second: all cases of these are in one file, so that they run side by side. */
+/** Events in each form. A watch takes a second, so all cases are in one file and run side by side. */
 export function printedWatchCase(kind: KindUnderTest, file: string): Case {
   const given = kind.case('watched', (name) => {
     const watch = (query: string, accept: string): Step => ({
@@ -127,7 +127,7 @@ export function printedWatchCase(kind: KindUnderTest, file: string): Case {
   return { ...given, file, id: `${kind.file} watched` };
 }
 
-/** Writes whose answers are asked for as a table, and as metadata. */
+/** Writes that request their answer as a table, and as metadata. */
 function writesCase(kind: KindUnderTest): Case {
   const { verbs } = kind.info.declaration;
   return kind.case('writes answered as tables', (name) => {

@@ -1,4 +1,4 @@
-/** Objects in Protobuf, both ways. */
+/** Objects in Protobuf, in requests and responses. */
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Case } from '#test/integration/apiserver/peer/case.js';

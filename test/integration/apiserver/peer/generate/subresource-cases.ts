@@ -1,4 +1,4 @@
-/** Parts of objects that have a form of their own: scale, eviction, binding, token, approval, and what connects. */
+/** Subresources with their own form: scale, eviction, binding, token, approval, connections. */
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
 import { jsonText } from '#test/integration/apiserver/peer/generate/big-numbers.js';
 import {
@@ -10,7 +10,7 @@ import {
 
 type Bodies = Readonly<Record<string, unknown>>;
 
-/** By the name of the part. */
+/** By name of the subresource. */
 export function subresourceCases(kind: KindUnderTest): Case[] {
   return (kind.info.declaration.subresources ?? []).flatMap(({ name }) => [
     ...plainCases(kind, name),
@@ -20,7 +20,7 @@ export function subresourceCases(kind: KindUnderTest): Case[] {
   ]);
 }
 
-/** Each method without a body, on an object that is there and on one that is not. */
+/** Each method without a body, on an existing and on a missing object. */
 function plainCases(kind: KindUnderTest, part: string): Case[] {
   const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'];
   return methods.flatMap((method) => {
@@ -33,7 +33,7 @@ function plainCases(kind: KindUnderTest, part: string): Case[] {
     });
     return [
       kind.case(`${method} ${part} of what is there`, (name) => {
-        // The small one: a node without an address is not connected to.
+        // The smallest sample, since a node without an address is not contacted.
         const object = kind.object(name, 0);
         return [kind.post(object), step(kind.pathOf(object, `/${part}`))];
       }),
@@ -168,7 +168,7 @@ const conditions = (type: string, status: string) => ({
   status: { conditions: [{ type, status, reason: 'Tests', message: 'a message' }] },
 });
 
-/** By part: what is put over the object, besides its own form. */
+/** By subresource: members added to its form. */
 const putForms: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
   approval: {
     approved: conditions('Approved', 'True'),

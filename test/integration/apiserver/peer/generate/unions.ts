@@ -1,4 +1,4 @@
-/** Which fields exclude each other, as the kinds' declarations say. */
+/** Fields that exclude each other, as declared by the kinds. */
 import { groupVersions } from '#api/scheme.gen.js';
 import { typePrefix } from '#apimachinery/schema/compile.js';
 import type { Unions } from '#test/integration/apiserver/peer/generate/plausible.js';

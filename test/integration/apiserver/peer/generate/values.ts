@@ -1,4 +1,4 @@
-/** What a field is changed to, one at a time. */
+/** Values to which a single field is changed. */
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { bigNumber } from '#test/integration/apiserver/peer/generate/big-numbers.js';
 import {
@@ -8,13 +8,13 @@ import {
   type Unions,
 } from '#test/integration/apiserver/peer/generate/plausible.js';
 
-/** By name of the mutation; undefined takes the field away. */
+/** By name of the mutation; undefined removes the field. */
 export type Values = Readonly<Record<string, unknown>>;
 
 const bad = 'Bad_Value!';
 const long = 'a'.repeat(300);
 
-/** Mutations of a whole field whose present value is given, undefined where it has none. */
+/** Mutations of a whole field with the given value; undefined if it has none. */
 export function fieldValues(field: FieldInfo, present: unknown, unions: Unions): Values {
   const absent = present === undefined ? {} : { absent: undefined };
   const value = present ?? plausibleField(field, unions);
@@ -57,7 +57,7 @@ function prefixed(prefix: string, values: Values, place: (value: unknown) => unk
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix} ${name}`, place(value)]));
 }
 
-/** Mutations of one value. Those of the members of a message are made elsewhere. */
+/** Mutations of one value. Members of messages are mutated elsewhere. */
 function elementValues(field: FieldInfo, value: unknown): Values {
   const { type, enumValues } = field;
   if (enumValues !== undefined) {

@@ -1,4 +1,4 @@
-/** Every verb of a kind, with its options, and methods that it does not have. */
+/** Every verb of a kind with its options, and methods that it lacks. */
 import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
 import { jsonText } from '#test/integration/apiserver/peer/generate/big-numbers.js';
 import { jsonPatches } from '#test/integration/apiserver/peer/generate/json-patches.js';

@@ -1,5 +1,5 @@
 /**
- * Records what another implementation's API server (PEER_APISERVER) answers to all cases. Arguments: files to record, such
+ * Records the answers of another implementation's API server (PEER_APISERVER) to all cases. Arguments: files to record, such
  * as `core.v1.pods` (default: all).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { combined, formatRecording, keyOf } from '#test/integration/apiserver/pe
 import { type Answers, CaseRunner } from '#test/integration/apiserver/peer/run-cases.js';
 
 const concurrency = 12;
-/** Each on a server of its own, so that what differs by chance is known. */
+/** Each run has its own server, which reveals accidental differences. */
 const runs = 2;
 
 const program = process.env['PEER_APISERVER'] ?? '';

@@ -1,4 +1,4 @@
-/** Another implementation's API server as what cases are sent to. */
+/** Runs another implementation's API server as the target of cases. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
@@ -18,7 +18,7 @@ import { ended } from '#test/integration/daemons/api.js';
 const startTimeoutMs = 120_000;
 const answerTimeoutMs = 100_000;
 
-/** Runs until the end of `lifetime`, with an etcd of its own. */
+/** Runs with an etcd of its own until `lifetime` aborts. */
 export async function peerTarget(lifetime: Pick<Test, 'teardown'>, program: string): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'peer-'));
   lifetime.teardown(() => rm(folder, { recursive: true, force: true }));

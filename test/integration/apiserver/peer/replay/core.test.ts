@@ -1,4 +1,4 @@
-/** The answers to requests about objects of the core group, beside those of kube-apiserver. */
+/** Compares answers about the core group with kube-apiserver's. */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { isCore } from '#test/integration/apiserver/peer/replay/parts.js';

@@ -1,4 +1,4 @@
-/** The answers to requests about definitions with every keyword and objects of their kinds, beside those of kube-apiserver. */
+/** Compares answers about definitions with every keyword, and about their objects, with kube-apiserver's. */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { isCustom } from '#test/integration/apiserver/peer/replay/parts.js';

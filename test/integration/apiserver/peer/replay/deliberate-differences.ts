@@ -1,4 +1,4 @@
-/** Differences that do not fail, as they are deliberate. */
+/** Deliberate differences, which do not fail. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DifferenceKind } from '#test/integration/apiserver/peer/differences.js';
@@ -12,8 +12,8 @@ interface Deliberate {
 }
 
 /**
- * `recorded/deliberate.txt`: a line each of a pattern of files and ids of cases, kinds of differences, a pattern of what
- * the peer answered, and the reason, separated by tabs.
+ * `recorded/deliberate.txt` has one line per deliberate difference, separated by tabs: a pattern of files and case ids, kinds
+ * of differences, a pattern of the peer's answer, and the reason.
  */
 export class DeliberateDifferences {
   readonly #entries: readonly Deliberate[];
@@ -29,7 +29,7 @@ export class DeliberateDifferences {
       });
   }
 
-  /** `name` is the file and the id of the case, behind the name of a dialect other than the peer's; `answer` the peer's as JSON. */
+  /** `name` is the file and case id, after the name of a dialect other than the peer's; `answer` is the peer's as JSON. */
   includes(name: string, kind: DifferenceKind, answer: string): boolean {
     return this.#entries.some((entry) => entry.kinds.has(kind) && entry.cases.test(name) && entry.answer.test(answer));
   }

@@ -1,4 +1,4 @@
-/** The answers in the other dialect, beside those of kube-apiserver with the names of that dialect, for a part of the kinds. */
+/** Compares answers of the other dialect, for some kinds, with kube-apiserver's, whose names are translated. */
 import t from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { replay } from '#test/integration/apiserver/peer/replay/replay.js';

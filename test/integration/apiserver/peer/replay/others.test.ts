@@ -1,4 +1,4 @@
-/** The answers to requests about all that has no other test here, beside those of kube-apiserver. */
+/** Compares answers about all other resources with kube-apiserver's. */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { isCore, isCustom, isWorkload } from '#test/integration/apiserver/peer/replay/parts.js';

@@ -1,4 +1,4 @@
-/** Files of cases that are tested together. */
+/** Groups of files that are tested together. */
 
 const workloadGroups = /^(printed\.)?(apps|batch|autoscaling|policy)\./;
 
@@ -6,7 +6,7 @@ export function isCore(file: string): boolean {
   return /^(printed\.)?core\./.test(file);
 }
 
-/** Definitions of custom kinds, and objects of these kinds. */
+/** Definitions of custom kinds, and their objects. */
 export function isCustom(file: string): boolean {
   return file.startsWith('custom.');
 }

@@ -1,6 +1,6 @@
 /**
- * Sends to the product what was sent to the peer and compares the answers. `SHOW=pattern` prints the differences of cases
- * whose file and id it matches; others are printed up to a number.
+ * Sends the recorded requests to the product and compares the answers. `SHOW=pattern` prints the differences of matching
+ * files and case ids; of others only the first ones are printed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export interface ReplayOptions {
   readonly isIncluded: (file: string) => boolean;
 }
 
-/** A test per file, on one server. */
+/** One test per file, on one server. */
 export function replay(t: Test, options: ReplayOptions): Promise<unknown> {
   t.setTimeout(timeoutMs);
   return t.test(`${options.dialect.name} dialect`, { timeout: timeoutMs }, (t) => replayAll(t, options));

@@ -1,4 +1,4 @@
-/** How many answers differ, by file and kind of difference. */
+/** Counts differing answers by file and kind of difference. */
 import { type Difference, kinds } from '#test/integration/apiserver/peer/differences.js';
 import type { RecordedAnswer } from '#test/integration/apiserver/peer/recording.js';
 
@@ -11,7 +11,7 @@ interface Row {
 
 export class Summary {
   readonly #rows = new Map<string, Row>();
-  /** Answers that have a message, and those whose message differs or is not there. */
+  /** Answers with a message, and those whose message differs or is absent. */
   messages = 0;
   differingMessages = 0;
 
@@ -19,7 +19,7 @@ export class Summary {
     return [...this.#rows.values()].reduce((sum, { answers }) => sum + answers, 0);
   }
 
-  /** Part of the messages that agree. */
+  /** Share of equal messages. */
   get agreement(): number {
     return this.messages === 0 ? 1 : 1 - this.differingMessages / this.messages;
   }
@@ -39,7 +39,7 @@ export class Summary {
     if (all.some(({ kind }) => kind === 'message' || kind === 'code')) this.differingMessages++;
   }
 
-  /** A table for people. */
+  /** As a readable table. */
   lines(): string[] {
     const cells = (values: readonly (string | number)[]) =>
       values.map((value, i) => (i === 0 ? String(value).padEnd(52) : String(value).padStart(11))).join('');

@@ -1,11 +1,11 @@
-/** Names of one dialect in texts of the other. */
+/** Translates names of one dialect in texts to another's. */
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 
-/** Turns texts of the `kubernetes` dialect into those of another. Pure. */
+/** Translates texts of the `kubernetes` dialect to another's. Pure. */
 export function translation(dialect: Dialect): (text: string) => string {
   const names = new Map<string, string>();
   collect(kubernetesDialect, dialect, names);
-  // The longest first: shorter ones are parts of them.
+  // Longest first, since shorter names may be parts of longer ones.
   const all = [...names.keys()].sort((a, b) => b.length - a.length);
   const pattern = new RegExp(all.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|'), 'g');
   return (text) => text.replaceAll(pattern, (name) => names.get(name) ?? name);

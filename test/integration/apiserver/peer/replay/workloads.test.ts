@@ -1,4 +1,4 @@
-/** The answers to requests about workloads, beside those of kube-apiserver. */
+/** Compares answers about workloads with kube-apiserver's. */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { isWorkload } from '#test/integration/apiserver/peer/replay/parts.js';

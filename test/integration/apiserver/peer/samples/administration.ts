@@ -11,7 +11,7 @@ const certificateRequest =
   'OUJBTUMKQTBrQU1FWUNJUUNTSUlGTElnZDhOQk5STndOd0hTcG5BakRBeXBxdTdRRzM0aXUrelRmQWJRSWhBS2w4dXNYcwp6NGNV' +
   'V0JuWnZaTXJHZzREV1dnSUk3TTE3RE9SRStOMlRhYjAKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==';
 
-/** It concerns nothing that there is: its address is never connected to. */
+/** Applies to no request: its address is never contacted. */
 const smallWebhook = {
   name: 'check.example.com',
   clientConfig: { url: 'https://example.com/check' },

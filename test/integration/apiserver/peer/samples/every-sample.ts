@@ -1,4 +1,4 @@
-/** Samples of all kinds that a server without extra gates serves. */
+/** Samples of all kinds served without extra gates. */
 import { administrationSamples } from '#test/integration/apiserver/peer/samples/administration.js';
 import { coreSamples } from '#test/integration/apiserver/peer/samples/core.js';
 import { networkSamples } from '#test/integration/apiserver/peer/samples/network.js';
@@ -7,7 +7,7 @@ import type { Sample } from '#test/integration/apiserver/peer/samples/sample.js'
 import { storageSamples } from '#test/integration/apiserver/peer/samples/storage.js';
 import { workloadSamples } from '#test/integration/apiserver/peer/samples/workloads.js';
 
-/** In the order in which types are met for the first time, where each of their fields is changed in every way. */
+/** In the order in which types are first seen, where each of their fields is changed in every way. */
 export const everySample: readonly Sample[] = [
   ...coreSamples,
   ...workloadSamples,

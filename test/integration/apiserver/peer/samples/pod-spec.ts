@@ -1,4 +1,4 @@
-/** Specs of pods that use what most pods use. */
+/** Pod specs with commonly used fields. */
 
 const container = {
   name: 'main',

@@ -1,4 +1,4 @@
-/** Objects for what tables show of them: states, times, lists that are cut, and what is not set. */
+/** Objects for tables: states, times, truncated lists, and unset fields. */
 import { printedAdministration } from '#test/integration/apiserver/peer/samples/printed-administration.js';
 import { printedCore } from '#test/integration/apiserver/peer/samples/printed-core.js';
 import { printedPods } from '#test/integration/apiserver/peer/samples/printed-pods.js';
@@ -12,7 +12,7 @@ const all: Readonly<Record<string, PrintedSamples>> = {
   'core.pods': printedPods,
 };
 
-/** `file` is that of the kind: `core.v1.pods`. */
+/** `file` is the kind's: `core.v1.pods`. */
 export function printedSamples(file: string): PrintedSamples {
   const [group = '', , resource = ''] = file.split('.');
   return all[file] ?? all[`${group}.${resource}`] ?? {};

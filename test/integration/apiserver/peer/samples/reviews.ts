@@ -1,4 +1,4 @@
-/** Kinds that are posted and answered at once, without being kept. */
+/** Kinds that are posted and answered without being stored. */
 import type { Sample } from '#test/integration/apiserver/peer/samples/sample.js';
 
 const resourceAttributes = { verb: 'list', resource: 'pods', namespace: 'default' };
