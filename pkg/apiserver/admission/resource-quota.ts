@@ -1,10 +1,14 @@
 /**
- * Refuses writes that exceed a namespace's quotas, and counts the others. Flow: `validate` refuses what cannot fit; the write
- * then carries the new `status.used` of each charged quota in its own transaction, which requires those quotas to be
- * unchanged. If another write was faster, the check runs again. Guarantees: an object and its charge are stored together or
- * not at all, so concurrent servers cannot overdraw a quota, and failed writes charge nothing. Dry runs charge nothing. The
- * controller recounts after deletions. Assumption, as in 1.24: a quota applies once its `status.hard` says so, which the
- * controller writes after it has counted the existing objects.
+ * Refuses writes that exceed a namespace's quotas, and counts the others.
+ *
+ * Flow: `validate` refuses what cannot fit; the write then carries the new `status.used` of each charged quota in its own
+ * transaction, which requires those quotas to be unchanged. If another write was faster, the check runs again.
+ *
+ * Guarantees: an object and its charge are stored together or not at all, so concurrent servers cannot overdraw a quota, and
+ * failed writes charge nothing. Dry runs charge nothing. The controller recounts after deletions.
+ *
+ * Assumption, as in 1.24: a quota applies once its `status.hard` says so, which the controller writes after it has counted
+ * the existing objects.
  */
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
 import { deferred } from '#apimachinery/async/deferred.js';

@@ -1,7 +1,9 @@
 /**
  * The allocated numbers of one range, kept in the store so that several API servers never allocate a number twice: each
- * change is a compare-and-swap of the whole map. Assumption: a crash between allocating a number and writing the Service may
- * leave the number without an owner (the repair loop frees it), but never a Service without its number.
+ * change is a compare-and-swap of the whole map.
+ *
+ * Assumption: a crash between allocating a number and writing the Service may leave the number without an owner (the repair
+ * loop frees it), but never a Service without its number.
  */
 import type { RangeMetrics } from '#apiserver/allocators/range-metrics.js';
 import type { Revision, Store } from '#storage/store.js';

@@ -1,8 +1,9 @@
 /**
- * Gzipped lists, compressed in blocks: a block is reused as long as its objects stay the same. A list is one gzip member. Its
- * blocks are compressed separately, each to a byte boundary, so they can be joined in any order; the checksum of the whole is
- * computed from theirs. The keys of objects decide where blocks begin, so a change recompresses one block and leaves the
- * later ones alone.
+ * Gzipped lists, compressed in blocks: a block is reused as long as its objects stay the same.
+ *
+ * A list is one gzip member. Its blocks are compressed separately, each to a byte boundary, so they can be joined in any
+ * order; the checksum of the whole is computed from theirs. The keys of objects decide where blocks begin, so a change
+ * recompresses one block and leaves the later ones alone.
  */
 
 import { promisify } from 'node:util';

@@ -1,8 +1,9 @@
 /**
  * Two hundred watchers and twenty thousand random writes through three servers, while servers are killed, stop and return,
  * etcd is killed and returns, and history is compacted repeatedly. Each watcher must receive exactly etcd's history over all
- * its connections, and every acknowledged write must be in that history. Run `node
- * dist/test/integration/apiserver/watch-history.test.js writes=100000 seed=7` for more.
+ * its connections, and every acknowledged write must be in that history.
+ *
+ *     node dist/test/integration/apiserver/watch-history.test.js writes=100000 seed=7
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
