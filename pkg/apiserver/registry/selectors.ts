@@ -75,7 +75,7 @@ function fieldsFor(resource: ServedResource, { fields, name }: Selecting): Field
 export function onlyField(resource: ServedResource, info: Selecting): Only | undefined {
   const fields = fieldsFor(resource, info);
   const name = fields.isEverything ? info.name : fields.exactValue('metadata.name');
-  if (name) return { field: 'metadata.name', value: name, read: nameOf };
+  if (name) return { field: 'metadata.name', value: name, read: nameInKey };
   const term = fields.terms.find(({ operator, value }) => operator === '=' && value !== '');
   if (term === undefined) return undefined;
   const { field, value } = term;

@@ -21,7 +21,7 @@ const selected = oncePer((all: readonly Concerned[]) =>
 
 /** The items of a list that concern a resource: those that name it or name none. Computed once per list and resource. */
 export function concernedWith<T extends Concerned>(all: readonly T[], resource: ResourceDeclaration): readonly T[] {
-  return selected(all)(resource) as readonly T[];
+  return selected(all)(resource) as readonly unknown[] as readonly T[];
 }
 
 /** Undoes the effects of a hook whose write did not happen. */

@@ -53,7 +53,7 @@ export function compileConfiguration({ metadata, webhooks = [] }: WebhookConfigu
       matchesEquivalent: webhook.matchPolicy !== 'Exact',
       namespaceSelector: compileSelector(webhook.namespaceSelector ?? {}),
       objectSelector: compileSelector(webhook.objectSelector ?? {}),
-      heedsDryRun: sideEffects === 'None' || sideEffects === 'NoneOnDryRun',
+      supportsDryRun: sideEffects === 'None' || sideEffects === 'NoneOnDryRun',
       timeoutMs: (webhook.timeoutSeconds ?? defaultTimeoutSeconds) * 1000,
       reviewVersion: reviewVersionOf(versions),
       reinvokedIfNeeded: 'reinvocationPolicy' in webhook && webhook.reinvocationPolicy === 'IfNeeded',

@@ -4,7 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { internalError, notFound } from '#apimachinery/errors/status.js';
 import type { LabelSelector } from '#apimachinery/selectors/labels.js';
 import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
-import { type AskedAbout, matchesRule } from '#apiserver/admission/webhook/rules.js';
+import { matchesRule, type RequestAttributes } from '#apiserver/admission/webhook/rules.js';
 import type { Views } from '#apiserver/admission/webhook/views.js';
 import type { WebhookStep } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { type Concerned, type OrderedWebhook, resourceName } from '#apiserver/admission/webhook/webhook-source.js';
@@ -38,19 +38,18 @@ export async function invocationOf(
     reader,
   }: Pick<Concerned, 'equivalents'> & { resource: ServedResource; reader: ObjectReader },
 ): Promise<Invocation | undefined> {
-  const attributesOfRule: AskedAbout = {
+  const request: RequestAttributes = {
     operation: attributes.operation,
     subresource: attributes.subresource,
     namespaced: attributes.namespace !== '' && !isNamespace(attributes),
   };
-  const matches = (of: ServedResource) =>
-    webhook.rules.some((rule) => matchesRule(rule, resourceName(of), attributesOfRule));
+  const matches = (of: ServedResource) => webhook.rules.some((rule) => matchesRule(rule, resourceName(of), request));
   let match = matches(resource) ? resource : undefined;
   if (match === undefined && webhook.matchesEquivalent) {
     // The first matching rule decides on the version.
     for (const rule of webhook.rules) {
       match = equivalents.find(
-        (of) => hasSubresource(of, attributes.subresource) && matchesRule(rule, resourceName(of), attributesOfRule),
+        (of) => hasSubresource(of, attributes.subresource) && matchesRule(rule, resourceName(of), request),
       );
       if (match !== undefined) break;
     }
