@@ -354,7 +354,7 @@ t.test('unknown plugin names are reported', (t) => {
 t.test('enabled plugins without effect are reported', async (t) => {
   t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing']), ['Nothing']);
   t.strictSame(idlePlugins(['Priority', 'PodSecurityPolicy', 'PodNodeSelector']), [
-    { plugin: 'PodSecurityPolicy', text: 'This admission plugin does nothing: PodSecurity took its place' },
-    { plugin: 'PodNodeSelector', text: 'Nothing acts on this admission plugin yet' },
+    { plugin: 'PodSecurityPolicy', text: 'This admission plugin has no effect: PodSecurity replaces it' },
+    { plugin: 'PodNodeSelector', text: 'This admission plugin has no effect yet' },
   ]);
 });
