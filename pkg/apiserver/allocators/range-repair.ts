@@ -141,7 +141,7 @@ function examine<N extends string | number>(
   return { holders, findings };
 }
 
-export function addressWords(range: IpRange): NumberWords {
+function addressWords(range: IpRange): NumberWords {
   const name = (ip: string | number) => `Cluster IP [${range.family}]:${ip}`;
   return {
     duplicate: (ip) => ({
@@ -156,7 +156,7 @@ export function addressWords(range: IpRange): NumberWords {
   };
 }
 
-export function portWords(range: NodePortRange): NumberWords {
+function portWords(range: NodePortRange): NumberWords {
   return {
     duplicate: (port) => ({
       reason: 'PortAlreadyAllocated',

@@ -114,7 +114,7 @@ function replaceContents(object: ApiObjectShape, next: ApiObjectShape): void {
 }
 
 /** Parses the operations of a patch. Throws CallingWebhookError for a malformed one. */
-export function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
+function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
   try {
     checkSize(text);
     const patch: unknown = parseJSONText(text.toString(), 'literals');
@@ -130,7 +130,7 @@ export function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
  * The patched object in the request's version, with defaults and the former system fields. Throws 500 for a patch that does
  * not apply or changes the object's kind, and 400 for one that changes its namespace.
  */
-export async function patched(
+async function patched(
   patch: readonly unknown[],
   before: ApiObjectShape,
   view: View,
