@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds another implementation's cluster DNS from its published Go module into .tools/peers, for the end-to-end tests,
-# with the plugins that clusters use. Takes minutes, so nothing calls it. OUT=DIR puts it elsewhere.
+# with the plugins that clusters use. The build takes minutes, so no other script calls it. OUT=DIR sets the folder.
 # Usage: build-coredns.sh [VERSION], 1.9.4 without one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export GOFLAGS="${GOFLAGS:-} -mod=mod"
 cd "$work"
-# A plugin that is left out needs this one, whose domain has gone.
+# An omitted plugin imports this one, whose domain no longer exists.
 mkdir gone
 printf 'module inet.af/netaddr\n' >gone/go.mod
 cat >go.mod <<MOD
@@ -23,7 +23,7 @@ require $module v$version
 
 replace inet.af/netaddr => ./gone
 MOD
-# Others are not cut out of the list of directives: without their plugins they are unknown.
+# Directives without their plugin may stay in the list: they are unknown then.
 cat >main.go <<GO
 package main
 
@@ -38,7 +38,7 @@ func main() {
 	coremain.Run()
 }
 GO
-# Older versions of these reach into the runtime in ways that newer compilers refuse, or make programs that panic.
+# Newer compilers refuse older versions of these, or the programs panic.
 go get golang.org/x/sys@v0.30.0 golang.org/x/net@v0.35.0 github.com/modern-go/reflect2@v1.0.2
 mkdir -p "$out"
 go build -o "$out/coredns" -ldflags '-s -w -checklinkname=0' .

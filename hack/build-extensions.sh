@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds extension API servers of others from their published Go modules into .tools/extensions, for
+# Builds public extension API servers from their published Go modules into .tools/extensions, for
 # test/e2e/public-extensions.test.ts: the sample API server of release 1.24 and the metrics server of its time.
-# Takes minutes, so nothing calls it. Usage: build-extensions.sh [NAME…]; OUT=DIR puts them elsewhere.
+# Takes minutes, so no other script calls it. Usage: build-extensions.sh [NAME…]; OUT=DIR sets the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 names=("$@")
@@ -22,9 +22,9 @@ for name in "${names[@]}"; do
   chmod -R u+w "$work/$name"
   (
     cd "$work/$name"
-    # Where this one is older, newer compilers make programs of it that panic.
+    # An older version of this library panics when a newer compiler builds it.
     go mod edit -replace github.com/modern-go/reflect2=github.com/modern-go/reflect2@v1.0.2
-    # Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
+    # Newer linkers refuse references of old libraries into the runtime without this flag.
     go build -mod=mod -o "$out/$name" -ldflags '-s -w -checklinkname=0' "${commands[$name]}"
   )
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds helm from its published Go module into .tools/bin, for the test of the chart. Takes minutes, so nothing calls it.
+# Builds helm from its published Go module into .tools/bin, for the test of the chart. Takes minutes, so no other script calls it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .tools/bin

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what `/version` tells of the build, as JSON: commit, state of the tree, time. Without git: the commit that
+# Prints the build's part of `/version` as JSON: commit, state of the tree, time. Without git it prints the commit that
 # `git archive` wrote below, or none.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds operators of others from their published Go modules into .tools/operators, in the form that
-# test/e2e/public-operators.test.ts takes: cert-manager and Prometheus' operator, as they were at the time of release 1.24.
-# Takes ten minutes and more, so nothing calls it. Usage: build-operators.sh [NAME…]; OUT=DIR puts them elsewhere.
+# Builds public operators from their published Go modules into .tools/operators, in the form that
+# test/e2e/public-operators.test.ts takes: cert-manager and the Prometheus operator, in versions from the time of release
+# 1.24. Takes ten minutes and more, so no other script calls it. Usage: build-operators.sh [NAME…]; OUT=DIR sets the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 names=("$@")
@@ -22,16 +22,16 @@ build() {
   mkdir -p "$folder/bin"
   (
     cd "$source"
-    # Parts of the module that are published as modules of their own are not in it.
+    # The module does not contain parts that are published as separate modules.
     sed -n 's/^\s*\(\S*\) => \.\/.*/\1/p' go.mod | while read -r part; do go mod edit -dropreplace "$part"; done
-    # Where this one is older, newer compilers make programs of it that panic.
+    # An older version of this library panics when a newer compiler builds it.
     go mod edit -replace github.com/modern-go/reflect2=github.com/modern-go/reflect2@v1.0.2
-    # Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
+    # Newer linkers refuse references of old libraries into the runtime without this flag.
     go build -mod=mod -o "$folder/bin/" -ldflags '-s -w -checklinkname=0' "${@/#/./cmd/}"
   )
 }
 
-# The beginning of a script that runs several programs until it is ended: see `own_port` and `start` in it.
+# The beginning of a script that runs several programs until it is stopped, with its functions `own_port` and `start`.
 preamble() {
   cat <<'SH'
 #!/usr/bin/env bash
@@ -40,7 +40,7 @@ cd "$(dirname "$0")"
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null; wait' EXIT
 trap 'exit 0' TERM INT
-# A port of loopback that nobody listens at.
+# A free port on loopback.
 own_port() {
   local port
   while port=$((20000 + RANDOM % 10000)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
@@ -56,7 +56,7 @@ SH
 cert_manager() {
   build github.com/cert-manager/cert-manager@v1.8.2 controller webhook cainjector
   mkdir -p "$folder/manifests" "$folder/example"
-  # Of the templates only names and labels are filled in.
+  # Only names and labels are filled into the templates.
   for file in "$source"/deploy/crds/crd-*.yaml; do
     sed -e '/# Generated labels/d' -e 's/{{ template "webhook.caRef" . }}/cert-manager\/cert-manager-webhook-ca/' \
       -e 's/{{ template "cert-manager.name" . }}\|{{ .Release.Name }}/cert-manager/' "$file" \
@@ -71,7 +71,7 @@ apiVersion: v1
 kind: Namespace
 metadata: { name: shop }
 YAML
-  # The webhook runs outside of the cluster; the rest is as deploy/charts has it.
+  # The webhook runs outside of the cluster; everything else is as in deploy/charts.
   for kind in Mutating Validating; do
     path=$([ $kind = Mutating ] && echo mutate || echo validate)
     cat <<YAML
@@ -107,7 +107,7 @@ start bin/controller --kubeconfig="$KUBECONFIG" --leader-election-namespace=cert
   --cluster-resource-namespace=cert-manager --metrics-listen-address="127.0.0.1:$(own_port)"
 wait -n
 SH
-  # An issuer that signs for itself, an authority signed by it, and a certificate of that authority.
+  # A self-signed issuer, an authority from it, and a certificate of that authority.
   cat >"$folder/example/certificates.yaml" <<'YAML'
 apiVersion: cert-manager.io/v1
 kind: Issuer
@@ -153,7 +153,7 @@ apiVersion: v1
 kind: Namespace
 metadata: { name: monitoring }
 YAML
-  # As example/alertmanager-crd-conversion and Documentation/user-guides/webhook.md have it, at an address of this machine.
+  # As in example/alertmanager-crd-conversion and Documentation/user-guides/webhook.md, at an address of this machine.
   cat >"$folder/conversion.json" <<'JSON'
 { "spec": { "conversion": { "strategy": "Webhook", "webhook": {
   "conversionReviewVersions": ["v1beta1", "v1alpha1"],
@@ -184,7 +184,7 @@ until (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do sleep 0.1; done
 fill() { sed "s/PORT/$port/; s|CA\b|$(base64 -w0 "$tls/crt")|" "$1"; }
 fill webhooks.yaml | kubectl apply --server-side -f -
 kubectl patch crd alertmanagerconfigs.monitoring.coreos.com --type merge -p "$(fill conversion.json)"
-# It finds KUBECONFIG itself.
+# The operator reads KUBECONFIG itself.
 start bin/operator --web.listen-address="127.0.0.1:$(own_port)"
 wait -n
 SH
@@ -213,8 +213,8 @@ apiVersion: monitoring.coreos.com/v1beta1
 kind: AlertmanagerConfig
 metadata: { name: shop, namespace: monitoring }
 spec:
-  route: { receiver: nobody, matchers: [{ name: team, value: shop, matchType: "=" }] }
-  receivers: [{ name: nobody }]
+  route: { receiver: none, matchers: [{ name: team, value: shop, matchType: "=" }] }
+  receivers: [{ name: none }]
 YAML
   cat >"$folder/expect" <<'TEXT'
 get statefulset prometheus-main alertmanager-main -n monitoring

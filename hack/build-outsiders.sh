@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds others' suites of tests from their published Go modules into .tools/outsiders, for hack/outsiders.sh. What is there
-# already is not built again. Usage: build-outsiders.sh SUITE…; OUT=DIR puts them elsewhere.
+# Builds public test suites from their published Go modules into .tools/outsiders, for hack/outsiders.sh. It does not build
+# existing ones again. Usage: build-outsiders.sh SUITE…; OUT=DIR sets the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source hack/release-module.sh
@@ -10,7 +10,7 @@ out=$(realpath -m "${OUT:-.tools/outsiders}")
 export GOFLAGS=-mod=mod
 mkdir -p "$out"
 
-# A module that needs what release 1.24 is made of.
+# A module that requires the modules of release 1.24.
 release_module() {
   [ ! -e "$out/release/go.sum" ] || return 0
   rm -rf "$out/release"
@@ -37,7 +37,7 @@ GO
   )
 }
 
-# PACKAGE…: builds programs of the release into bin/, those that are not there.
+# PACKAGE…: builds missing programs of the release into bin/.
 release_programs() {
   release_module
   mkdir -p "$out/bin"
@@ -47,7 +47,7 @@ release_programs() {
   done
 }
 
-# FOLDER REPLACED…: a copied module takes the release's last patch of what it is made of, and builds with newer compilers.
+# FOLDER REPLACED…: lets a copied module use the last patch of the release's modules, and build with newer compilers.
 pin() {
   local folder=$1
   shift
@@ -62,14 +62,14 @@ build_kubectl() {
   release_programs k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kubectl-convert
   [ -e "$out/kubernetes/ready" ] && return
   copy_module "$release@v1.$version" "$out/kubernetes"
-  # Modules keep no modes.
+  # Go modules do not keep file modes.
   find "$out/kubernetes/test/fixtures/pkg/kubectl/plugins" -type f -exec chmod +x {} +
-  # What it fetches from the internet is beside it.
+  # The files that it would download are beside it.
   sed -i 's,https://raw.githubusercontent.com/kubernetes/kubernetes/master/,,' "$out/kubernetes/test/cmd/generic-resources.sh"
   touch "$out/kubernetes/ready"
 }
 
-# Their own server gives way to a process of another one.
+# Replaces their in-process server by a process of another one.
 build_apiextensions() {
   [ -e "$out/apiextensions/conversion.test" ] && return
   copy_module "k8s.io/apiextensions-apiserver@v0.$version" "$out/apiextensions"
@@ -88,13 +88,13 @@ build_controller_runtime() {
   release_programs k8s.io/kubernetes/cmd/kubectl
   [ -e "$out/controller-runtime/ready" ] && return
   copy_module sigs.k8s.io/controller-runtime@v0.12.3 "$out/controller-runtime"
-  # Modules keep no modes.
+  # Go modules do not keep file modes.
   find "$out/controller-runtime" -name "*.sh" -exec chmod +x {} +
   pin "$out/controller-runtime" api apiextensions-apiserver apimachinery client-go component-base
   touch "$out/controller-runtime/ready"
 }
 
-# What the suite's images have of Debian: packages are unpacked into debian/, not installed.
+# Debian packages for the suite's images, unpacked into debian/ and not installed.
 debian_tools() {
   local tools=(bind9-dnsutils netcat-openbsd iperf) missing
   [ -e "$out/debian/usr/bin/dig" ] && return

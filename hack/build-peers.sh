@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds another implementation's API server, controller manager, scheduler, node agent and service proxy from their
-# published Go module into .tools/peers, for tests and the benchmarks. Takes minutes, so nothing calls it.
-# Usage: build-peers.sh [VERSION [DAEMON…]], VERSION without its leading "1.": 24.17, 20.2. OUT=DIR puts them elsewhere.
+# published Go module into .tools/peers, for tests and the benchmarks. Takes minutes, so no other script calls it.
+# Usage: build-peers.sh [VERSION [DAEMON…]], VERSION without its leading "1.": 24.17, 20.2. OUT=DIR sets the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-24.17}
@@ -24,7 +24,7 @@ cd "$work"
 
 release_go_mod peers "$version" >go.mod
 
-# Since 1.23 the daemons leave to a library what each did for itself before.
+# Since 1.23 a library contains code that each daemon had before.
 if [ "${version%%.*}" -ge 23 ]; then
   imports='"k8s.io/component-base/cli"'
   run='os.Exit(cli.Run(command))'
@@ -59,7 +59,7 @@ GO
 done
 go mod tidy
 
-# Older releases are published without the Go file that their build derives from all types with their own generator.
+# Older releases are published without a Go file that their own generator derives from all types.
 generated=pkg/generated/openapi/zz_generated.openapi.go
 published=$(go list -m -f '{{.Dir}}' "$module")
 if [[ " ${names[*]} " == *" kube-apiserver "* && ! -e $published/$generated ]]; then

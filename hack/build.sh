@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles into dist/; installs the npm packages first where they are missing or others.
-#   --programs   what runs only, without the tests, in half the time
+# Compiles into dist/. Installs npm packages first if they are missing or outdated.
+#   --programs   only the programs, without tests, in half the time
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scope=${1:-}
@@ -13,10 +13,10 @@ if [ "$scope" = --programs ]; then project=hack/tsconfig.programs.json; fi
 node_modules/.bin/tsc -p "$project"
 hack/build-info.sh >dist/build.json
 
-# Programs start in half the time and with less memory out of a few files than out of hundreds. bin/* take these. Each is
-# bundled by itself, since a chunk that programs share has in it what any of them needs, and without comments and
-# indentation, since every thread keeps the text of its program in memory, and twice as much of it where one character is
-# outside of Latin-1. Names stay for stacks.
+# Programs start in half the time and with less memory from a few files than from hundreds; bin/* run these bundles. Each
+# program is bundled by itself, because a shared chunk would contain everything that any program needs. Bundles have no
+# comments and no indentation, because every thread keeps the text of its program in memory, at twice the size if one
+# character is outside of Latin-1. Names stay, for stack traces.
 node dist/hack/bundle/main.js begin
 meta=$(mktemp -d)
 trap 'rm -rf "$meta"' EXIT
@@ -35,10 +35,9 @@ if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1
 fi
-# The client for etcd's operators reads its messages' descriptions beside the folder of its code.
+# The etcd client reads the descriptions of its messages beside the folder of its code.
 cp -r node_modules/etcd3/proto dist/bundle/
-# The thread that reads YAML is a program of its own, found beside the file that starts it: a chunk that programs share, or the
-# API server's own.
+# The thread that parses YAML is a separate program beside the file that starts it: a shared chunk, or the API server's own.
 yaml_workers=(dist/bundle/chunks/yaml-worker.js dist/bundle/orch-apiserver/yaml-worker.js)
 for file in "${yaml_workers[@]}"; do
   node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
@@ -46,7 +45,7 @@ for file in "${yaml_workers[@]}"; do
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
 done
 if [ "$scope" != --programs ]; then
-  # Hundreds of test files load tap, in half the time out of one file. Its folder keeps it out of the stacks of failures.
+  # Hundreds of test files load tap, in half the time from one file. Its folder keeps it out of the stacks of failures.
   tap=dist/node_modules/tap
   node_modules/.bin/esbuild tap \
     --bundle --platform=node --format=esm --target=node22 --log-level=warning --outfile=$tap/node_modules/@tapjs/tap.js \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles what changed, checks the format of one file, and runs its test: the test itself, or the one beside the file.
+# Compiles changed files, checks the format of one file, and runs its test: the file itself, or the test beside it.
 #   hack/check.sh pkg/scheduler/queue/queue.ts
 set -euo pipefail
 cd "$(dirname "$0")/.."

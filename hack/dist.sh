@@ -13,7 +13,7 @@ mkdir -p "$work/$name"/{.tools/bin,dist}
 cp -r bin examples README.md package.json charts "$work/$name"
 cp -r docs "$work/$name/docs"
 cp dist/build.json "$work/$name/dist"
-# Maps of sources are for those who have the sources.
+# Source maps are of use only with the sources.
 node dist/hack/bundle/main.js list | grep -v '\.map$' | xargs -r cp --parents -t "$work/$name"
 cp "$(readlink -f "$(command -v node)")" "$work/$name/.tools/bin/node"
 chmod -R u=rwX,go=rX "$work/$name"

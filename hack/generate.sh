@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Derives files from the schema declarations and the option tables; `--check` fails when that changes anything that is
-# committed.
+# Derives files from the schema declarations and the option tables. `--check` fails if a committed file changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source hack/node.sh
 hack/generate-types.sh
-# The option tables stand on what was just generated.
+# The option tables import the files that were just generated.
 node_modules/.bin/tsc -p tsconfig.json
 node dist/hack/reference/main.js
 node dist/hack/observe/main.js

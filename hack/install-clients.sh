@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings programs that others wrote into .tools/, for the tests that run them: kubectl 1.20 and Prometheus of Debian's
-# packages, Python's client in an environment of its own, and the older releases of Node.js that the programs run on. What
-# cannot be had is left out; its tests are skipped then.
+# Installs public programs into .tools/ for the tests that run them: kubectl 1.20 and Prometheus from Debian's packages,
+# the Python client in its own environment, and older releases of Node.js that the programs support. A program that cannot
+# be installed is left out, and its tests are skipped.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python_client=31.0.0
@@ -9,7 +9,7 @@ older_nodes=(22.23.5 24.22.3)
 mkdir -p .tools/bin
 source hack/node.sh
 
-# Downloads a package and takes these of its files out of it, into a folder: nothing is installed, and no service starts.
+# Downloads a package and extracts some of its files into a folder, without installing it or starting a service.
 unpack() {
   local package=$1 dir=$2
   shift 2
@@ -24,7 +24,7 @@ kubectl() {
   local dir
   dir=$(mktemp -d .tools/kubectl.XXXXXX)
   unpack kubernetes-client "$dir" ./usr/bin/kubectl &&
-    # Later releases of Debian have later versions: they are none the less a kubectl, but not this one.
+    # Later releases of Debian have a later kubectl, which is not the version that the tests want.
     "$dir/usr/bin/kubectl" version --client 2>/dev/null | grep -q 'Minor:"20' &&
     mv "$dir/usr/bin/kubectl" .tools/bin/kubectl.1.20
   rm -rf "$dir"
@@ -62,7 +62,7 @@ older_nodes() {
   done
 }
 
-# One after the other: both ask the system's package manager.
+# One after the other, because both use the system's package manager.
 { kubectl; prometheus; } &
 python &
 older_nodes &

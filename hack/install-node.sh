@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings a pinned Node.js into .tools/ where the PATH has none, or one of an older major version. Quiet when nothing is to be
-# done. Where it cannot be had, an older one that the programs run on will do.
+# Installs a pinned Node.js into .tools/ if the PATH has none, or one of an older major version. Prints nothing if there is
+# nothing to do. If the pinned one cannot be installed, an older one that the programs support is enough.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source hack/node.sh
@@ -25,7 +25,7 @@ needed() {
   exit 1
 }
 [ -n "$node_package" ] || needed
-# Debian's own is too old to run the project, but not to bring another.
+# Debian's own Node.js is too old for the project, but can install another one.
 if ! npm --version >/dev/null 2>&1; then
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || needed
   echo 'Installing nodejs and npm'
@@ -34,7 +34,7 @@ if ! npm --version >/dev/null 2>&1; then
     { apt-get update -q >/dev/null && apt-get install -y -q --no-install-recommends nodejs npm >/dev/null; }
 fi
 echo "Installing Node.js $node_version"
-# Made beside its place and moved there whole, so that a run that was cut short is made up for by the next.
+# Built beside its place and then moved, so that the next run repeats an interrupted one.
 rm -rf .tools.new
 mkdir -p .tools.new .tools/bin
 npm install --prefix .tools.new --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \

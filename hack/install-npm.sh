@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the npm packages that are missing, and Node.js where it is. Quiet when nothing is.
-#   --programs   without those that only tests and lint need, which are most
+# Installs missing npm packages, and Node.js if it is missing. Prints nothing if there is nothing to do.
+#   --programs   without packages that only tests and lint need, which are most of them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install-node.sh
 source hack/node.sh
 scope=${1:-}
 case "$scope" in '' | --programs) ;; *) echo "hack/install-npm.sh: no option $scope" >&2 && exit 2 ;; esac
-# The lock file's sum rather than its age: git gives an older file a new age, and a newer one an old.
+# Compares the checksum of the lock file, because git does not preserve its age.
 locked=$(sha256sum package-lock.json)
 wanted=$locked
 omit=()
@@ -18,7 +18,7 @@ fi
 installed=$(cat node_modules/.installed 2>/dev/null || true)
 if [ "$installed" != "$locked" ] && [ "$installed" != "$wanted" ]; then
   echo "Installing npm packages"
-  # Not `npm ci`: it insists on packages of other platforms that a registry may not have.
+  # Not `npm ci`, which fails if a registry lacks packages of other platforms.
   npm install --no-save --no-audit --no-fund --loglevel=error "${omit[@]}"
   echo "$wanted" >node_modules/.installed
 fi

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing of Debian's packages of the runtime parts. Quiet when nothing is.
-# Arguments: --optional (go on without them where nothing can be installed), more programs whose packages have their names.
+# Installs missing Debian packages of the runtime parts. Prints nothing if there is nothing to do.
+# Arguments: --optional (continue if packages cannot be installed), more programs whose packages have their names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# program → Debian package that has it
+# program → Debian package
 declare -A packages=(
   [etcd]=etcd-server [etcdctl]=etcd-client [containerd]=containerd [runc]=runc
   [/usr/lib/cni/bridge]=containernetworking-plugins [iptables]=iptables [ip]=iproute2

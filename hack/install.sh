@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing: Debian's packages of the runtime parts, and the npm packages; in a clone, the hook that reads
-# commit messages. Quiet when nothing is missing.
+# Installs missing Debian packages of the runtime parts and missing npm packages. In a clone it also sets the hook that reads
+# commit messages. Prints nothing if there is nothing to do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install-packages.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, lint, types, layers and cycles. `--fix` repairs what can be repaired. Installs the npm packages that are missing.
+# Checks format, types, layers, cycles and words. `--fix` repairs the format. Installs missing npm packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install-npm.sh
@@ -12,5 +12,5 @@ else
 fi
 hack/generate-types.sh
 node_modules/.bin/tsc -p tsconfig.json
-# What the compiled code does not show: imports of types, folders that import each other, what nobody imports.
+# Checks that need all sources: layers, cycles, unused exports, state of modules, words.
 node dist/hack/lint/main.js

@@ -1,5 +1,5 @@
-# Sourced by the other scripts: puts the project's own Node.js, where hack/install-node.sh brought one, before others, and
-# names npm's package of Node.js for this machine; empty where there is none.
+# Sourced by the other scripts. Puts the Node.js of hack/install-node.sh first in the PATH if there is one, and sets the npm
+# package of Node.js for this machine, empty if there is none.
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.tools
 [ ! -x "$tools/bin/node" ] || PATH=$tools/bin:$PATH
 case $(uname -s)-$(uname -m) in

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs others' suites of tests against this project in the `kubernetes` dialect, and prints a table of what they came to:
+# Runs public test suites against this project in the `kubernetes` dialect, and prints a table of their results:
 #   hack/outsiders.sh [apiextensions|controller-runtime|kubectl|conformance]…   all four without arguments
 #   hack/outsiders.sh bundles DIR [NAME…]
 # The suites are fetched as published Go modules and built into .tools/outsiders, which takes minutes, for the conformance
-# suite half an hour; where Go is missing they are skipped. Bundles are the folders and files of manifests in DIR; where
-# PEER_APISERVER names another implementation's API server, it says what is right (OBJECTS=1: of the objects, too).
-# Ends with 1 where something failed. docs/compatibility.md says why.
+# suite half an hour; without Go they are skipped. Bundles are the folders and files of manifests in DIR. With another
+# implementation's API server in PEER_APISERVER, its answers are the expected ones (OBJECTS=1: its objects, too).
+# Exits with 1 after a failure. docs/compatibility.md explains the known ones.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh

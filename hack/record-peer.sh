@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records what another implementation's daemons do, for the tests that compare ours with them (hack/build-peers.sh makes such).
+# Records the behaviour of another implementation's daemons, for the tests that compare ours (hack/build-peers.sh builds them).
 # Usage: record-peer.sh controllers [SITUATION…] (PEER_CONTROLLER_MANAGER names its program; beginnings of names)
 # Usage: record-peer.sh apiserver [FILE…] (PEER_APISERVER names its program)
 set -euo pipefail

@@ -1,32 +1,32 @@
 # Sourced by scripts that build programs of another implementation's release from its published Go module.
 release=k8s.io/kubernetes
-# Where this one is older, newer compilers make programs of it that panic.
+# An older version of this library panics when a newer compiler builds it.
 reflect2=github.com/modern-go/reflect2
 reflect2_version=v1.0.2
-# Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
+# Newer linkers refuse references of old libraries into the runtime without this flag.
 release_ldflags='-s -w -checklinkname=0'
 
-# The go.mod, on standard output, of a module NAME that builds what is in release 1.VERSION.
+# Prints the go.mod of a module NAME that builds programs of release 1.VERSION.
 release_go_mod() { # NAME VERSION
   local list
-  # Elsewhere, since the file that it is written to is empty by now.
+  # In another folder, because the output file is already empty.
   list=$(cd / && go mod download -json "$release@v1.$2" | sed -n 's/^\s*"GoMod": "\(.*\)",$/\1/p')
   printf 'module %s\n\ngo 1.18\n\nrequire %s v1.%s\n\nreplace (\n' "$1" "$release" "$2"
-  # What the module replaces holds only where it is the main one; its own parts are published with versions of their own.
+  # `replace` lines work only in the main module; the parts of the release are published with their own versions.
   sed -n "\\,^\t$reflect2 ,d; s/^\t\(\S* => \S* v\S*\)$/\t\1/p" "$list"
   printf '\t%s => %s %s\n' "$reflect2" "$reflect2" "$reflect2_version"
   sed -n "s|^\t\(k8s.io/[a-z-]*\) => \./staging/.*|\t\1 => \1 v0.$2|p" "$list"
   echo ')'
 }
 
-# Linker flags that stamp programs with release 1.VERSION, and with its commit where the module tells it.
+# Linker flags that stamp programs with release 1.VERSION, and with its commit if the module contains it.
 release_stamp() { # VERSION
   local stamp=k8s.io/component-base/version.git commit
   commit=$(cd / && go mod download -json "$release@v1.$1" | sed -n 's/^\s*"Hash": "\([0-9a-f]*\)",$/\1/p')
   echo "-X ${stamp}Version=v1.$1 -X ${stamp}Major=1 -X ${stamp}Minor=${1%.*} -X ${stamp}Commit=$commit -X ${stamp}TreeState=clean"
 }
 
-# Copies a published module to FOLDER, where it can be changed and built.
+# Copies a published module to FOLDER, to change and build it there.
 copy_module() { # MODULE@VERSION FOLDER
   local published
   published=$(cd "$(dirname "$2")" && GOFLAGS=-mod=mod go mod download -json "$1" | sed -n 's/^\s*"Dir": "\(.*\)",$/\1/p')

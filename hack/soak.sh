@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Clients come to a cluster and leave it at random moments: `[--minutes N] [--seed N] [--separate] [--runtime NAME]`; ten
-# minutes on the best runtime of the machine unless told otherwise. Prints what the daemons hold each minute; ends with 1
-# when one was restarted or holds more than before. `--histories` instead lets nodes, pods and schedulers come and go for
-# ten minutes, `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour, and
-# `--faults` has all of that, and a runtime that lies, in memory for ten minutes. `--workers` ends the API server's workers under
+# Connects and disconnects clients of a cluster at random moments: `[--minutes N] [--seed N] [--separate] [--runtime NAME]`,
+# by default ten minutes on the best runtime of the machine. Prints the resources of the daemons each minute. Exits with 1 if
+# a daemon restarted or its resources grew. `--histories` instead adds and removes nodes, pods and schedulers for ten minutes.
+# `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour. `--faults` does all of
+# this in memory for ten minutes, with a runtime that gives wrong answers. `--workers` kills the API server's workers under
 # 200 watchers and 20,000 writes.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
-/** Which files of `dist/bundle` are of a build, and which may go. Pure. */
+/** Decides which files of `dist/bundle` belong to a build and which may be deleted. Pure. */
 
-/** What esbuild tells of what it has written (`--metafile`). */
+/** esbuild's report of the files that it wrote (`--metafile`). */
 export interface Metafile {
   /** Its files, by their path in the project. */
   readonly outputs: Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface Metafile {
 export interface BundledFile {
   /** In the project: `dist/bundle/chunks/a.js`. */
   readonly path: string;
-  /** When it was written, or was last of the newest build; ms. */
+  /** When the file was written, or was last part of the newest build; ms. */
   readonly usedMs: number;
 }
 
@@ -21,7 +21,7 @@ export function filesOf(metafiles: readonly Metafile[], others: readonly string[
   return [...new Set([...metafiles.flatMap(({ outputs }) => Object.keys(outputs)), ...others])].sort();
 }
 
-/** Files that are not of the newest build, and have not been for so long that no program should need them. */
+/** Files that left the newest build so long ago that no program needs them. */
 export function outdated(present: readonly BundledFile[], newest: readonly string[], nowMs: number): string[] {
   const kept = new Set(newest);
   return present.filter(({ path, usedMs }) => !kept.has(path) && nowMs - usedMs > graceMs).map(({ path }) => path);

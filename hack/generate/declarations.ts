@@ -20,7 +20,7 @@ export interface GroupVersionFiles {
 }
 
 export async function readDeclarations(sources: string, compiled: string): Promise<GroupVersionFiles[]> {
-  const found: GroupVersionFiles[] = [];
+  const groups: GroupVersionFiles[] = [];
   for (const folder of declarationFolders(sources)) {
     const [group = '', version = ''] = folder.split('/');
     const files: DeclarationFile[] = [];
@@ -32,9 +32,9 @@ export async function readDeclarations(sources: string, compiled: string): Promi
       };
       files.push({ path, declaration: module.declaration });
     }
-    if (files.length > 0) found.push({ group, version, folder, files });
+    if (files.length > 0) groups.push({ group, version, folder, files });
   }
-  return found;
+  return groups;
 }
 
 const withoutVersion: readonly string[] = ['intstr', 'resource', 'runtime'] satisfies PseudoGroup[];

@@ -25,7 +25,7 @@ for (const path of readdirSync(protocols).filter((name) => name.endsWith('.proto
   const name = basename(path, '.proto');
   write(join(protocols, `${name}.gen.ts`), protocolFile(name, readFileSync(join(protocols, path), 'utf8')));
 }
-// Those of declarations that are no more, such as of another branch.
+// Files of deleted declarations, for example of another branch.
 for (const path of stale) rmSync(path);
 if (changed + stale.size > 0) console.log(`${changed} generated files changed, ${stale.size} removed`);
 

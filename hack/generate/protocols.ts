@@ -4,7 +4,7 @@ import protobuf from 'protobufjs';
 /** @param name Of the .proto file, such as `pod-resources-v1`: the constant is `podResourcesV1`. */
 export function protocolFile(name: string, source: string): string {
   const { root, imports = [] } = protobuf.parse(source, new protobuf.Root());
-  // The few messages that are everybody's, such as timestamps.
+  // The few messages that all protocols share, such as timestamps.
   for (const path of imports) root.addJSON(protobuf.common.get(path)?.nested ?? {});
   const constant = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
   return [

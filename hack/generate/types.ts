@@ -15,7 +15,7 @@ const scalarTypes: Record<string, string> = {
   float: 'number',
 };
 
-/** What is no object of its fields. */
+/** Types that are not objects with fields. */
 function shapeType({ shape, fields, typescript }: MessageDeclaration, context: Context): string | undefined {
   if (typescript !== undefined) return typescript;
   const [schema, other] = Object.values(fields).sort((a, b) => Number(b.pointer === true) - Number(a.pointer === true));

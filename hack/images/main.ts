@@ -1,7 +1,7 @@
 /**
- * Writes OCI archives of the daemons: `node main.js FILE [--plain]`, plain ones without compressing them. Nothing but files of this machine goes into them, so that no
- * container engine is needed; the same files give the same bytes. Programs run as a user without rights, but for those whose
- * work is the node's network, or the node.
+ * Writes OCI archives of the daemons: `node main.js FILE [--plain]`, uncompressed with `--plain`. They contain only files of
+ * this machine, so that no container engine is needed; the same files give the same bytes. Programs run as an unprivileged
+ * user, except for those that manage the node or its network.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -20,9 +20,9 @@ const home = 'opt/orch';
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
 
-/** Files that programs read while they run, without what only people read. */
+/** Files that programs read while they run, without documentation. */
 function projectFiles(): TarEntry[] {
-  // Those of older builds may be beside them.
+  // Files of older builds may be beside them.
   const bundled = JSON.parse(readFileSync(join(root, 'dist/bundle.json'), 'utf8')) as readonly string[];
   const bundles = bundled.filter((path) => !path.endsWith('.map')).map((path) => join(root, path));
   const others = ['dist/build.json', 'package.json', 'examples/web.yaml'].map((path) => join(root, path));
@@ -49,7 +49,7 @@ interface ProgramImageOptions {
   readonly user?: number;
 }
 
-/** A program of the project: its image is what all have, and how it is started. */
+/** An image of one program: the files that all images have, and the command that starts it. */
 function programImage(name: string, options: ProgramImageOptions = {}): ImageDefinition {
   const { nodeFlags = [], tools = [], user: id = user.id } = options;
   const paths = tools.map(pathOf);
@@ -73,9 +73,9 @@ const etcdPrograms = ['etcd', 'etcdctl'].map(pathOf);
 const images: ImageDefinition[] = [
   ...['orch-apiserver', 'orch-controller-manager', 'orch-scheduler', 'orch-ingress'].map((name) => daemonImage(name)),
   ...['orch', 'orchctl'].map((name) => programImage(name)),
-  // It changes tables of the node's kernel: whoever runs it gives it the rights of that network's administrator.
+  // It changes tables of the node's kernel, so its pod needs the capability NET_ADMIN.
   daemonImage('orch-proxy', { tools: ['nft', 'conntrack'], user: 0 }),
-  // A node with all that it needs of a machine: in a container with all rights.
+  // A whole node, in a privileged container.
   {
     ...programImage('orch', { user: 0 }),
     name: `docker.io/orch/orch-node:${version}`,

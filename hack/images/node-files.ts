@@ -1,10 +1,10 @@
-/** What a node needs of its machine, for an image that brings all of it: container runtime, network, and the tools of the agent. */
+/** The files of a machine that a node's image contains: container runtime, network, and the tools of the agent. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 import { librariesOf, pathOf, programFile, sharedLibraries, toolFile } from './runtime-files.js';
 
-/** As this machine has them; on Debian 12 those of `hack/install-packages.sh`. */
+/** Programs of this machine; on Debian 12 those of `hack/install-packages.sh`. */
 const programs = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc', 'ip', 'bridge', 'nft', 'conntrack'].concat([
   'mount',
   'umount',
@@ -20,10 +20,10 @@ const cniPlugins = ['bridge', 'host-local', 'loopback', 'portmap'];
 /** Names under which the one program of iptables does all of its work. */
 const iptablesNames = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
-/** Of busybox: for the script that starts the node, and for people who look around. */
+/** Applets of busybox: for the script that starts the node, and for operators in a shell. */
 const applets = ['sh', 'cat', 'echo', 'grep', 'kill', 'ln', 'ls', 'mkdir', 'ps', 'sleep', 'tail', 'test', 'tr'];
 
-/** By what registries are trusted. */
+/** The authorities of registries. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 
 /** @param own Folder of the project's own files for it. Throws when a program is not installed. */

@@ -1,4 +1,4 @@
-/** What a program needs of the machine to run in an image that has nothing else. */
+/** The files of the machine that a program needs in an otherwise empty image. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -39,7 +39,7 @@ export function librariesOf(program: string, folders: readonly string[] = []): s
   return stdout.split('\n').flatMap((line) => /(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 }
 
-/** Users, and the folder for temporary files, of an image whose programs run as nobody in particular. */
+/** The user database and the folder for temporary files of an image whose programs run as any user. */
 export function systemFiles(user: { readonly name: string; readonly id: number }): TarEntry[] {
   const file = (path: string, text: string): TarEntry => ({ type: 'file', path, mode: 0o644, data: Buffer.from(text) });
   const { name, id } = user;

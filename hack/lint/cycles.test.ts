@@ -27,9 +27,9 @@ t.test('what the compiler says of a file', async (t) => {
 });
 
 t.test('the real sources: imports of values, and of types that are gone when they are compiled', async (t) => {
-  const found = await readImports();
+  const imports = await readImports();
   const has = (from: string, to: string) =>
-    found.some((one) => one.from === `hack/lint/${from}.ts` && one.to === `hack/lint/${to}.ts`);
+    imports.some((one) => one.from === `hack/lint/${from}.ts` && one.to === `hack/lint/${to}.ts`);
   t.ok(has('main', 'cycles'));
   t.ok(has('cycles', 'imports'), 'only a type');
 });

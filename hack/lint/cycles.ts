@@ -23,7 +23,7 @@ function components(edges: readonly Edge[]): string[][] {
   const lowest = new Map<string, number>();
   const stack: string[] = [];
   const open = new Set<string>();
-  const found: string[][] = [];
+  const components: string[][] = [];
   const visit = (node: string): void => {
     const at = order.size;
     order.set(node, at);
@@ -37,10 +37,10 @@ function components(edges: readonly Edge[]): string[][] {
     if (lowest.get(node) !== at) return;
     const group = stack.splice(stack.indexOf(node));
     for (const member of group) open.delete(member);
-    if (group.length > 1) found.push(group.sort());
+    if (group.length > 1) components.push(group.sort());
   };
   for (const node of [...next.keys()].sort()) if (!order.has(node)) visit(node);
-  return found;
+  return components;
 }
 
 function cyclesOf(edges: readonly Edge[]): Cycle[] {

@@ -1,4 +1,4 @@
-/** Who imports whom in this repository, as the compiler resolves it: imports of types are among them. */
+/** The imports in this repository as the compiler resolves them, imports of types included. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -33,7 +33,7 @@ function isSource(path: string): boolean {
 
 /** All imports of the compiler's project in this directory. Nothing is compiled. */
 export async function readImports(): Promise<Import[]> {
-  // What a test runner hooks into every program is not for the compiler.
+  // The hooks of a test runner must not reach the compiler.
   const { stdout } = await run('env', ['-u', 'NODE_OPTIONS', ...explain], { maxBuffer: maxOutputBytes });
   const imports = parseExplanation(stdout);
   if (imports.length === 0) throw new Error('the compiler names no imports: does it still print what it reads?');

@@ -2,7 +2,7 @@
 import type { Import } from './imports.js';
 import type { Subpaths } from './unused-exports.js';
 
-/** Rooms below `pkg/`, each with those that it may import. */
+/** Rooms below `pkg/`, each with the rooms that it may import. */
 export const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
   api: ['apimachinery'],
@@ -32,19 +32,19 @@ export function untangled(programs: readonly string[]): string[] {
   return [...Object.keys(below).map((room) => `pkg/${room}`), ...programs.map((program) => `cmd/${program}`)];
 }
 
-/** What package.json says otherwise: each room has its `#room/*`, in sources and compiled. */
+/** Faults of `imports` in package.json: each room needs its `#room/*`, for sources and for compiled files. */
 export function wrongSubpaths(subpaths: Subpaths): string[] {
   const wrong: string[] = [];
-  const wanted = [...Object.keys(below).map((room) => [room, `pkg/${room}`]), ['cmd', 'cmd'], ['test', 'test']];
-  for (const [name, folder] of wanted) {
+  const expected = [...Object.keys(below).map((room) => [room, `pkg/${room}`]), ['cmd', 'cmd'], ['test', 'test']];
+  for (const [name, folder] of expected) {
     const { source, default: compiled } = subpaths[`#${name}/*.js`] ?? {};
     if (source !== `./${folder}/*.ts` || compiled !== `./dist/${folder}/*.js`) wrong.push(`#${name}/*.js`);
   }
-  const known = new Set(wanted.map(([name]) => `#${name}/*.js`));
+  const known = new Set(expected.map(([name]) => `#${name}/*.js`));
   return [...wrong, ...Object.keys(subpaths).filter((name) => !known.has(name))];
 }
 
-/** Folders that other rooms see one file of. */
+/** Folders of which other rooms may import only one file. */
 const secrets: Readonly<Record<string, string>> = { 'pkg/storage/packing/': 'pkg/storage/packing/packing.ts' };
 
 /** The program that composes the daemons; the others stand alone. */

@@ -34,7 +34,7 @@ async function readSources(): Promise<Map<string, string>> {
   );
 }
 
-/** Of the product; programs' own main files live as long as the process. */
+/** True for sources of the product. The main file of a program may have state, because it lives as long as the process. */
 function isProduct(path: string): boolean {
   if (!/^(?:cmd|pkg)\//.test(path) || path.endsWith('.test.ts') || path.includes('/testing/')) return false;
   return !/^cmd\/[^/]+\/main\.ts$/.test(path);
@@ -42,17 +42,17 @@ function isProduct(path: string): boolean {
 
 function statesOfModules(sources: ReadonlyMap<string, string>): string[] {
   const unused = new Set(Object.keys(exceptions));
-  const found: string[] = [];
+  const violations: string[] = [];
   for (const [path, text] of sources) {
     if (!isProduct(path)) continue;
     for (const { name, line } of moduleState(text)) {
-      if (!unused.delete(`${path} ${name}`)) found.push(`state of a module: ${name} at ${path}:${line}`);
+      if (!unused.delete(`${path} ${name}`)) violations.push(`state of a module: ${name} at ${path}:${line}`);
     }
   }
-  return [...found, ...[...unused].map((key) => `exception without its state: ${key}`)];
+  return [...violations, ...[...unused].map((key) => `exception without its state: ${key}`)];
 }
 
-/** Types say what may be written; the one place that asks at run time has the reason. */
+/** Types decide what code may write; only one file looks at run time, and says why. */
 function looksForFrozen(sources: ReadonlyMap<string, string>): string[] {
   return [...sources]
     .filter(
@@ -86,9 +86,9 @@ const upward = upwardImports(imports).map(({ from, to }) => `no way up: ${from} 
 const states = statesOfModules(sources);
 const unused = unusedExports(sources, {
   resolve: resolver(subpaths),
-  // Written for whoever may need it.
+  // Generators write exports for any importer.
   isRoot: (path) => path.endsWith('.gen.ts'),
-}).map(({ path, name }) => `nobody imports ${name} of ${path}`);
+}).map(({ path, name }) => `${path}: the export ${name} has no importer`);
 const failures = [
   ...cycles,
   ...rooms,

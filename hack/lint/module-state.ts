@@ -1,7 +1,6 @@
 /**
- * Finds state of modules: what lives as long as the process and changes. It would be shared by clusters in one process, and
- * would survive from one test to the next. Sources are as the formatter leaves them: what begins in the first column
- * belongs to the module.
+ * Finds state of modules: values that live as long as the process and change. Clusters in one process would share them, and
+ * they would survive from one test to the next. In formatted sources, a declaration in the first column belongs to the module.
  */
 
 export interface ModuleState {
@@ -19,16 +18,16 @@ const changes = 'add|clear|copyWithin|delete|fill|pop|push|reverse|set|shift|sor
 
 /** In one file of TypeScript: variables, collections that are changed in it, and instances of classes of ours. */
 export function moduleState(source: string): ModuleState[] {
-  const found: ModuleState[] = [];
+  const states: ModuleState[] = [];
   for (const { 1: keyword, 2: name = '', 3: rest = '', index } of source.matchAll(declaration)) {
-    const [, made] = changeable.exec(rest) ?? [undefined, undefined];
+    const [, className] = changeable.exec(rest) ?? [undefined, undefined];
     const isState =
       keyword === 'let' ||
-      (made !== undefined && !values.has(made) && !collections.has(made)) ||
+      (className !== undefined && !values.has(className) && !collections.has(className)) ||
       (changeable.test(rest) && isChanged(source, name));
-    if (isState) found.push({ name, line: source.slice(0, index).split('\n').length });
+    if (isState) states.push({ name, line: source.slice(0, index).split('\n').length });
   }
-  return found;
+  return states;
 }
 
 function isChanged(source: string, name: string): boolean {

@@ -3,7 +3,7 @@ import { resolver, unusedExports } from './unused-exports.js';
 
 const resolve = resolver({ '#room/*.js': { source: './pkg/room/*.ts', default: './dist/pkg/room/*.js' } });
 
-/** Names that nobody imports of these files below `pkg/room`. */
+/** Exports without an importer in these files below `pkg/room`. */
 const unused = (files: Record<string, string>): string[] =>
   unusedExports(new Map(Object.entries(files).map(([name, text]) => [`pkg/room/${name}`, text])), {
     resolve,

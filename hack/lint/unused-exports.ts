@@ -1,7 +1,6 @@
 /**
- * Finds exports that no other file imports, no test either: what nobody needs goes, and what only its own file needs is
- * its own. A type is no such thing where its file mentions it again: it is a part of something else that is exported.
- * Sources are as the formatter leaves them: what is exported begins in the first column.
+ * Finds exports that no other file imports, tests included. An exported type that its own file mentions again is not one of
+ * them, because it is a part of another export. In formatted sources an export begins in the first column.
  */
 import { posix } from 'node:path';
 

@@ -10,7 +10,7 @@ function run(program: string) {
   return spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' });
 }
 
-t.test('what nobody catches fails the test that runs', async (t) => {
+t.test('an uncaught error fails the running test', async (t) => {
   const programs = {
     'a rejection': `t.test('it', async () => { Promise.reject(new Error('lost')); await new Promise(setImmediate); });`,
     'an exception': `t.test('it', async () => { setImmediate(() => { throw new Error('lost'); }); await new Promise((r) => setTimeout(r, 50)); });`,

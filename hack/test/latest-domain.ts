@@ -1,12 +1,12 @@
 /**
- * What tap is built with in place of `async-hook-domain`: says which test an error belongs to that nobody caught. That one
- * follows every promise of a process by `async_hooks`, which took up to half of the processor's time of tests with many
- * of them. Here it is the test that began last of those that still run, which is the same where one runs at a time.
+ * Replaces `async-hook-domain` in tap: assigns an uncaught error to a test. The original follows every promise of a process
+ * with `async_hooks`, which took up to half of the CPU time of tests with many promises. This one assigns the error to the
+ * running test that began last, which is the same test when one runs at a time.
  */
 type Kind = 'uncaughtException' | 'unhandledRejection';
 type Handler = (error: unknown, kind: Kind) => void;
 
-/** Those that still run, in the order in which they began. */
+/** Running tests, in the order in which they began. */
 const running: Domain[] = [];
 
 export class Domain {
@@ -31,7 +31,7 @@ const listeners = (['uncaughtException', 'unhandledRejection'] as const).map(
     [
       kind,
       (error: unknown) => {
-        // A test that listens itself knows what to do.
+        // A test with its own listener handles the error.
         if (process.listenerCount(kind) === 1) running.at(-1)?.onerror(error, kind);
       },
     ] as const,

@@ -37,8 +37,8 @@ const together: Readonly<Record<string, number>> = {
  */
 export function inOrder(files: readonly string[]): string[][] {
   const rank = (file: string) => {
-    const found = longest.findIndex((path) => file.includes(`/${path}`));
-    return found === -1 ? longest.length : found;
+    const place = longest.findIndex((path) => file.includes(`/${path}`));
+    return place === -1 ? longest.length : place;
   };
   const batches: string[][] = [];
   let last: string | undefined;

@@ -9,10 +9,10 @@ import { type Skip, TapCount } from './tap-count.js';
 
 /** Whole clusters take minutes where tap would wait for half of one. */
 const timeoutSeconds = 900;
-/** What a test may take, after its time is up, to say which of its parts hung. */
+/** Time for a test after its limit, to report which of its parts hung. */
 const patienceMs = 30_000;
 const maxOutputBytes = 64 * 1024 * 1024;
-/** How long something that a test left behind may keep its output open. */
+/** How long a process that a test left behind may keep the output open. */
 const lingerMs = 5000;
 
 const together = fileURLToPath(new URL('./together.js', import.meta.url));
@@ -21,7 +21,7 @@ export interface Result {
   readonly passed: number;
   readonly failed: number;
   readonly skips: readonly Skip[];
-  /** What is to be shown of those that failed. */
+  /** The output of failed tests. */
   readonly failures: readonly string[];
   readonly cpuSeconds: number;
 }

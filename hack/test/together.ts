@@ -7,5 +7,5 @@ const files = process.argv.slice(2);
 process.argv.splice(3);
 const { default: t } = await import('tap');
 for (const file of files) await import(pathToFileURL(resolve(file)).href);
-// What one of them gave its own tests is not meant for all of them.
+// Settings that one file passes to its tests must not reach the other files.
 t.setTimeout(1000 * Number(process.env['TAP_TIMEOUT']));

@@ -40,7 +40,7 @@ t.test('every recipe does what it says', { timeout: 600_000 }, async (t) => {
   t.test('an option', async (t) => t.match(answers, { option: 5 }));
   t.test('a metric', async (t) => t.match(answers, { counted: true }));
   t.test('an admission plugin', async (t) =>
-    t.match(answers, { refused: /"alone" is forbidden: nobody plays alone$/ }),
+    t.match(answers, { refused: /"alone" is forbidden: a game needs two players$/ }),
   );
   t.test('a subresource', async (t) =>
     t.match(answers, { ofPlayers: { spec: { players: ['c', 'd'] }, status: { last: 'b' } }, discovered: true }),

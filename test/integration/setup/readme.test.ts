@@ -1,5 +1,5 @@
-/** README's tables lead to every page of `docs/` and name every room of `pkg/`. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** README's tables lead to every page of `docs/` and name every room of `pkg/`; no page names a file that is gone. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { below } from '../../../hack/lint/layers.js';
 
@@ -40,5 +40,28 @@ t.test('imports go down the table of rooms', (t) => {
     lower.filter((name) => place(name) < place(room)).map((name) => `${room} stands below ${name}`),
   );
   t.same(upward, [], 'rooms that stand below a room they import');
+  t.end();
+});
+
+/** A folder in the sources of release 1.24. */
+const ofKubectl = 'test/cmd';
+
+t.test('pages name only files and folders that exist', (t) => {
+  const pages = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+    .filter((page) => page.endsWith('.md') && !page.startsWith('reference/'))
+    .map((page) => `docs/${page}`);
+  // CONTRIBUTING also names the files that its recipes add.
+  const added = readFileSync(new URL('CONTRIBUTING.md', root), 'utf8').matchAll(/^\/\/ (\S+\.ts)/gm);
+  const inRecipes = new Set([...added].map(([, path]) => path));
+  const gone = ['README.md', 'CONTRIBUTING.md', ...pages].flatMap((page) => {
+    const text = readFileSync(new URL(page, root), 'utf8');
+    const paths = [...text.matchAll(/(?<![\w/.-])(?:pkg|cmd|test|hack|charts|examples)\/[\w./-]*\w/g)].map(
+      ([path]) => path,
+    );
+    return paths
+      .filter((path) => path !== ofKubectl && !inRecipes.has(path) && !existsSync(new URL(path, root)))
+      .map((path) => `${page}: ${path}`);
+  });
+  t.same(gone, [], 'paths that do not exist');
   t.end();
 });
