@@ -1,4 +1,4 @@
-/** Making certificate requests (PKCS#10, RFC 2986): what is to be certified, signed by the key that it is for. */
+/** Creates certificate requests (PKCS#10, RFC 2986). */
 import { bitString, explicit, octetString, oid, sequence, set, unsignedInteger } from '#apimachinery/asn1/der.js';
 import { encodePem } from '#apimachinery/asn1/pem.js';
 import { type KeyPair, signData } from '#pki/keys.js';
@@ -7,7 +7,7 @@ import { extensionOid } from '#pki/x509.js';
 export interface CertificateRequestParts {
   /** DER of the name. */
   readonly subject: Buffer;
-  /** DER of the further names, each in its context tag. */
+  /** DER of the alternative names, each in its context tag. */
   readonly alternatives: readonly Buffer[];
   readonly keys: KeyPair;
 }

@@ -1,12 +1,12 @@
-/** Making X.509 certificates (RFC 5280): authorities, servers, clients. */
+/** Issues X.509 certificates (RFC 5280): authorities, servers, clients. */
 import type { KeyObject } from 'node:crypto';
 import { implicit, octetString, oid, sequence, trueValue } from '#apimachinery/asn1/der.js';
-import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
+import { encodePem } from '#apimachinery/asn1/pem.js';
 import { addressBytes } from '#apimachinery/net/ip.js';
 import { type DistinguishedName, encodeName } from '#pki/distinguished-name.js';
 import { generateEcKey, type KeyPair, keyPairFromPem, privateKeyToPem } from '#pki/keys.js';
 import { encodeKeyUsages, type KeyUsage, type Purpose, purposeOids } from '#pki/usages.js';
-import { certificateTimes, extension, extensionOid, keyIdentifier, readAuthority, signCertificate } from '#pki/x509.js';
+import { extension, extensionOid, keyIdentifier, readAuthority, signCertificate } from '#pki/x509.js';
 
 /** A certificate with its private key, both in PEM. */
 export interface KeyCertificate {
@@ -14,24 +14,24 @@ export interface KeyCertificate {
   readonly privateKey: string;
 }
 
-/** What an authority says of a key that somebody else may hold. */
-export interface Certified {
-  /** DER of the name of who has the key. */
+/** The signed content of a certificate. */
+export interface CertificateContent {
+  /** DER of the name of the key's holder. */
   readonly subject: Buffer;
   readonly publicKey: KeyObject;
   readonly keyUsages: readonly KeyUsage[];
   readonly purposes: readonly Purpose[];
-  /** DER of the further names, if any. */
+  /** DER of the alternative names, if any. */
   readonly alternatives?: Buffer | undefined;
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
-  /** No certificate outlives its authority. */
+  /** Capped by the end of the authority. */
   readonly notAfter: number;
 }
 
 export interface AuthorityOptions {
   readonly commonName: string;
-  /** Milliseconds since the epoch: the certificate is valid from a little earlier, for clocks that run behind. */
+  /** Milliseconds since the epoch. The certificate is valid from five minutes earlier, for clocks that run behind. */
   readonly now: number;
   readonly validityMs?: number;
   /** Absent: a new ECDSA key. */
@@ -47,7 +47,7 @@ const clockSkewMs = 5 * 60_000;
 /** Extended key usage of client certificates, as `X509Certificate.keyUsage` reports it. */
 export const clientAuthOid = purposeOids.client;
 
-/** A self-signed certificate authority. */
+/** Creates a self-signed certificate authority. */
 export async function createAuthority(options: AuthorityOptions): Promise<KeyCertificate> {
   const keys = options.keys ?? (await generateEcKey());
   const name = encodeName({ commonName: options.commonName, organizations: [] });
@@ -73,12 +73,12 @@ export async function createAuthority(options: AuthorityOptions): Promise<KeyCer
 }
 
 /**
- * A certificate (PEM) over a key, signed by the authority; never one of another authority. Throws RangeError for an
- * authority that cannot sign.
+ * Signs a certificate (PEM) of a key, which cannot sign further certificates. Throws RangeError for an authority that
+ * cannot sign.
  */
-export function certify(authority: KeyCertificate, certified: Certified): string {
+export function certify(authority: KeyCertificate, content: CertificateContent): string {
   const issuer = readAuthority(authority.certificate);
-  const { subject, publicKey, keyUsages, purposes, alternatives, notBefore, notAfter } = certified;
+  const { subject, publicKey, keyUsages, purposes, alternatives, notBefore, notAfter } = content;
   const extensions: Buffer[] = [];
   if (keyUsages.length > 0) extensions.push(extension(extensionOid.keyUsage, encodeKeyUsages(keyUsages), 'critical'));
   if (purposes.length > 0) {
@@ -90,7 +90,7 @@ export function certify(authority: KeyCertificate, certified: Certified): string
     extension(extensionOid.authorityKeyId, sequence(implicit(0, issuer.keyId))),
   );
   if (alternatives !== undefined) {
-    // Who has no name is known by these alone (RFC 5280 4.2.1.6).
+    // They are critical where the subject is empty (RFC 5280 4.2.1.6).
     const nameless = subject.equals(sequence());
     extensions.push(extension(extensionOid.alternativeNames, alternatives, nameless ? 'critical' : undefined));
   }
@@ -109,7 +109,7 @@ export function certify(authority: KeyCertificate, certified: Certified): string
 export interface IssueOptions {
   readonly subject: DistinguishedName;
   readonly usages: readonly Purpose[];
-  /** DNS names (a leading `*.` allowed). */
+  /** DNS names; a leading `*.` is allowed. */
   readonly names?: readonly string[];
   readonly ips?: readonly string[];
   /** Milliseconds since the epoch. */
@@ -117,7 +117,7 @@ export interface IssueOptions {
   readonly validityMs?: number;
 }
 
-/** A new key with a certificate for it. Throws RangeError for an unusable address. */
+/** Generates a key and signs a certificate for it. Throws RangeError for an invalid address. */
 export async function issueCertificate(authority: KeyCertificate, options: IssueOptions): Promise<KeyCertificate> {
   const keys = await generateEcKey();
   const certificate = certify(authority, {
@@ -137,7 +137,7 @@ function alternativeNames({ names = [], ips = [] }: Pick<IssueOptions, 'names' |
   return alternatives.length === 0 ? undefined : sequence(...alternatives);
 }
 
-/** Alternative names of servers, as certificates and requests have them. Throws RangeError for what is no address. */
+/** DER of a server's alternative names, for certificates and requests. Throws RangeError for an invalid address. */
 export function serverNames({
   dns,
   ips,
@@ -151,16 +151,9 @@ export function serverNames({
   ];
 }
 
-/** The 4 or 16 bytes of an IP address, as certificates have them. Throws RangeError. */
+/** The 4 or 16 bytes of an IP address in a certificate. Throws RangeError. */
 export function encodeAddress(ip: string): Buffer {
   const bytes = addressBytes(ip);
   if (bytes === undefined) throw new RangeError(`"${ip}" is no IP address`);
   return Buffer.from(bytes);
-}
-
-/** Days until the first certificate of a PEM ends, negative when it has. Throws RangeError when there is none. */
-export function daysLeft(certificatePem: string, now: number): number {
-  const der = certificatesInPem(certificatePem)[0];
-  if (der === undefined) throw new RangeError('no certificate in this PEM');
-  return (certificateTimes(der).notAfter - now) / (24 * 3600_000);
 }

@@ -13,17 +13,17 @@ import { extension, extensionOid, readAuthority, signCertificate } from '#pki/x5
 const now = Date.parse('2022-05-03T00:00:00Z');
 const hour = 3600_000;
 
-t.test('what a request asks for is what the certificate says', async (t) => {
+t.test('a certificate has the names and usages of its request', async (t) => {
   for (const generate of [generateEcKey, generateRsaKey]) {
     const authority = await createAuthority({ commonName: 'ca', now, keys: await generate() });
-    const made = await certificateRequest({
+    const fixture = await certificateRequest({
       subject: { commonName: 'system:node:n1', organizations: ['system:nodes'] },
       dns: ['n1.example'],
       ips: ['10.0.0.1', 'fd00::1'],
       emails: ['a@example.com'],
       uris: ['spiffe://example/n1'],
     });
-    const { subject, publicKey, names } = readCertificateRequest(made.request);
+    const { subject, publicKey, names } = readCertificateRequest(fixture.request);
     t.match(names, { dns: ['n1.example'], emails: ['a@example.com'], uris: ['spiffe://example/n1'] });
     t.same(
       names.ips.map((ip) => ip.length),
@@ -41,7 +41,7 @@ t.test('what a request asks for is what the certificate says', async (t) => {
     const certificate = new X509Certificate(pem);
     const ca = new X509Certificate(authority.certificate);
     t.ok(certificate.verify(ca.publicKey) && certificate.checkIssued(ca));
-    t.ok(certificate.checkPrivateKey(made.keys.privateKey));
+    t.ok(certificate.checkPrivateKey(fixture.keys.privateKey));
     t.equal(certificate.ca, false);
     t.equal(certificate.subject, 'O=system:nodes\nCN=system:node:n1');
     t.equal(
@@ -65,10 +65,10 @@ t.test('a certificate ends with its authority, and may have no uses', async (t) 
   const text = (name: Buffer) => certificatesInPem(certify(authority, { ...nothing, subject: name, alternatives }))[0];
   const critical = extension(extensionOid.alternativeNames, alternatives, 'critical');
   t.notOk(text(subject)?.includes(critical));
-  t.ok(text(sequence())?.includes(critical), 'who has no name is known by the others alone');
+  t.ok(text(sequence())?.includes(critical), 'alternative names are critical where the subject is empty');
 });
 
-t.test('an authority is named by the identifier that it gave itself', async (t) => {
+t.test('a certificate names its authority by the subject key identifier', async (t) => {
   const keys = await generateEcKey();
   const name = encodeName({ commonName: 'ca', organizations: [] });
   const own = createHash('sha256').update('my own').digest().subarray(0, 20);
@@ -79,7 +79,11 @@ t.test('an authority is named by the identifier that it gave itself', async (t) 
   };
   const certificate = make(extension(extensionOid.subjectKeyId, octetString(own)));
   t.same(readAuthority(certificate).keyId, own);
-  t.equal(readAuthority(make(extension(extensionOid.basicConstraints, sequence()))).keyId.length, 20, 'or by its key');
+  t.equal(
+    readAuthority(make(extension(extensionOid.basicConstraints, sequence()))).keyId.length,
+    20,
+    'without one, by the hash of its key',
+  );
   const { publicKey } = await generateEcKey();
   const issued = certify(
     { certificate, privateKey: privateKeyToPem(keys.privateKey) },
@@ -89,7 +93,7 @@ t.test('an authority is named by the identifier that it gave itself', async (t) 
   t.ok(certificatesInPem(issued)[0]?.includes(reference));
 });
 
-t.test('bits of key usages', (t) => {
+t.test('key usages are encoded as bits', (t) => {
   const rows: [usages: KeyUsage[], bytes: number[]][] = [
     [['digitalSignature'], [7, 0x80]],
     [
@@ -112,7 +116,7 @@ t.test('bits of key usages', (t) => {
   t.end();
 });
 
-t.test('what nobody vouches for is left out', async (t) => {
+t.test('attributes and names that certificates do not have are left out', async (t) => {
   const part = (type: string, text: string) => set(sequence(oid(type), utf8String(text)));
   const printable = (type: string, text: string) =>
     set(sequence(oid(type), element(tag.printableString, Buffer.from(text))));
@@ -121,15 +125,15 @@ t.test('what nobody vouches for is left out', async (t) => {
   const others = [element(0xa0, oid('1.2.3'), element(0xa0, utf8String('other name')))];
   const { request } = await certificateRequest({ subject, attributes, dns: ['a'], others });
   const read = readCertificateRequest(request);
-  const kept = sequence(printable('2.5.4.10', 'dev'), printable('2.5.4.11', 'unit'), printable('2.5.4.3', 'last'));
-  t.same(certifiedName(read.subject), kept);
+  const certified = sequence(printable('2.5.4.10', 'dev'), printable('2.5.4.11', 'unit'), printable('2.5.4.3', 'last'));
+  t.same(certifiedName(read.subject), certified);
   t.same(decodeName(read.subject), { commonName: 'last', organizations: ['dev'] });
   t.same(read.names.der, sequence(implicit(2, Buffer.from('a'))));
   const alone = await certificateRequest({ others });
   t.equal(readCertificateRequest(alone.request).names.der, undefined);
 });
 
-t.test('requests that cannot be read', async (t) => {
+t.test('malformed requests are refused', async (t) => {
   t.throws(() => readCertificateRequest('AAAA'), /PEM block type must be CERTIFICATE REQUEST/);
   const { request } = await certificateRequest({ others: [implicit(7, Buffer.from([10, 0, 0]))] });
   t.throws(() => readCertificateRequest(request), /unable to parse csr: an IP address has 4 or 16 bytes/);

@@ -1,4 +1,4 @@
-/** The subject and issuer of certificates: as much of X.501 names as users and groups need. */
+/** Subject and issuer of certificates: the part of X.501 names that users and groups need. */
 import {
   children,
   type DerElement,
@@ -29,8 +29,8 @@ export function encodeName(name: DistinguishedName): Buffer {
 }
 
 /**
- * What certificates say of who has them: country, organizations, units, places, the common name and a serial number, in
- * this order, whatever else a request names.
+ * Attributes that a certificate takes over from a request, in this order: country, organizations, units, places, common
+ * name, serial number.
  */
 const certifiedOids = [
   '2.5.4.6',
@@ -43,27 +43,27 @@ const certifiedOids = [
   commonNameOid,
   '2.5.4.5',
 ];
-/** Of these there is one, the last. */
+/** Attributes with one value: the last one of the request. */
 const singleOids: readonly string[] = [commonNameOid, '2.5.4.5'];
 
-/** DER of the name with those attributes alone. Throws `DerError`. */
+/** DER of the name, reduced to the attributes of certificates. Throws `DerError`. */
 export function certifiedName(name: DerElement): Buffer {
-  const given = attributes(name);
+  const requested = attributes(name);
   const parts = certifiedOids.flatMap((type) => {
-    const values = given.filter((each) => each.type === type).map(({ value }) => stringText(value));
+    const values = requested.filter((each) => each.type === type).map(({ value }) => stringText(value));
     return (singleOids.includes(type) ? values.slice(-1) : values).map((value) => attribute(type, value));
   });
   return sequence(...parts);
 }
 
 function attribute(type: string, value: string): Buffer {
-  // PrintableString where it can hold the text, as other makers of certificates do: some readers compare bytes.
+  // PrintableString where it can hold the text, like other issuers: some readers compare bytes.
   const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
   const text = printable ? element(tag.printableString, Buffer.from(value, 'latin1')) : utf8String(value);
   return set(sequence(oid(type), text));
 }
 
-/** Reads common name (the last one wins) and organizations; other attributes are passed over. Throws `DerError`. */
+/** Reads common name (the last one wins) and organizations, and skips other attributes. Throws `DerError`. */
 export function decodeName(name: DerElement): DistinguishedName {
   let commonName = '';
   const organizations: string[] = [];

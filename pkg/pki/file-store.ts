@@ -1,4 +1,4 @@
-/** Where a PKI keeps its files: a directory, or memory for clusters that live in one process only. */
+/** Storage of a PKI's files: a directory, or memory for clusters in one process. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,13 +15,13 @@ export interface FileStore {
   read(name: string): Promise<string | undefined>;
   /** Replaces the file in one step: readers see the old text or the new one. `mode` is 0o600 for secrets. */
   write(name: string, text: string, mode: number): Promise<void>;
-  /** The same for files that belong together, each in one step, and all of them within a moment, in this order. */
+  /** Replaces files that belong together, in this order and at almost the same time, each in one step. */
   writeAll(files: readonly NewFile[]): Promise<void>;
-  /** What to put into options that want a file name; undefined for a store without files. */
+  /** Path for options that take a file name; undefined for a store without files. */
   path(name: string): string | undefined;
 }
 
-/** Files below `directory`, which is made when needed. Throws the file system's errors. */
+/** Files below `directory`, which is created when needed. Throws the file system's errors. */
 export function directoryStore(directory: string): FileStore {
   return {
     async read(name) {
@@ -44,7 +44,7 @@ export async function writeFileAtomic(target: string, text: string, mode: number
   await replaceFiles([{ path: target, text, mode }]);
 }
 
-/** What takes time comes before any of them is replaced. */
+/** Writes and syncs all temporary files before the first rename. */
 async function replaceFiles(files: readonly { path: string; text: string; mode: number }[]): Promise<void> {
   const staged = files.map(({ path, ...file }) => ({ ...file, path, temporary: `${path}.${randomUUID()}.tmp` }));
   try {

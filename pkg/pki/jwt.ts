@@ -1,11 +1,11 @@
-/** JSON Web Tokens (RFC 7519) as service account tokens need them: RS256 and ECDSA, nothing else. */
+/** JSON Web Tokens (RFC 7519) of service accounts: RS256 and ECDSA only. */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 export type JwtClaims = Readonly<Record<string, unknown>>;
 
-/** One key that signs or verifies tokens. */
+/** A key that signs or verifies tokens. */
 export interface JwtKey {
-  /** Goes into the header, so that a verifier finds the key at once. */
+  /** Written into the header, by which verifiers select the key. */
   readonly keyId: string;
   readonly algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512';
   readonly publicKey: KeyObject;
@@ -27,7 +27,7 @@ const hashes: Record<JwtKey['algorithm'], string> = {
   ES512: 'sha512',
 };
 
-/** The verifying key of a public key. Throws RangeError for keys that are neither RSA nor on a NIST curve. */
+/** The verifying key of a public key. Throws RangeError for a key that is neither RSA nor on a NIST curve. */
 export function jwtKey(publicKey: KeyObject): JwtKey {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
   const algorithm = type === 'rsa' ? 'RS256' : curveAlgorithms[details?.namedCurve ?? ''];
@@ -49,14 +49,14 @@ export function signJwt(key: JwtSigningKey, claims: JwtClaims): string {
   return `${body}.${signature.toString('base64url')}`;
 }
 
-/** The claims without any check of the signature; undefined when the text is no token. */
+/** Header and claims, unverified; undefined when the text is no token. */
 export function readJwt(token: string): { header: JwtClaims; claims: JwtClaims } | undefined {
   const parts = token.split('.');
   const [header, claims] = parts.slice(0, 2).map(decode);
   return parts.length !== 3 || header === undefined || claims === undefined ? undefined : { header, claims };
 }
 
-/** The claims of a token that one of the keys signed; undefined otherwise. The key decides the algorithm, not the token. */
+/** The claims of a token that one of the keys has signed; undefined otherwise. The key determines the algorithm, not the token. */
 export function verifyJwt(keys: readonly JwtKey[], token: string): JwtClaims | undefined {
   const parts = readJwt(token);
   if (parts === undefined) return undefined;
@@ -64,8 +64,8 @@ export function verifyJwt(keys: readonly JwtKey[], token: string): JwtClaims | u
   const body = Buffer.from(token.slice(0, dot));
   const signature = Buffer.from(token.slice(dot + 1), 'base64url');
   const { alg, kid } = parts.header;
-  const named = keys.filter((key) => key.keyId === kid);
-  const signed = (named.length > 0 ? named : keys).some(
+  const matches = keys.filter((key) => key.keyId === kid);
+  const signed = (matches.length > 0 ? matches : keys).some(
     ({ algorithm, publicKey }) =>
       algorithm === alg && verify(hashes[algorithm], body, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature),
   );
@@ -79,7 +79,7 @@ function decode(part: string): JwtClaims | undefined {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JwtClaims) : undefined;
   } catch {
-    // Any text may stand where a token is expected; other kinds of tokens are tried then.
+    // The text may be a token of another kind, which the caller tries next.
     return undefined;
   }
 }

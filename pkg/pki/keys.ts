@@ -1,5 +1,14 @@
-/** Key pairs, and signing with them as certificates do. */
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
+/** Key pairs, their signatures as in certificates, and their pins. */
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { nullValue, oid, sequence } from '#apimachinery/asn1/der.js';
 
@@ -30,7 +39,7 @@ export function publicKeyToPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString();
 }
 
-/** The pair of a private key in PEM (PKCS#8, PKCS#1 or SEC 1). Throws what node:crypto throws for anything else. */
+/** The pair of a private key in PEM (PKCS#8, PKCS#1 or SEC 1). Throws node:crypto's error for any other text. */
 export function keyPairFromPem(pem: string | Buffer): KeyPair {
   const privateKey = createPrivateKey(pem);
   return { privateKey, publicKey: createPublicKey(privateKey) };
@@ -41,7 +50,7 @@ interface SignatureAlgorithm {
   readonly identifier: Buffer;
 }
 
-/** The algorithm that fits a key: SHA-256 with RSA, or ECDSA with the hash of the curve's size. Throws RangeError for others. */
+/** Signature algorithm of a key: SHA-256 with RSA, or ECDSA with the hash of the curve's size. Throws RangeError for others. */
 function signatureAlgorithm(key: KeyObject): SignatureAlgorithm {
   if (key.asymmetricKeyType === 'rsa')
     return { hash: 'sha256', identifier: sequence(oid('1.2.840.113549.1.1.11'), nullValue()) };
@@ -59,8 +68,17 @@ function signatureAlgorithm(key: KeyObject): SignatureAlgorithm {
   throw new RangeError(`cannot sign with a key of type ${String(key.asymmetricKeyType)}: need RSA or ECDSA`);
 }
 
-/** The signature of `data` in the form that certificates carry. */
+/** Signs `data`; returns the algorithm's DER identifier too. */
 export function signData(key: KeyObject, data: Buffer): { identifier: Buffer; signature: Buffer } {
   const { hash, identifier } = signatureAlgorithm(key);
   return { identifier, signature: sign(hash, data, key) };
+}
+
+/**
+ * Pin of a certificate's public key: `sha256:` and the hash of its SubjectPublicKeyInfo in hexadecimal. It identifies an
+ * authority that was received over an untrusted connection. Throws for a text that is no certificate.
+ */
+export function publicKeyPin(certificate: string | Buffer): string {
+  const key = new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'der' });
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }

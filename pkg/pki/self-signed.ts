@@ -1,4 +1,4 @@
-/** The serving certificate that a daemon makes for itself when it is given none. */
+/** The serving certificate of a daemon whose options name none. */
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 
 export interface SelfSignedOptions {
@@ -10,18 +10,18 @@ export interface SelfSignedOptions {
 }
 
 /**
- * A serving certificate under an authority made for it alone (whose key is forgotten): the certificate text holds
- * both, so that clients can pin the authority from the file.
+ * Issues a serving certificate under an authority of its own, whose key is thrown away. The certificate text holds both
+ * certificates, so that clients can pin the authority from the file.
  */
 export async function createSelfSigned(options: SelfSignedOptions): Promise<KeyCertificate> {
   const stamp = Math.floor(options.now / 1000);
   const authority = await createAuthority({ commonName: `${options.commonName}-ca@${stamp}`, now: options.now });
-  const made = await issueCertificate(authority, {
+  const issued = await issueCertificate(authority, {
     subject: { commonName: `${options.commonName}@${stamp}`, organizations: [] },
     usages: ['server'],
     names: options.names,
     ips: options.ips,
     now: options.now,
   });
-  return { certificate: made.certificate + authority.certificate, privateKey: made.privateKey };
+  return { certificate: issued.certificate + authority.certificate, privateKey: issued.privateKey };
 }

@@ -1,7 +1,7 @@
-/** What the key of a certificate may be used for (RFC 5280 4.2.1.3 and 4.2.1.12). */
+/** Key usages and extended key usages of certificates (RFC 5280 4.2.1.3 and 4.2.1.12). */
 import { element, tag } from '#apimachinery/asn1/der.js';
 
-/** Uses of the key, in the order of their bits. */
+/** Key usages in the order of their bits. */
 const keyUsages = [
   'digitalSignature',
   'contentCommitment',
@@ -16,7 +16,7 @@ const keyUsages = [
 
 export type KeyUsage = (typeof keyUsages)[number];
 
-/** Purposes by their object identifiers, in the order in which they stand in certificates. */
+/** Object identifiers of extended key usages, in the order of certificates. */
 export const purposeOids = {
   any: '2.5.29.37.0',
   server: '1.3.6.1.5.5.7.3.1',
@@ -34,7 +34,7 @@ export const purposeOids = {
 
 export type Purpose = keyof typeof purposeOids;
 
-/** A bit string without the zeros at its end, as DER asks of lists of named bits. */
+/** A bit string without trailing zeros, which DER requires of lists of named bits. */
 export function encodeKeyUsages(usages: readonly KeyUsage[]): Buffer {
   const bits = usages.map((usage) => keyUsages.indexOf(usage));
   const last = Math.max(...bits);

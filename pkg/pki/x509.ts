@@ -1,4 +1,4 @@
-/** The signed form of X.509 certificates (RFC 5280): what all of them have in common, and what is read of an authority. */
+/** Encoding and parsing of X.509 certificates (RFC 5280). */
 import { createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
 import {
   bitString,
@@ -40,7 +40,7 @@ export interface CertificateParts {
 
 /** DER of a certificate with a random serial number. Throws RangeError for a key that cannot sign. */
 export function signCertificate(parts: CertificateParts): Buffer {
-  // The algorithm stands inside the signed part too, so an empty signature is made first to learn its identifier.
+  // The signed part contains the algorithm, so sign nothing first to get its identifier.
   const { identifier } = signData(parts.signingKey, Buffer.alloc(0));
   const serial = randomBytes(16);
   serial.writeUInt8(((serial[0] ?? 0) & 0x7f) | 0x40, 0);
@@ -63,7 +63,7 @@ export function extension(id: string, value: Buffer, critical?: 'critical'): Buf
   return sequence(oid(id), ...flag, octetString(value));
 }
 
-/** SHA-1 of the key's bits: the usual identifier (RFC 5280 4.2.1.2, method 1); no security rests on it. */
+/** SHA-1 of the key's bits: the usual identifier (RFC 5280 4.2.1.2, method 1). It need not be secure. */
 export function keyIdentifier(key: KeyObject): Buffer {
   const bits = children(readOne(key.export({ type: 'spki', format: 'der' })))[1];
   return createHash('sha1')
@@ -72,13 +72,13 @@ export function keyIdentifier(key: KeyObject): Buffer {
 }
 
 export interface Authority {
-  /** DER of the name, exactly as it stands in the certificate: issuers are compared byte by byte. */
+  /** DER of the name, copied from the certificate: issuers are compared byte by byte. */
   readonly subject: Buffer;
   readonly keyId: Buffer;
   readonly notAfter: number;
 }
 
-/** Of the first certificate of a PEM. Throws RangeError or `DerError`. */
+/** Parses the first certificate of a PEM. Throws RangeError or `DerError`. */
 export function readAuthority(pem: string): Authority {
   const der = certificatesInPem(pem)[0];
   if (der === undefined) throw new RangeError('the authority has no certificate');
@@ -93,13 +93,14 @@ export function readAuthority(pem: string): Authority {
   };
 }
 
-/** From when to when a certificate (DER) is valid, in milliseconds since the epoch. Throws `DerError`. */
+/** Validity of a certificate (DER), in milliseconds since the epoch. Throws `DerError`. */
 export function certificateTimes(der: Buffer): { notBefore: number; notAfter: number } {
   const [from, to] = children(certificateFields(der)[3]);
-  return { notBefore: timeOf(from?.contents), notAfter: timeOf(to?.contents) };
+  return { notBefore: parseTime(from?.contents), notAfter: parseTime(to?.contents) };
 }
 
-function timeOf(contents: Buffer | undefined): number {
+/** Parses a UTCTime or a GeneralizedTime. */
+function parseTime(contents: Buffer | undefined): number {
   const text = contents?.toString('latin1') ?? '';
   const digits = text.replace('Z', '');
   const year =
@@ -109,19 +110,19 @@ function timeOf(contents: Buffer | undefined): number {
   return Date.parse(`${year}-${pair(0)}-${pair(1)}T${pair(2)}:${pair(3)}:${pair(4)}Z`);
 }
 
-/** Whether a certificate (DER) is of X.509's first version, which cannot say whether it is an authority's. */
+/** Whether a certificate (DER) is of X.509 version 1, which cannot mark authorities. */
 export function isVersionOne(der: Buffer): boolean {
   return children(children(readOne(der))[0])[0]?.tag !== 0xa0;
 }
 
-/** Of a certificate (DER): serial number, algorithm, issuer, validity, subject, key, and what is optional. Throws `DerError`. */
+/** Fields of a certificate (DER): serial number, algorithm, issuer, validity, subject, key, optional ones. Throws `DerError`. */
 export function certificateFields(der: Buffer): DerElement[] {
   const body = children(children(readOne(der))[0]);
-  // The version comes first where there is one, as in every certificate of today.
+  // Only version 1 certificates lack the version field.
   return body[0]?.tag === 0xa0 ? body.slice(1) : body;
 }
 
-/** Verifiers look for the issuer by the identifier that it has given itself, however it was made. */
+/** The subject key identifier of a certificate, by which verifiers find the issuer. */
 function subjectKeyId(fields: readonly DerElement[]): Buffer | undefined {
   const extensions = fields.find((field) => field.tag === 0xa3);
   if (extensions === undefined) return undefined;

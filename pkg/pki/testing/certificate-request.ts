@@ -1,4 +1,4 @@
-/** Certificate requests as clients make them, for tests. */
+/** Certificate requests for tests. */
 import { implicit, readOne, sequence } from '#apimachinery/asn1/der.js';
 import { encodeAddress } from '#pki/certificate.js';
 import { encodeCertificateRequest } from '#pki/certificate-request.js';
@@ -11,21 +11,21 @@ export interface RequestOptions {
   readonly ips?: readonly string[];
   readonly emails?: readonly string[];
   readonly uris?: readonly string[];
-  /** More alternative names, in DER. */
+  /** Further alternative names, in DER. */
   readonly others?: readonly Buffer[];
-  /** More of the subject's attributes, in DER. */
+  /** Further attributes of the subject, in DER. */
   readonly attributes?: readonly Buffer[];
   /** Absent: a new key on P-256. */
   readonly keys?: KeyPair;
 }
 
-export interface MadeRequest {
+export interface CertificateRequest {
   /** Base64 of the PEM text, as in `spec.request`. */
   readonly request: string;
   readonly keys: KeyPair;
 }
 
-export async function certificateRequest(options: RequestOptions = {}): Promise<MadeRequest> {
+export async function certificateRequest(options: RequestOptions = {}): Promise<CertificateRequest> {
   const { subject = { commonName: 'a', organizations: [] }, dns = [], ips = [], emails = [], uris = [] } = options;
   const keys = options.keys ?? (await generateEcKey());
   const text = (kind: number) => (value: string) => implicit(kind, Buffer.from(value, 'latin1'));
