@@ -1,4 +1,4 @@
-import { randomPort } from '#cmd/orch/context/settings.js';
+import { randomPort } from '#cluster/process/ports.js';
 
 /** A free loopback port outside the range of outgoing connections. */
 export async function freePort(): Promise<number> {

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { nodeAgentProgram } from '#cluster/node-agent/program.js';
 import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';

@@ -4,14 +4,14 @@ import { mkdir, rm } from 'node:fs/promises';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Client } from '#client/client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
-import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
-import { rootCertificates, serviceAccountKey, signingAuthorities } from '#cmd/orch-controller-manager/key-material.js';
 import { recyclerTemplates } from '#cmd/orch-controller-manager/recycler-templates.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import { controllerPages } from '#controllers/debug-pages.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { ControllerManager, type ControllerManagerDependencies, type ControllerReport } from '#controllers/manager.js';
+import { cloudOf } from '#controllers/options/cloud.js';
+import { rootCertificates, serviceAccountKey, signingAuthorities } from '#controllers/options/key-material.js';
 import {
   defaultLeaderMigration,
   type LeaderMigration,

@@ -1,4 +1,4 @@
-/** Runs one of the examples below `examples/` and waits until all of it is there. */
+/** Applies one of the examples below `examples/` and waits until it runs. */
 import { setMaxListeners } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,34 +8,28 @@ import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiObject } from '#client/client.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
-import type { ExampleName } from '#cmd/orch/options.js';
-import { type ProgressSink, step } from '#cmd/orch/terminal/progress.js';
+import type { ExampleRun } from '#cluster/bootstrap/up.js';
+import type { ExampleName } from '#cluster/config/options.js';
+import { type ProgressSink, step } from '#cluster/terminal/progress.js';
 import { Api, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { parseManifests } from '#cmd/orchctl/commands/manifests.js';
 import { TablePrinter } from '#cmd/orchctl/print/table.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
-/** A file, or a folder whose files are applied in their order. */
+/** A file, or a folder whose files are applied in the order of their names. */
 const sources: Readonly<Record<ExampleName, string>> = { web: 'examples/web.yaml', shop: 'examples/shop' };
 const defaultNamespace = 'default';
-/** Longest time that the example may take to run; ms. */
-const patienceMs = 180_000;
-
-export interface ExampleRun {
-  readonly name: ExampleName;
-  /** The administrator's client configuration. */
-  readonly clientConfig: string;
-  readonly dialect: Dialect;
-}
+/** Time limit until the example runs; ms. */
+const timeoutMs = 180_000;
 
 export async function runExample(
-  { clientConfig, dialect, name }: ExampleRun,
+  { clientConfig, dialect, name, ctl, ingressPort }: ExampleRun,
   sink: ProgressSink,
   out: Output,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { namespace: _namespace, ...target } = await loadKubeconfig(clientConfig, { clock: realClock });
-  const signal = AbortSignal.timeout(patienceMs);
-  // Every request under way listens to it.
+  const signal = AbortSignal.timeout(timeoutMs);
+  // Each request adds a listener.
   setMaxListeners(0, signal);
   const api = new Api({
     transport: new HttpTransport({ ...target, clock: realClock }),
@@ -56,13 +50,14 @@ export async function runExample(
       const printer = new TablePrinter(out, { wide: true, namespaces: false, header: true, labels: false });
       if (table !== undefined) printer.print(table);
     }
+    return exampleSteps(name, ctl, ingressPort);
   } finally {
     await api.close();
   }
 }
 
-/** What to try with it, line by line. */
-export function exampleSteps(name: ExampleName, ctl: string, ingressPort: number | undefined): string[] {
+/** Commands that show the example at work. */
+function exampleSteps(name: ExampleName, ctl: string, ingressPort: number | undefined): string[] {
   if (name === 'web') {
     return [
       `${ctl} port-forward deployment/web 8080:8080 &`,
@@ -83,7 +78,7 @@ export function exampleSteps(name: ExampleName, ctl: string, ingressPort: number
   ];
 }
 
-/** The files have the groups of one dialect. */
+/** The example's objects, with the API groups of the cluster's dialect. */
 function exampleObjects(name: ExampleName, dialect: Dialect): ApiObject[] {
   const source = fileURLToPath(new URL(`../../../${sources[name]}`, import.meta.url));
   const files = statSync(source).isDirectory()
@@ -118,7 +113,7 @@ function namespaceOf({ metadata }: ApiObject): string {
   return metadata.namespace ?? defaultNamespace;
 }
 
-/** What tells of any of these how far it has come. */
+/** The common fields of workloads. */
 interface Workload extends ApiObject {
   readonly spec: { readonly replicas?: number; readonly completions?: number };
   readonly status?: {
@@ -131,11 +126,11 @@ interface Workload extends ApiObject {
 }
 
 function isAvailable({ metadata, spec, status }: Workload): boolean {
-  const wanted = spec.replicas ?? 1;
+  const replicas = spec.replicas ?? 1;
   return (
     status?.observedGeneration === metadata.generation &&
-    (status?.updatedReplicas ?? 0) >= wanted &&
-    (status?.availableReplicas ?? status?.readyReplicas ?? 0) >= wanted
+    (status?.updatedReplicas ?? 0) >= replicas &&
+    (status?.availableReplicas ?? status?.readyReplicas ?? 0) >= replicas
   );
 }
 
@@ -145,7 +140,7 @@ const isDone: Readonly<Record<string, (workload: Workload) => boolean>> = {
   Job: ({ spec, status }) => (status?.succeeded ?? 0) >= (spec.completions ?? 1),
 };
 
-/** Follows a workload until as many pods as it wants are available, or have succeeded. */
+/** Resolves when all of a workload's pods are available, or have succeeded. */
 async function untilDone(api: Api, { apiVersion = '', kind = '', metadata }: ApiObject): Promise<void> {
   const check = isDone[kind];
   if (check === undefined) return;

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { nodeAgentProgram } from '#cluster/node-agent/program.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
 import { forkingWorkers } from '#cmd/orch-apiserver/worker-process.js';
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';

@@ -32,7 +32,7 @@ import type { Client } from '#client/client.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { type ClusterPki, ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
+import { type ClusterPki, ensureClusterPki, ensureNodePki } from '#cluster/pki/cluster-pki.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';

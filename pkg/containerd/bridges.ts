@@ -17,7 +17,7 @@ export interface Bridge {
 }
 
 /** Bridges named as ours that nothing is connected to and whose containerd does not run. */
-export async function deadBridges(): Promise<Bridge[]> {
+export async function staleBridges(): Promise<Bridge[]> {
   const { stdout } = await run('ip', ['-json', '-4', 'address', 'show', 'type', 'bridge']);
   const links = JSON.parse(stdout === '' ? '[]' : stdout) as { ifname?: string; addr_info?: { local?: string }[] }[];
   const used = await bridgesInUse();

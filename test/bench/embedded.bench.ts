@@ -13,7 +13,7 @@ const settleMs = 2000;
 
 const module = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../${path}`, import.meta.url)));
 const imports = `
-  const { startCluster } = await import(${module('cmd/orch/start-cluster.js')});
+  const { startCluster } = await import(${module('pkg/cluster/embedded/start-cluster.js')});
   const { nodes } = await import(${module('pkg/api/core/v1/resources.gen.js')});
 `;
 const firstAnswer = `${imports}

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { BackupManifest } from '#cmd/orch/backup/contents.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { findProgram } from '#cmd/orch/process/find-program.js';
+import type { BackupManifest } from '#cluster/backup/contents.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { findProgram } from '#cluster/machine/preflight.js';
 import { type KeyValue, prefixEnd, type Revision } from '#storage/store.js';
 import { eventually, root, run, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { ownStore } from '#test/e2e/own-store.js';
@@ -55,7 +55,7 @@ t.test(
     const said = await succeeds('backup', 'save', `--data-dir=${dataDir}`, `--to=${folder}`);
     t.match(said, /backup saved \(\d+ objects, /);
     const saved = said.trim().split('\n').at(-1) ?? '';
-    t.match(await succeeds('backup', 'verify', saved), /is whole/);
+    t.match(await succeeds('backup', 'verify', saved), /is complete/);
     t.match(await succeeds('backup', 'list', `--to=${folder}`), `${saved}  2`);
     t.same(readdirSync(saved).sort(), ['SHA256SUMS', 'backup.json', 'cluster.json', 'etcd.db', 'pki']);
     const { revision: savedAt } = JSON.parse(readManifest(saved)) as BackupManifest;
@@ -67,7 +67,7 @@ t.test(
     await t.test('beside the cluster that runs, into its own directory, nothing is restored', async (t) => {
       const { code, stderr } = await run(orch, ['backup', 'restore', saved, `--data-dir=${dataDir}`, '--replace']);
       t.equal(code, 1);
-      t.match(stderr, /runs: stop it first, with orch down/);
+      t.match(stderr, /is running; stop it with: orch down/);
     });
 
     await t.test('the store shows what fills it', async (t) => {
@@ -87,10 +87,7 @@ t.test(
       t.match(refused.stderr, /holds a cluster: give another --data-dir, or --replace/);
       // As one that was interrupted leaves it.
       writeFileSync(layoutOf(dataDir).restoring, `${saved}\n`);
-      t.match(
-        (await run(orch, ['up', '--detach', `--data-dir=${dataDir}`])).stderr,
-        /did not come to its end; do it again/,
-      );
+      t.match((await run(orch, ['up', '--detach', `--data-dir=${dataDir}`])).stderr, /was interrupted; run it again/);
       t.match(await succeeds('backup', 'restore', saved, `--data-dir=${dataDir}`, '--replace'), /orch up --data-dir=/);
       t.ok(existsSync(`${layoutOf(dataDir).etcd}.before-restore`));
       await cluster.up();
@@ -121,9 +118,9 @@ t.test(
         const names = readdirSync(to);
         return names.length === 1 && names[0] !== 'orch-20000101T000000Z' && !names[0]?.endsWith('.partial') && names;
       });
-      t.match(await succeeds('backup', 'verify', join(to, made ?? '')), /is whole/);
+      t.match(await succeeds('backup', 'verify', join(to, made ?? '')), /is complete/);
       t.match(await succeeds('backup', 'schedule', `--data-dir=${dataDir}`), /The next one: in (59|60) minutes/);
-      t.match(await succeeds('backup', 'schedule', `--data-dir=${dataDir}`, '--off'), /No backups are made/);
+      t.match(await succeeds('backup', 'schedule', `--data-dir=${dataDir}`, '--off'), /No backups are scheduled/);
     });
   },
 );
@@ -139,8 +136,8 @@ async function ctl(cluster: TestCluster, ...args: string[]): Promise<void> {
 
 async function tampered(t: Test, saved: string, folder: string): Promise<void> {
   const cases: [string, (copy: string) => void, RegExp][] = [
-    ['a byte more', (copy) => appendFileSync(join(copy, 'etcd.db'), 'x'), /etcd\.db is not what was saved/],
-    ['a file gone', (copy) => rmSync(join(copy, 'pki', 'ca.key')), /the backup is not whole/],
+    ['a byte more', (copy) => appendFileSync(join(copy, 'etcd.db'), 'x'), /etcd\.db does not match its checksum/],
+    ['a file gone', (copy) => rmSync(join(copy, 'pki', 'ca.key')), /the backup is incomplete/],
     [
       'a path that leads elsewhere',
       (copy) => appendFileSync(join(copy, 'SHA256SUMS'), `${'0'.repeat(64)}  ../x\n`),

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { chaos } from '#test/e2e/chaos/chaos.js';
 import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import { adminClient, openRuntime } from '#test/e2e/observe.js';

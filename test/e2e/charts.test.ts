@@ -10,7 +10,7 @@ import { parseAllDocuments } from 'yaml';
 import { realClock } from '#apimachinery/clock.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually, root, run, tools } from '#test/e2e/harness.js';
 import { operatorDefinitions } from '#test/e2e/observing/operator.js';
 import { usualChart } from '#test/e2e/testdata/usual-chart.js';

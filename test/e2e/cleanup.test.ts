@@ -4,7 +4,7 @@ import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, nodes, pods, secrets } from '#api/core/v1/resources.gen.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { eventually, ownRanges, rangeArguments, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { killCluster, killContainerd } from '#test/e2e/kill.js';
 import {

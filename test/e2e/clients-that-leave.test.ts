@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
+import { whyNoContainers, whyNoEtcd } from '#cluster/machine/preflight.js';
 import {
   type ClusterOptions,
   eventually,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DialectName } from '#apimachinery/dialect.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { kubectlScenario } from '#test/e2e/extending/kubectl-scenario.js';
 import { operatorScenario } from '#test/e2e/extending/operator-scenario.js';
 import { kubectls } from '#test/e2e/harness.js';

@@ -7,7 +7,7 @@ import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import type { DialectName } from '#apimachinery/dialect.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
+import { type Cluster, startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually, kubectls, minorVersion, type RunResult, run } from '#test/e2e/harness.js';
 import { ungatedCases } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';

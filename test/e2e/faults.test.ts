@@ -9,7 +9,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
 import { eventually, ownRanges, rangeArguments, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import {

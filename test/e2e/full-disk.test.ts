@@ -9,10 +9,10 @@ import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Client } from '#client/client.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { randomPort } from '#cmd/orch/context/settings.js';
-import { whyNoEtcd } from '#cmd/orch/preflight.js';
-import { isRunning, type ProcessIdentity } from '#cmd/orch/process/identity.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { whyNoEtcd } from '#cluster/machine/preflight.js';
+import { isRunning, type ProcessIdentity } from '#cluster/process/identity.js';
+import { randomPort } from '#cluster/process/ports.js';
 import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
 import { eventually, Running, root, run } from '#test/e2e/harness.js';
@@ -61,7 +61,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   const refusal = await firstRefusal(client);
   t.comment(`refused: ${messageOf(refusal)}`);
   const said = new RegExp(
-    `the disk of ${dataDir}/logs has 0 MiB left: make room there, and the program goes on by itself`,
+    `the disk of ${dataDir}/logs has 0 MiB left: free some space, and the program restarts by itself`,
   );
   await eventually('it is said, with what to do', async () => said.test(up.stderr));
   await eventually('lines of logs are dropped and counted', async () => {

@@ -1,7 +1,7 @@
 /** What tests are told about the clusters that they start. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import { startTestCluster } from '#test/e2e/harness.js';
 
 t.setTimeout(300_000);

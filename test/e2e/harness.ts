@@ -8,11 +8,10 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { randomPort } from '#cmd/orch/context/settings.js';
-import { listAddresses, parseHostNetworks } from '#cmd/orch/network.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { claimName } from '#cmd/orch/process/claim.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { listAddresses, parseHostNetworks } from '#cluster/machine/network.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
+import { claimName, randomPort } from '#cluster/process/ports.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 

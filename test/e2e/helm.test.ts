@@ -16,8 +16,8 @@ import { value as quantityValue } from '#apimachinery/quantity.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { filesOf } from '#cmd/orch/hosted/certificates.js';
-import { publicKeyPin } from '#pki/pin.js';
+import { filesOf } from '#cluster/hosted/certificates.js';
+import { publicKeyPin } from '#pki/keys.js';
 import { noPrometheus } from '#test/e2e/alerts/prometheus.js';
 import {
   eventually,

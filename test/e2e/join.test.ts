@@ -6,8 +6,8 @@ import t from 'tap';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { readIdentity } from '#cmd/orch/process/identity.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { readIdentity } from '#cluster/process/identity.js';
 import { documentedCommands } from '#test/e2e/documented.js';
 import { type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
@@ -66,14 +66,14 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
       .slice(1);
     const refused = await near.run(bin('orch'), [...wrong, '--data-dir', dirOf(near)]);
     t.equal(refused.code, 1);
-    t.match(refused.stderr, /another key than --ca-hash says/);
+    t.match(refused.stderr, /does not match --ca-hash/);
     t.notOk(existsSync(layoutOf(dirOf(near)).settings), 'nothing is left of it');
     await Promise.all([ok(joining(near, 'worker-a')), ok(joining(far, 'worker-b'))]);
     const api = await ok(ctl(['get', 'endpoints', orchDialect.apiServiceName]));
     t.match(api, `${first.address}:6443`, 'pods of other machines reach the API server, too');
     t.match(await page(first, 'bin/orchctl get nodes'), /worker-a +Ready[\s\S]*worker-b +Ready/);
     t.notOk(existsSync(layoutOf(dirOf(near)).componentConfig('bootstrap')), 'the token is forgotten');
-    t.match((await joining(far, 'worker-a')).stdout, /runs already/);
+    t.match((await joining(far, 'worker-a')).stdout, /is already running/);
   });
 
   await t.test('pods reach pods and services on every node', async (t) => {

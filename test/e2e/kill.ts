@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { identify, isRunning, type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { identify, isRunning, type ProcessIdentity, readIdentity } from '#cluster/process/identity.js';
 import { containerdPaths, runningContainerd } from '#containerd/containerd.js';
 import { eventually } from '#test/e2e/harness.js';
 import { nodeNames } from '#test/e2e/observe.js';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { mountsBelow } from '#nodeagent/files/mounts.js';
 import { cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';

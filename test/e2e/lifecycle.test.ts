@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import type { Bench } from '#test/e2e/lifecycle/bench.js';
 import { apiAccess, limits, variables, volumeUpdates } from '#test/e2e/lifecycle/configuration.js';

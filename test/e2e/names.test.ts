@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { eventually, run, startTestCluster } from '#test/e2e/harness.js';
 
 t.setTimeout(240_000);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { discoverCluster } from '#cmd/orch/joining/discover.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { discoverCluster } from '#cluster/join/discover.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import {
   eventually,
   httpBody,

@@ -1,6 +1,6 @@
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { readSettings } from '#cmd/orch/context/settings.js';
-import { openStore, runningEtcd } from '#cmd/orch/store/etcd-access.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { readSettings } from '#cluster/config/settings.js';
+import { openStore, runningEtcd } from '#cluster/etcd/access.js';
 import type { Store } from '#storage/store.js';
 
 /** The store of a cluster that runs, past its API server. */

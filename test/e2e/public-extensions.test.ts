@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { hostAddresses } from '#cmd/orch/network.js';
+import { hostAddresses } from '#cluster/machine/network.js';
 import { eventually, kubectls, Running, type RunResult, run, startTestCluster, tools } from '#test/e2e/harness.js';
 import { startEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';

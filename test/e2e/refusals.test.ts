@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { noSmallDisks } from '#nodeagent/testing/small-disk.js';
 import { ownRanges, rangeArguments, root, run, startTestCluster } from '#test/e2e/harness.js';
 
@@ -35,7 +35,7 @@ t.test('a range that an interface of somebody else’s has', { skip: noContainer
     const range = rangeArguments(ranges)
       .find((arg) => arg.startsWith(option))
       ?.replace('=', ' ');
-    const said = `orch up: ${range} overlaps the network of interface ${link} of this machine (${address}); give one that is free, for example ${option}=`;
+    const said = `orch up: ${range} overlaps the network of interface ${link} of this machine (${address}); give a free one, for example ${option}=`;
     t.equal(stderr.slice(0, said.length), said);
     t.notMatch(stdout, /Starting/);
     t.notOk(existsSync(layoutOf(dataDir).settings), 'nothing is settled yet');
@@ -62,9 +62,9 @@ t.test('a way down on which something cannot be removed', { skip: noSmallDisks }
   t.match(first.stdout, /✓ cluster stopped/, 'what can be stopped is stopped');
   t.notMatch(first.stdout, /✓ (nothing left running|data removed)/);
   const said = `
-This is left of the cluster, whose data stays where it is:
+These parts of the cluster remain, and its data is kept:
   other processes: EBUSY: resource busy or locked, rmdir '${busy}'
-Run this once more when the cause is gone: orch ${args.join(' ')}
+Fix the cause and run this again: orch ${args.join(' ')}
 `;
   t.equal(first.stderr, said);
   t.ok(existsSync(layout.settings));

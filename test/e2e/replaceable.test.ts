@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import { removeRules } from '#proxy/backend.js';
 import { runWithInput } from '#proxy/program/run-program.js';
 import {

@@ -4,8 +4,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import t from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { tableOf } from '#cmd/orch/service-proxy.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { tableOf } from '#cluster/supervise/node-network.js';
 import {
   eventually,
   httpBody,

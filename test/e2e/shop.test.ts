@@ -10,7 +10,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Ingress } from '#api/networking/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { randomPort } from '#cmd/orch/context/settings.js';
+import { randomPort } from '#cluster/process/ports.js';
 import {
   eventually,
   kubectls,

@@ -5,8 +5,8 @@ import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { readSettings } from '#cmd/orch/context/settings.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { readSettings } from '#cluster/config/settings.js';
 import { run, type TestCluster } from '#test/e2e/harness.js';
 import { adminClient, processesOf } from '#test/e2e/observe.js';
 

@@ -9,7 +9,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { ownRanges, type RunResult, rangeArguments, root, run, startTestCluster } from '#test/e2e/harness.js';
 import { ownStore } from '#test/e2e/own-store.js';
 import { pod, shell, sleeper, untilPodReady } from '#test/e2e/pods.js';

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { replaceFile } from '#cmd/orch/process/replace-file.js';
+import { replaceFile } from '#cluster/process/replace-file.js';
 import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
 import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';

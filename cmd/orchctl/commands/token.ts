@@ -24,7 +24,7 @@ import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { humanDuration } from '#cmd/orchctl/print/age.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
-import { publicKeyPin } from '#pki/pin.js';
+import { publicKeyPin } from '#pki/keys.js';
 
 const dayMs = 24 * 3_600_000;
 

@@ -10,8 +10,8 @@ import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, namespaces, pods } from '#api/core/v1/resources.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { listening, testAuthority } from '#client/testing/tls-server.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { readSettings } from '#cmd/orch/context/settings.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { readSettings } from '#cluster/config/settings.js';
 import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';
 import { namespace, pod, shell, sleeper } from '#test/e2e/pods.js';
 

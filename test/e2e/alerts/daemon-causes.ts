@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { kill } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import { issueCertificate } from '#pki/certificate.js';
 import { directoryStore } from '#pki/file-store.js';
 import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';

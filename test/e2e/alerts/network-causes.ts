@@ -6,8 +6,8 @@ import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
 import { services } from '#api/core/v1/resources.gen.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { findProgram } from '#cmd/orch/process/find-program.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { findProgram } from '#cluster/machine/preflight.js';
 import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';
 import { namespace } from '#test/e2e/pods.js';
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import type { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { begun } from '#test/e2e/chaos/pods.js';

@@ -1,7 +1,7 @@
 /** Kills and stops the programs of a cluster, and lets them go on. */
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
-import type { ProcessIdentity } from '#cmd/orch/process/identity.js';
+import type { ProcessIdentity } from '#cluster/process/identity.js';
 import { eventually } from '#test/e2e/harness.js';
 import { findContainerd, findProgram } from '#test/e2e/kill.js';
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
-import { pointAt } from '#cmd/orch/servers/open-way.js';
+import { setServer } from '#cluster/clients/api-balancer.js';
 import { eventually, Running, root } from '#test/e2e/harness.js';
 import type { Machines } from '#test/e2e/high-availability/machines.js';
 import type { Host } from '#test/e2e/hosts.js';
@@ -26,7 +26,7 @@ export class WriteLoad {
     const way = parseKubeconfig(config).clusters[0]?.cluster.server ?? '';
     const own = join(machines.dirOf(host), 'load.config');
     writeFileSync(own, readFileSync(machines.admin), { mode: 0o600 });
-    pointAt(own, way);
+    setServer(own, way);
     const [program, args] = host.command(process.execPath, [join(root, 'dist/test/e2e/write-load.js'), own]);
     return new WriteLoad(new Running(program, args, {}));
   }

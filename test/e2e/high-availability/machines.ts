@@ -2,8 +2,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
-import { readIdentity } from '#cmd/orch/process/identity.js';
+import { type Layout, layoutOf } from '#cluster/config/layout.js';
+import { readIdentity } from '#cluster/process/identity.js';
 import { type RunResult, root } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { DialectName } from '#apimachinery/dialect.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import {
   eventually,
   extremesOf,

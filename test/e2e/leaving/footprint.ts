@@ -1,7 +1,7 @@
 /** What the daemons of a cluster hold: processes, descriptors, memory, and what they count of themselves. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { runningProcesses } from '#cmd/orch/process/identity.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { runningProcesses } from '#cluster/process/identity.js';
 import { eventually } from '#test/e2e/harness.js';
 
 export interface Footprint {

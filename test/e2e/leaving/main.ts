@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import { type Footprint, footprintOf, untilReleased } from '#test/e2e/leaving/footprint.js';
 import { comeAndLeave } from '#test/e2e/leaving/leave.js';

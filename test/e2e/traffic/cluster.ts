@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { machineNodeName } from '#cmd/orch/node-identity.js';
-import { readIdentity } from '#cmd/orch/process/identity.js';
+import { layoutOf } from '#cluster/config/layout.js';
+import { machineNodeName } from '#cluster/machine/node-identity.js';
+import { readIdentity } from '#cluster/process/identity.js';
 import { eventually, type RunResult, root } from '#test/e2e/harness.js';
 import { type Host, type HostNetwork, makeHosts } from '#test/e2e/hosts.js';
 

@@ -13,7 +13,7 @@ import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
-import { type ClusterPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { type ClusterPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';

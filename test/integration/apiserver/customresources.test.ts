@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { RequestOptions } from '#client/client.js';
-import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
+import { type Cluster, startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually } from '#test/e2e/harness.js';
 
 type Json = ReturnType<typeof JSON.parse>;

@@ -13,7 +13,7 @@ import { schemeFor } from '#api/scheme.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually } from '#test/e2e/harness.js';
 import { everyCase } from '#test/integration/apiserver/resources/every-case.js';
 import { testResources } from '#test/integration/apiserver/resources/exercise.js';

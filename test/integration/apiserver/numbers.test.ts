@@ -1,7 +1,7 @@
 /** Numbers that exceed doubles or are integers in other notations, through every input and output of the server. */
 import t, { type Test } from 'tap';
 import { statusOf } from '#apimachinery/errors/status.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually } from '#test/e2e/harness.js';
 
 /** The response's text, or the failure's code and message. */

@@ -10,7 +10,7 @@ import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import type { ResourceClient } from '#client/client.js';
-import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { parseOptions } from '#daemon/options/parse.js';

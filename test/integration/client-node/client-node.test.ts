@@ -15,7 +15,7 @@ import {
   VersionApi,
 } from '@kubernetes/client-node';
 import t from 'tap';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 
 const cluster = await startCluster({ dialect: 'kubernetes', nodes: 1, listen: true });
 t.teardown(() => cluster.close());

@@ -8,7 +8,7 @@ import { nodes, persistentvolumeclaims, persistentvolumes, pods } from '#api/cor
 import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { documentedCommands } from '#test/e2e/documented.js';
 import { eventually, root, run } from '#test/e2e/harness.js';
 

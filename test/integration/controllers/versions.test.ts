@@ -4,7 +4,7 @@ import { horizontalpodautoscalers } from '#api/autoscaling/v2beta1/resources.gen
 import { cronjobs } from '#api/batch/v1beta1/resources.gen.js';
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { eventually } from '#test/e2e/harness.js';
 

@@ -15,8 +15,8 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import type { ApiObject } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
-import { removeIngressClass, setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
+import { removeIngressClass, setUpIngress } from '#cluster/objects/ingress.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { standardLimits } from '#ingress/http/limits.js';
 import { IngressController } from '#ingress/ingress-controller.js';

@@ -12,7 +12,7 @@ import type { DialectName } from '#apimachinery/dialect.js';
 import { parseDuration } from '#apimachinery/duration.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
-import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
+import { type Cluster, startCluster } from '#cluster/embedded/start-cluster.js';
 import { eventually, kubectls, minorVersion, root, run } from '#test/e2e/harness.js';
 
 const namespace = 'default';

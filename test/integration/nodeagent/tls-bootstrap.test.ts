@@ -21,8 +21,8 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { clusterrolebindings } from '#api/rbac/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { formatKubeconfig, parseKubeconfig, singleContext } from '#client/kubeconfig/file.js';
-import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
+import { setUpJoiningAccess } from '#cluster/objects/joining-access.js';
 import { until } from '#test/integration/daemons/api.js';
 
 const token = { id: 'abcdef', secret: '0123456789abcdef' };

@@ -15,7 +15,7 @@ import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { type ClusterPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { type ClusterPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { startEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';

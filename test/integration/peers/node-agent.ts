@@ -5,7 +5,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
+import { ensureNodePki } from '#cluster/pki/cluster-pki.js';
 import { startContainerd } from '#containerd/containerd.js';
 import { cleanContainerd, removeAllSandboxes } from '#containerd/teardown.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';

@@ -11,7 +11,7 @@ import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import { removeRules } from '#proxy/backend.js';

@@ -12,7 +12,7 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { startEtcd } from '#test/etcd.js';
 import { until } from '#test/integration/daemons/api.js';
 import { type CollectedSpan, startCollector } from '#test/integration/tracing/collector.js';

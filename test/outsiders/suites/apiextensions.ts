@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { allWithin } from '#controllers/framework/bounded.js';
 import { startEtcd } from '#test/etcd.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { layoutOf } from '#cmd/orch/context/layout.js';
+import { layoutOf } from '#cluster/config/layout.js';
 import { ownRanges, rangeArguments, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 import { conformanceImages } from '#test/outsiders/conformance/images.js';

@@ -8,7 +8,7 @@ import type { Service } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
-import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import { issueCertificate } from '#pki/certificate.js';
 import {
   type Extension,

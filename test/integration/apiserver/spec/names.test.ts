@@ -3,7 +3,7 @@ import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
-import { startCluster } from '#cmd/orch/start-cluster.js';
+import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import {
   configMap,

@@ -1,7 +1,7 @@
 /** What our daemons say to a command line of release 1.24: they are made, and not started. */
 import { EventEmitter } from 'node:events';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { nodeAgentProgram } from '#cluster/node-agent/program.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';

@@ -1,0 +1,265 @@
+/**
+ * A whole cluster for somebody's test, in this process:
+ *
+ *     const cluster = await startCluster({ nodes: 3 });
+ *     await cluster.client.resource(deployments).create(…);
+ *     const stream = await cluster.dial('web', 80);
+ *     await cluster.close();
+ *
+ * API server, all controllers, scheduler and simulated nodes; the store is in memory and no port is opened unless asked
+ * for. Several live side by side.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { untilPodsAreAdmitted } from '#cluster/clients/nodes.js';
+import { dial } from '#cluster/embedded/dial.js';
+import { setUpLocalStorage } from '#cluster/objects/local-storage.js';
+import { ensureClusterPki, ensureNodePki } from '#cluster/pki/cluster-pki.js';
+import { freePort } from '#cluster/process/ports.js';
+import {
+  apiServerArguments,
+  apiServerFiles,
+  clusterDomain,
+  controllerManagerArguments,
+  type Gates,
+  loopsInProcess,
+  type NodeAgentArguments,
+  nodeAgentArguments,
+  schedulerArguments,
+} from '#cluster/supervise/arguments.js';
+import { ClusterProcess } from '#cluster/supervise/cluster-process.js';
+import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { Verbosity } from '#daemon/log/verbosity.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { resolveName } from '#dns/resolve-name.js';
+import type { NodeAgent } from '#nodeagent/nodeagent.js';
+import { type SimulatedDependencies, simulatedDependencies } from '#nodeagent/simulated/node.js';
+import type { PodConnection } from '#nodeagent/simulated/runtime.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import type { Store } from '#storage/store.js';
+
+export interface StartClusterOptions {
+  /** `orch` unless told. */
+  readonly dialect?: DialectName;
+  /** Simulated nodes; 1 unless told, 0 for none. */
+  readonly nodes?: number;
+  /** Open an HTTPS port of the API server on loopback, for clients outside of this process. */
+  readonly listen?: boolean;
+  /** Anything that keeps the contract of `Store`; in memory unless told. It stays open. */
+  readonly store?: Store;
+  /** URLs of an etcd that is the cluster's alone, instead. It goes on. */
+  readonly etcd?: readonly string[];
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly newUID?: () => string;
+  readonly log?: Logger;
+  /** Path of the scheduler's configuration file. */
+  readonly schedulerConfig?: string;
+  /** What the pods answer to `Cluster.dial`, such as an HTTP server that is given the stream; absent: a greeting. */
+  readonly onConnection?: (connection: PodConnection) => void;
+  /** Of all daemons: those that are not named are as the daemons have them. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** Path of the tracing configuration of all daemons; absent: nothing is traced. */
+  readonly tracingConfig?: string;
+}
+
+export interface Cluster {
+  readonly dialect: Dialect;
+  /** With all rights, without a socket. */
+  readonly client: Client;
+  /** A client configuration (kubeconfig) for other programs; throws without `listen`. */
+  kubeconfig(): string;
+  /** A client that acts as somebody. */
+  clientAs(user: string, groups?: readonly string[]): RestClient;
+  /**
+   * The addresses that a pod of the namespace (`default` unless told) finds under a name, as its resolver would search
+   * for it; none where there is no such name.
+   */
+  resolve(name: string, namespace?: string): Promise<string[]>;
+  /**
+   * A connection as a pod of the namespace (`default` unless told) makes it: to a service, by name or address, or to a
+   * pod. Simulated pods take any port, and answer as `onConnection` says. Rejects with the code ENOTFOUND where there is
+   * no such name, with ECONNREFUSED where nobody answers: a service without such a port, or without ready pods. Network
+   * policies are not enforced.
+   */
+  dial(host: string, port: number, namespace?: string): Promise<Duplex>;
+  /**
+   * Ends a node's agent (`node-0` and so on) without a word to anybody, as where a machine loses its power. Its pods stay
+   * as they were told of last, until the controllers notice. It does not come back.
+   */
+  stopNode(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Room for 4096 nodes. */
+const podRange = '10.0.0.0/12';
+const nodesReadyMs = 30_000;
+const serviceRange = '172.20.0.0/16';
+
+/** Resolves when all nodes take pods and pods can be created. */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const dialect = dialectByName(options.dialect ?? 'orch');
+  const { tracingConfig } = options;
+  const more = tracingConfig === undefined ? [] : [`tracing-config-file=${tracingConfig}`];
+  const traced = tracingConfig === undefined ? {} : { APIServerTracing: true };
+  const featureGates = { ...traced, ...options.featureGates };
+  const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'orch-'));
+  const { etcd } = options;
+  const own = options.store === undefined && etcd === undefined ? new MemoryStore({ clock }) : undefined;
+  const store = options.store ?? own;
+  try {
+    const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
+    const loops = loopsInProcess({ dialect, featureGates, verbosity: 0 });
+    const process = new ClusterProcess({
+      dialect,
+      clock,
+      random,
+      log,
+      verbosity: new Verbosity({ level: 0 }),
+      newUID,
+      metrics: createRegistry({ dialect }),
+      ...(store === undefined ? {} : { store }),
+      pki,
+      // Port 0 means none to the API server's options, so the port is chosen here.
+      apiServerArguments: apiServerArguments({
+        dialect,
+        etcd: etcd && { endpoints: etcd, caFile: undefined, certFile: undefined, keyFile: undefined },
+        bindAddress: '127.0.0.1',
+        port: options.listen === true ? await freePort() : 0,
+        advertiseAddress: undefined,
+        serviceRange,
+        featureGates,
+        verbosity: 0,
+        more,
+        files: apiServerFiles(pki),
+      }),
+      controllerManagerArguments: controllerManagerArguments({
+        ...loops,
+        podRange,
+        serviceRange,
+        more,
+        files: undefined,
+      }),
+      schedulerArguments: schedulerArguments({ ...loops, more, schedulerConfig: options.schedulerConfig }),
+      env: {},
+    });
+    const close = async () => {
+      await process.close();
+      await own?.close();
+      await rm(folder, { recursive: true, force: true });
+    };
+    const simulated: SimulatedDependencies[] = [];
+    const agents = new Map<string, NodeAgent>();
+    try {
+      await process.startApiServer();
+      await process.startLoops();
+      const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
+      // One for all of them: they are of this process and serve at its address.
+      const shared = { dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: clock.now() };
+      const { serving } = await ensureNodePki(folder, pki.authority, shared);
+      const files = {
+        ca: pki.authority.certificateFile,
+        certificate: serving.certificateFile,
+        key: serving.privateKeyFile,
+      };
+      const { onConnection } = options;
+      await Promise.all(
+        names.map(async (name) => {
+          const dependencies = simulatedDependencies({ dialect, clock, onConnection });
+          simulated.push(dependencies);
+          const node = { dialect, name, dependencies, folder, files, featureGates, more };
+          agents.set(name, await startNode(process, node));
+        }),
+      );
+      await setUpLocalStorage(process.api.client);
+      const patience = AbortSignal.timeout(nodesReadyMs);
+      await process.untilScheduled(names, patience);
+      await untilPodsAreAdmitted(process.api.client, patience);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    const { client } = process.api;
+    const resolve = (name: string, namespace = dialect.namespaces.default) =>
+      resolveName(client, clock, { name, namespace, domain: clusterDomain });
+    return {
+      dialect,
+      client,
+      resolve,
+      dial: (host, port, namespace) =>
+        dial(host, port, {
+          client,
+          random,
+          runtimes: simulated.map(({ cri }) => cri),
+          resolve: (name) => resolve(name, namespace),
+        }),
+      clientAs: (user, groups = []) => process.clientFor(user, groups),
+      kubeconfig() {
+        const port = process.api.address?.port;
+        if (port === undefined) throw new Error('the cluster has no port; start it with { listen: true }');
+        const config = singleContext({
+          server: `https://127.0.0.1:${port}`,
+          clusterName: dialect.product,
+          userName: dialect.users.admin,
+          ca: pki.authority.certificate,
+          clientCertificate: pki.admin.certificate,
+          clientKey: pki.admin.privateKey,
+        });
+        return formatKubeconfig(config);
+      },
+      async stopNode(name) {
+        const agent = agents.get(name);
+        if (agent === undefined)
+          throw new Error(`there is no node ${name}; there are ${[...agents.keys()].join(', ')}`);
+        await agent.close();
+      },
+      close,
+    };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function startNode(
+  process: ClusterProcess,
+  node: {
+    dialect: Dialect;
+    name: string;
+    dependencies: SimulatedDependencies;
+    folder: string;
+    files: NodeAgentArguments['files'];
+    featureGates: Gates;
+    more: readonly string[];
+  },
+): Promise<NodeAgent> {
+  const { dependencies, dialect, name, folder, files, featureGates, more } = node;
+  return process.startNode({
+    name,
+    dependencies: () => dependencies,
+    arguments: nodeAgentArguments({
+      dialect,
+      nodeName: name,
+      nodeIPs: ['127.0.0.1'],
+      port: 0,
+      config: undefined,
+      rootDir: join(folder, name),
+      podLogsDir: join(folder, name, 'logs'),
+      runtime: undefined,
+      pauseImage: undefined,
+      featureGates,
+      verbosity: 0,
+      more,
+      files,
+    }),
+  });
+}

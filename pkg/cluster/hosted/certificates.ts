@@ -1,0 +1,176 @@
+/**
+ * `orch certificates`: makes the keys and certificates of a control plane that runs in a cluster, and renews what is about to
+ * expire, in Secrets of that cluster. Twice is as good as once; of two that run at once, one begins anew.
+ */
+
+import { env, stderr, stdout } from 'node:process';
+import { secrets } from '#api/core/v1/resources.gen.js';
+import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
+import type { Secret } from '#api/core/v1/types.gen.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
+import type { Client } from '#client/client.js';
+import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { certificatesOptions, clientNames } from '#cluster/hosted/options.js';
+import { type Files, type HostedClient, hostedSecrets } from '#cluster/hosted/secrets.js';
+import { ensureClientPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
+import { ensureEtcdPki } from '#cluster/pki/etcd-pki.js';
+import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { memoryFileStore } from '#pki/file-store.js';
+
+export type CertificatesOptions = OptionValues<typeof certificatesOptions>;
+
+const tries = 5;
+
+export async function certificates(argv: readonly string[]): Promise<number> {
+  const program = 'orch certificates';
+  const parsed = parseOptions(certificatesOptions, argv, { program });
+  if (parsed.kind !== 'run') {
+    const description = 'Make, or renew, the certificates of a control plane that runs in a cluster, in its Secrets.';
+    stdout.write(helpText(certificatesOptions, { program, description }));
+    return 0;
+  }
+  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const { values } = parsed;
+  if (values.server === undefined || !URL.canParse(values.server))
+    throw new OptionsError([
+      '--server: the URL of the API server is needed, such as https://orch-apiserver.default.svc:6443',
+    ]);
+  const dialect = dialectByName(values['host-dialect'] === 'orch' ? 'orch' : 'kubernetes');
+  const config =
+    values.kubeconfig === undefined
+      ? await inClusterConfig({ dialect, clock: realClock, env })
+      : await loadKubeconfig(values.kubeconfig, { clock: realClock, env });
+  const transport = new HttpTransport({ ...config, clock: realClock });
+  const client = new RestClient({ transport, dialect, clock: realClock, userAgent: `${program}/${dialect.version}` });
+  try {
+    const namespace = values.namespace ?? config.namespace ?? dialect.namespaces.default;
+    const written = await ensureSecrets(client, { values, namespace, clock: realClock });
+    for (const name of written) stdout.write(`secret/${name} written\n`);
+    if (written.length === 0) stdout.write('all certificates are good; nothing was written\n');
+    return 0;
+  } finally {
+    await client.close();
+  }
+}
+
+export interface EnsureSecretsInput {
+  readonly values: CertificatesOptions;
+  readonly namespace: string;
+  readonly clock: Clock;
+}
+
+/** Names of the Secrets that were written. */
+export async function ensureSecrets(client: Client, input: EnsureSecretsInput): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ensureOnce(client, input);
+    } catch (error) {
+      if (!(error instanceof SecretChangedError) || attempt === tries) throw error;
+    }
+  }
+}
+
+/** What has everything is written first: what programs have is made of it again after any failure. */
+async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSecretsInput): Promise<string[]> {
+  const { name, labels, server = '' } = values;
+  const place = (suffix: string): SecretPlace => ({ name: `${name}-${suffix}`, namespace, labels });
+  const all = place('pki');
+  const found = await readSecret(client, all);
+  const files = new Map(Object.entries(filesOf(found)));
+  const store = memoryFileStore(files);
+  const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');
+  const times = { now: clock.now(), renewBeforeMs: values['renew-before'] };
+  const hostname = new URL(server).hostname.replace(/^\[|\]$/g, '');
+  const isAddress = ipFamily(hostname) !== 0;
+  const cluster = await ensureClusterPki(store, {
+    ...{ dialect, ...times },
+    names: [...values['server-names'], ...(isAddress ? [] : [hostname])],
+    ips: [...values['server-ips'], ...(isAddress ? [hostname] : [])],
+  });
+  const etcd = await ensureEtcdPki(store, { ...times, names: values['etcd-names'] });
+  const clients = new Map<string, HostedClient>();
+  for (const program of clientNames) {
+    if (!values.clients.includes(program)) continue;
+    const identity = identityOf(program, dialect);
+    const pair = await ensureClientPki(store, cluster.authority, { file: program, ...identity, ...times });
+    clients.set(program, { user: identity.user, pair });
+  }
+  const written: string[] = [];
+  const save = async (at: SecretPlace, has: typeof found, wanted: Files) => {
+    if (await saveSecret(client, at, { found: has, files: wanted })) written.push(at.name);
+  };
+  await save(all, found, Object.fromEntries(files));
+  for (const [suffix, wanted] of hostedSecrets({ dialect, cluster, etcd, server, clients })) {
+    const at = place(suffix);
+    await save(at, await readSecret(client, at), wanted);
+  }
+  return written;
+}
+
+function identityOf(program: (typeof clientNames)[number], dialect: Dialect): { user: string; groups?: string[] } {
+  const { users } = dialect;
+  if (program === 'ingress') return { user: users.ingress };
+  if (program === 'service-proxy') return { user: users.serviceProxy };
+  // All that it may do is to ask for the certificate of a node.
+  return { user: `${users.bootstrapPrefix}${program}`, groups: [joiningGroup(dialect)] };
+}
+
+interface SecretPlace {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Undefined where there is no such Secret. */
+async function readSecret(client: Client, { name, namespace }: SecretPlace): Promise<Secret | undefined> {
+  try {
+    return await client.resource(secrets).get(name, { namespace });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export function filesOf(secret: Secret | undefined): Files {
+  const data = Object.entries(secret?.data ?? {});
+  return Object.fromEntries(data.map(([name, encoded]) => [name, Buffer.from(encoded, 'base64').toString('utf8')]));
+}
+
+/** Another writer has changed the Secret meanwhile. */
+class SecretChangedError extends Error {
+  override readonly name = 'SecretChangedError';
+}
+
+/**
+ * Makes the Secret have exactly these files; nothing is written when it has. Returns whether it was written.
+ * @param found As it was read. Throws SecretChangedError when it is no longer so.
+ */
+async function saveSecret(
+  client: Client,
+  place: SecretPlace,
+  { found, files }: { readonly found: Secret | undefined; readonly files: Files },
+): Promise<boolean> {
+  const had = filesOf(found);
+  const names = new Set([...Object.keys(had), ...Object.keys(files)]);
+  if (found !== undefined && [...names].every((name) => had[name] === files[name])) return false;
+  const data = Object.fromEntries(
+    Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString('base64')]),
+  );
+  const { name, namespace, labels } = place;
+  try {
+    if (found === undefined) await client.resource(secrets).create({ metadata: { name, namespace, labels }, data });
+    else await client.resource(secrets).update({ ...found, data });
+    return true;
+  } catch (error) {
+    if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+    throw new SecretChangedError(`Secret ${namespace}/${name} was changed meanwhile`, { cause: error });
+  }
+}

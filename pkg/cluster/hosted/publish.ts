@@ -1,0 +1,102 @@
+/**
+ * `orch publish`: puts into a control plane that runs in a cluster what nodes need to know and may do to join it, what
+ * Prometheus may do there, and what the chart's ingress controller needs. Twice is as good as once.
+ */
+import { readFile } from 'node:fs/promises';
+import { stderr, stdout } from 'node:process';
+import { namespaces } from '#api/core/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Client } from '#client/client.js';
+import { parseKubeconfig } from '#client/kubeconfig/file.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { connect } from '#client/rest/client-config.js';
+import { publishOptions } from '#cluster/hosted/options.js';
+import { publishClusterInfo } from '#cluster/objects/cluster-info.js';
+import { removeIngressClass, setUpIngress } from '#cluster/objects/ingress.js';
+import { setUpJoiningAccess } from '#cluster/objects/joining-access.js';
+import { setUpMonitoringAccess } from '#cluster/objects/monitoring-access.js';
+import { publishNodeSettings } from '#cluster/objects/node-settings.js';
+import { helpText } from '#daemon/options/help.js';
+import { OptionsError, type OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+
+export type PublishOptions = OptionValues<typeof publishOptions>;
+
+const pollMs = 1000;
+
+export async function publish(argv: readonly string[]): Promise<number> {
+  const program = 'orch publish';
+  const parsed = parseOptions(publishOptions, argv, { program });
+  if (parsed.kind !== 'run') {
+    const description = 'Let nodes join a control plane that runs in a cluster.';
+    stdout.write(helpText(publishOptions, { program, description }));
+    return 0;
+  }
+  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const { values } = parsed;
+  const { kubeconfig, server } = values;
+  if (kubeconfig === undefined)
+    throw new OptionsError(['--kubeconfig: the client config of an administrator is needed']);
+  if (server === undefined || !URL.canParse(server))
+    throw new OptionsError(['--server: the URL at which nodes reach the API server is needed']);
+  const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');
+  const ca = authorityOf(await readFile(kubeconfig, 'utf8'), kubeconfig);
+  const client = connect(await loadKubeconfig(kubeconfig, { clock: realClock }), { dialect, clock: realClock });
+  try {
+    await untilAnswered(client, values.wait);
+    await publishAll(client, { values, server, ca });
+    stdout.write(`nodes may join at ${server}\n`);
+    return 0;
+  } finally {
+    await client.close();
+  }
+}
+
+export interface PublishInput {
+  readonly values: PublishOptions;
+  /** Where nodes reach the API server. */
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+export async function publishAll(client: Client, { ca, server, values }: PublishInput): Promise<void> {
+  await Promise.all([
+    setUpJoiningAccess(client),
+    setUpMonitoringAccess(client),
+    publishClusterInfo(client, { server, ca }),
+    publishNodeSettings(client, {
+      podRange: values['pod-range'],
+      serviceRange: values['service-range'],
+      clusterDomain: values['cluster-domain'],
+      clusterDns: values['cluster-dns'],
+      serviceProxy: values['service-proxy'],
+    }),
+    values.ingress ? setUpIngress(client) : removeIngressClass(client),
+  ]);
+}
+
+/** Of the first cluster of a client config, in PEM. */
+function authorityOf(text: string, file: string): string {
+  const data = parseKubeconfig(text, file).clusters[0]?.cluster['certificate-authority-data'];
+  if (data === undefined) throw new Error(`${file} has no certificate-authority-data`);
+  return Buffer.from(data, 'base64').toString('utf8');
+}
+
+/** A new control plane takes its time. */
+async function untilAnswered(client: Client, waitMs: number): Promise<void> {
+  const deadline = realClock.monotonic() + waitMs;
+  for (;;) {
+    try {
+      const { namespaces: names } = client.dialect;
+      await Promise.all([names.system, names.public].map((name) => client.resource(namespaces).get(name)));
+      return;
+    } catch (error) {
+      if (realClock.monotonic() >= deadline) throw error;
+      stderr.write(`waiting for the API server: ${messageOf(error)}\n`);
+    }
+    await realClock.sleep(pollMs);
+  }
+}

@@ -1,0 +1,111 @@
+/** `orch certs`: the certificates that this machine keeps, how long they last, and others in their place. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { stderr, stdout } from 'node:process';
+import { realClock } from '#apimachinery/clock.js';
+import { type Layout, layoutOf } from '#cluster/config/layout.js';
+import { dataDir, outputOption } from '#cluster/config/options.js';
+import { readSettings } from '#cluster/config/settings.js';
+import { certificateNames } from '#cluster/pki/certificate-folder.js';
+import { renewCertificates } from '#cluster/pki/renew-certificates.js';
+import { type CertificateReport, reportCertificates } from '#cluster/pki/report.js';
+import { readIdentity } from '#cluster/process/identity.js';
+import { formatColumns } from '#cluster/terminal/format.js';
+import { SetupError } from '#cluster/terminal/setup-error.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { defaultRenewBeforeMs } from '#pki/ensure.js';
+
+const program = 'orch certs';
+const renewBeforeDays = defaultRenewBeforeMs / (24 * 3600_000);
+
+const certsOptions = { ...dataDir, ...outputOption } as const satisfies OptionTable;
+
+const renewOptions = {
+  ...dataDir,
+  force: {
+    type: 'bool',
+    section: 'Certificates',
+    meaning: `Renew those that last longer than ${renewBeforeDays} days, too.`,
+  },
+} as const satisfies OptionTable;
+
+/** Exit code 1 when one has ended or cannot be read, or cannot be renewed: for scripts that watch over them. */
+export async function certs(argv: readonly string[]): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === 'renew') return renew(rest);
+  const parsed = parseOptions(certsOptions, argv, { program });
+  if (parsed.kind !== 'run') {
+    const description =
+      'Show the certificates that this machine keeps, and how long they last. They are renewed by themselves; now: orch certs renew';
+    stdout.write(helpText(certsOptions, { program, description }));
+    return 0;
+  }
+  const layout = layoutOf(resolve(parsed.values['data-dir']));
+  const found = reportCertificates(checked(layout), realClock.now());
+  stdout.write(parsed.values.output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : tableOf(found));
+  const soon = found.filter(({ daysLeft = 0 }) => daysLeft < renewBeforeDays);
+  if (soon.length > 0) {
+    const renewing =
+      readIdentity(layout.process) !== undefined
+        ? 'those of a cluster that runs are renewed within a day; at once:'
+        : 'renew them:';
+    stderr.write(`${soon.length} of them end in less than ${renewBeforeDays} days: ${renewing} orch certs renew\n`);
+  }
+  return found.some(({ daysLeft = -1 }) => daysLeft < 0) ? 1 : 0;
+}
+
+async function renew(argv: readonly string[]): Promise<number> {
+  const parsed = parseOptions(renewOptions, argv, { program: `${program} renew`, allowArgs: true });
+  if (parsed.kind !== 'run') {
+    const description = `Renew certificates now: those that end within ${renewBeforeDays} days, or all with --force, or of these only the ones that are named, as orch certs names them. Programs that run use the new ones within a minute, without being started again.`;
+    stdout.write(helpText(renewOptions, { program: `${program} renew [NAME...]`, description }));
+    return 0;
+  }
+  const layout = checked(layoutOf(resolve(parsed.values['data-dir'])));
+  const settings = readSettings(layout.settings);
+  const renewBeforeMs = parsed.values.force ? Number.POSITIVE_INFINITY : defaultRenewBeforeMs;
+  const now = realClock.now();
+  const joinedNode = settings?.joined === undefined ? undefined : settings.nodes[0];
+  const { failed, renewed } =
+    settings === undefined || joinedNode === undefined
+      ? await renewCertificates(layout, { now, renewBeforeMs, ...namesOf(layout, parsed.args) })
+      : await (await import('#cluster/pki/renew-node.js')).renewNodeCertificates(layout, settings, {
+          ...{ clock: realClock, renewBeforeMs, names: parsed.args },
+        });
+  for (const file of renewed) stdout.write(`${file} renewed\n`);
+  for (const [file, why] of failed) stderr.write(`${file} cannot be renewed: ${why}\n`);
+  if (renewed.length === 0 && failed.size === 0)
+    stdout.write(`Nothing ends within ${renewBeforeDays} days; --force renews all the same.\n`);
+  else if (renewed.length > 0 && readIdentity(layout.process) !== undefined)
+    stdout.write('What runs uses them within a minute; nothing has to be started again.\n');
+  return failed.size === 0 ? 0 : 1;
+}
+
+function checked(layout: Layout): Layout {
+  if (!existsSync(layout.pki)) throw new SetupError(`${layout.root} holds no certificates: give the --data-dir`);
+  return layout;
+}
+
+/** Names of files, with or without their folder and ending. Throws a SetupError for one that is none. */
+function namesOf(layout: Layout, args: readonly string[]): { readonly names?: readonly string[] } {
+  if (args.length === 0) return {};
+  const known = certificateNames(layout.pki);
+  const names = args.map((arg) => arg.replace(/^pki\//, '').replace(/\.crt$/, ''));
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new SetupError(`there is no certificate ${unknown.join(', ')}; there are: ${known.join(', ')}`);
+  return { names };
+}
+
+function tableOf(found: readonly CertificateReport[]): string {
+  const rows = found.map(({ file, subject, issuer, notAfter = '', daysLeft, problem }) => [
+    file,
+    daysLeft === undefined ? (problem ?? '') : daysLeft < 0 ? 'ended' : String(daysLeft),
+    notAfter.slice(0, 10),
+    subject,
+    issuer,
+  ]);
+  return formatColumns([['FILE', 'DAYS LEFT', 'ENDS', 'SUBJECT', 'ISSUER'], ...rows]);
+}

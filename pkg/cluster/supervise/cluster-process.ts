@@ -1,0 +1,499 @@
+/**
+ * A whole cluster in this process: API server, controllers, scheduler and node agents as objects that call each other.
+ * `orch up` runs one; `startCluster` gives tests one with its store in memory and simulated nodes.
+ */
+import { createPrivateKey } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import { nodes } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
+import { apiServerRules } from '#apiserver/options/rules.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import { LeaseLock } from '#client/leaderelection/lock.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
+import { takesPods } from '#cluster/clients/nodes.js';
+import { cloudDependencies } from '#cluster/node-agent/cloud.js';
+import { nodeDns } from '#cluster/node-agent/dns.js';
+import { nodePodNetwork } from '#cluster/node-agent/pod-network.js';
+import { nodeServiceProxy } from '#cluster/node-agent/service-proxy.js';
+import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
+import { ElectableLeadership } from '#cluster/supervise/electable-leadership.js';
+import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
+import { ControllerManager } from '#controllers/manager.js';
+import { cloudOf } from '#controllers/options/cloud.js';
+import { rootCertificates, signingAuthorities } from '#controllers/options/key-material.js';
+import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
+import { constant, FileFollower } from '#daemon/certificates/followed-file.js';
+import type { Daemon } from '#daemon/daemon.js';
+import { DebugEndpoints, type DebugEndpointsOptions } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { Verbosity } from '#daemon/log/verbosity.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import type { TracingValues } from '#daemon/options/groups/tracing.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
+import { type Rule, validateOptions } from '#daemon/options/validate.js';
+import { openTracer } from '#daemon/tracing/open-tracer.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
+import { IngressController } from '#ingress/ingress-controller.js';
+import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { NodeAgent } from '#nodeagent/nodeagent.js';
+import { configInForce } from '#nodeagent/options/config/configz.js';
+import { applyConfigFile } from '#nodeagent/options/config/file.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { jwtSigningKey } from '#pki/jwt.js';
+import { explainPages } from '#scheduler/explain/page.js';
+import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import type { Extender } from '#scheduler/framework/extender.js';
+import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
+import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
+import { Scheduler } from '#scheduler/scheduler.js';
+import { type SchedulerSetup, setUpScheduler } from '#scheduler/setup.js';
+import type { Store } from '#storage/store.js';
+
+export interface ClusterProcessOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  /** Of that log: what a client may change at the ports of the daemons. */
+  readonly verbosity: Verbosity;
+  readonly metrics: Registry;
+  /** See `arguments.ts`. */
+  readonly apiServerArguments: readonly string[];
+  readonly controllerManagerArguments: readonly string[];
+  readonly schedulerArguments: readonly string[];
+  /** Variables of the environment: of the scheduler's plugins, and of its extenders' connections. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absent: etcd, as the arguments say. */
+  readonly store?: Store;
+  readonly newUID?: () => string;
+  /** What the controllers publish and sign with. */
+  readonly pki: Pick<ClusterPki, 'authority' | 'serviceAccount'>;
+  readonly machineAddresses?: readonly string[];
+  /** Name of this server among others that run the same loops; absent: there are none, for now. */
+  readonly candidate?: string;
+}
+
+type NodeDependencies = Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  /** `tracer`: of the agent, if it has one. */
+  readonly dependencies: (tracer: Tracer | undefined) => NodeDependencies | Promise<NodeDependencies>;
+}
+
+/** What a client's requests are a part of. */
+interface ClientWays {
+  /** A term of leading. */
+  readonly fence?: WriteFence | undefined;
+  readonly tracer?: Tracer | undefined;
+}
+
+/** What the scheduler decides with; explanations at the API server's port are made with it too. */
+interface Scheduling extends SchedulerSetup {
+  readonly extenders: readonly Extender[];
+}
+
+/** Starts in order, stops in reverse. Every part that fails fails the cluster. */
+export class ClusterProcess {
+  readonly name = 'daemons';
+  readonly #options: ClusterProcessOptions;
+  readonly #stop = new AbortController();
+  readonly #running: { daemon: Daemon; work: Promise<void> }[] = [];
+  readonly #informing: Promise<void>[] = [];
+  readonly #clients: RestClient[] = [];
+  readonly #tracers: Tracer[] = [];
+  /** By the component that they name. */
+  readonly #recorders = new Map<string, ApiEventRecorder>();
+  /** One for all ports: the process has one profile at a time. */
+  readonly #profiler: InspectorProfilerSource;
+  #api: CompleteApiServer | undefined;
+  /** What controllers and scheduler see. */
+  #loopInformers: SharedInformerFactory | undefined;
+  #loopsRun = false;
+  readonly #leaderships: ElectableLeadership[] = [];
+  #scheduler: Scheduler | undefined;
+  #scheduling: Scheduling | undefined;
+
+  constructor(options: ClusterProcessOptions) {
+    this.#options = options;
+    this.#profiler = new InspectorProfilerSource(options);
+  }
+
+  get api(): CompleteApiServer {
+    if (this.#api === undefined) throw new Error('the API server was not started');
+    return this.#api;
+  }
+
+  /** Rejects when a part ends that was not told to. */
+  get failed(): Promise<void> {
+    const failed = Promise.all([...this.#running.map(({ work }) => work), ...this.#informing]).then(() => undefined);
+    // It may fail before anybody waits for it.
+    failed.catch(() => undefined);
+    return failed;
+  }
+
+  /** A client that acts as that user, without a socket. */
+  clientFor(name: string, groups: readonly string[], ways: ClientWays = {}): RestClient {
+    const { dialect, clock } = this.#options;
+    const { fence, tracer } = ways;
+    const user = { name, groups: [...groups, dialect.groups.authenticated] };
+    const transport = new InProcessTransport({ handler: this.api.handler, user });
+    const userAgent = `${name}/${dialect.version}`;
+    const client = new RestClient({
+      ...{ transport, dialect, clock, userAgent },
+      ...(fence === undefined ? {} : { fence }),
+      ...(tracer === undefined ? {} : { tracer }),
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  async startApiServer(): Promise<void> {
+    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
+    const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
+    const scheduling = await this.#setUpScheduler();
+    const setup: ApiServerSetup = {
+      values,
+      dialect,
+      clock,
+      log,
+      random,
+      metrics,
+      debug: this.#apiServerDebug(values.profiling, scheduling),
+      components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
+      ...(store === undefined ? {} : { store }),
+      ...(newUID === undefined ? {} : { newUID }),
+      ...(machineAddresses === undefined ? {} : { machineAddresses }),
+    };
+    this.#api = await buildApiServer(setup);
+    await this.#start(this.#api);
+  }
+
+  /** Controllers and scheduler share their informers: one copy of each resource. */
+  async startLoops(): Promise<void> {
+    const { dialect, clock, random, log, metrics, pki } = this.#options;
+    const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
+    const { controllerManagerArguments: args } = this.#options;
+    const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, log);
+    const tracer = await this.#tracer(values, dialect.components.controllerManager, metrics);
+    const managerClient = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
+    const informers = this.#informers(managerClient);
+    this.#loopInformers = informers;
+    // Events are on behalf of many, and so part of no trace.
+    const managerEvents = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence });
+    const cloud = await cloudOf(values, dialect);
+    const { certificate, certificateFile, privateKeyFile } = pki.authority;
+    const rootCA = await rootCertificates(certificateFile);
+    const manager = new ControllerManager(values, {
+      client: managerClient,
+      leadership: managers,
+      informers,
+      dialect,
+      clock,
+      random,
+      log,
+      events: (component) => this.#recorder(managerEvents, component),
+      metrics,
+      rootCA: rootCA ?? constant(certificate),
+      // The API server of this process, which is to believe the tokens, reads the key at its start, too.
+      tokenKey: constant(jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey))),
+      authorities:
+        certificateFile === undefined
+          ? signedBy(pki.authority)
+          : await signingAuthorities({
+              'cluster-signing-cert-file': certificateFile,
+              'cluster-signing-key-file': privateKeyFile,
+            }),
+      ...(cloud === undefined ? {} : { cloud }),
+      ...(tracer === undefined ? {} : { tracer }),
+    });
+    const { extenders, limits, profiles, values: schedulerValues } = await this.#setUpScheduler();
+    const schedulers = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
+    const schedulerTracer = await this.#tracer(schedulerValues, dialect.components.scheduler, metrics);
+    const schedulerClient = this.clientFor(dialect.users.scheduler, [], {
+      fence: schedulers.fence,
+      tracer: schedulerTracer,
+    });
+    const schedulerEvents = this.clientFor(dialect.users.scheduler, [], { fence: schedulers.fence });
+    const scheduler = new Scheduler({
+      leadership: schedulers,
+      client: schedulerClient,
+      informers,
+      recorder: this.#recorder(schedulerEvents, dialect.components.defaultScheduler),
+      dialect,
+      clock,
+      random,
+      log,
+      metrics: schedulerMetrics(metrics),
+      ...limits,
+      profiles,
+      extenders,
+      ...(schedulerTracer === undefined ? {} : { tracer: schedulerTracer }),
+    });
+    this.#scheduler = scheduler;
+    this.#inform(informers);
+    await Promise.all(
+      [manager, scheduler, new FileFollower([rootCA], { clock, log })].map((each) => this.#start(each)),
+    );
+    this.#loopsRun = true;
+  }
+
+  /** From now on the loops run only while this server holds their locks. Resolves when it does. */
+  async elect(candidate: string): Promise<void> {
+    await Promise.all(this.#leaderships.map((leadership) => leadership.elect(candidate)));
+  }
+
+  #leadership(user: string, lock: string): ElectableLeadership {
+    const { dialect, clock, random, log, metrics, candidate } = this.#options;
+    const client = this.clientFor(user, []);
+    const leadership = new ElectableLeadership({
+      lock: new LeaseLock({ client, namespace: dialect.namespaces.system, name: lock }),
+      ...{ clock, random, log, metrics, name: lock },
+    });
+    this.#leaderships.push(leadership);
+    // It has no rivals that it could wait for in the start of a cluster: whoever leads goes on.
+    if (candidate !== undefined) leadership.elect(candidate).catch(() => undefined);
+    return leadership;
+  }
+
+  /** The scheduler has no port of its own here: what it tells is told at the API server's. */
+  #apiServerDebug(profiling: boolean, { extenders, profiles }: Pick<Scheduling, 'extenders' | 'profiles'>) {
+    const { clock, dialect, apiServerArguments: argv } = this.#options;
+    return new DebugEndpoints({
+      argv,
+      pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles, extenders }),
+      ...this.#debugging({ profiles: profiling, flags: profiling }),
+    });
+  }
+
+  async #setUpScheduler(): Promise<Scheduling> {
+    const { clock, dialect, env, log, schedulerArguments: args } = this.#options;
+    if (this.#scheduling === undefined) {
+      const parsed = parsedOf(schedulerOptions(dialect), args, schedulerRules, log);
+      const setup = await setUpScheduler(parsed, { dialect, env, log });
+      const extenders = await httpExtenders(setup.settings.extenders, { clock, env, log });
+      this.#scheduling = { ...setup, extenders };
+    }
+    return this.#scheduling;
+  }
+
+  /** Profiles and log lines are those of the whole process, whichever port is asked. */
+  #debugging(on: { profiles: boolean; flags: boolean }): Pick<DebugEndpointsOptions, 'profiler' | 'verbosity'> {
+    return {
+      ...(on.profiles ? { profiler: this.#profiler } : {}),
+      ...(on.flags ? { verbosity: this.#options.verbosity } : {}),
+    };
+  }
+
+  /** They have no port of their own here; one that ends ends this process. */
+  async #checkLoops(): Promise<string> {
+    if (!this.#loopsRun) throw new Error('not started yet');
+    return 'ok';
+  }
+
+  /** Resolves when the node is registered and Ready. */
+  async startNode(node: NodeOptions): Promise<NodeAgent> {
+    const { dialect, clock, random, log } = this.#options;
+    const values = await this.#nodeAgentValues(node.arguments);
+    // Each has its own: the process's is the API server's, and one agent is told from another.
+    const metrics = createRegistry({ dialect });
+    const tracer = await this.#tracer(values, dialect.components.nodeAgent, metrics);
+    const clientFor = (ways: ClientWays) =>
+      this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], ways);
+    const client = clientFor({ tracer });
+    const informers = this.#informers(client);
+    const configz = configInForce(nodeAgentOptionTable(dialect), values, dialect);
+    const debug = new DebugEndpoints({
+      argv: node.arguments,
+      configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configz },
+      ...this.#debugging({
+        profiles: values['enable-profiling-handler'],
+        flags: values['enable-debug-flags-handler'],
+      }),
+    });
+    const agent = new NodeAgent(values, {
+      informers,
+      clock,
+      random,
+      log: log.child({ node: node.name }),
+      nodeName: node.name,
+      metrics,
+      server: standardServer({
+        ...{ client, dialect, clock, random, log, metrics, debug },
+        nodeName: node.name,
+        isPortOnlyPreferred: true,
+      }),
+      ...(tracer === undefined ? {} : { tracer, eventClient: clientFor({}) }),
+      ...(await node.dependencies(tracer)),
+      // A simulated node has no interfaces to put addresses on.
+      ...((values['container-runtime-endpoint'] ?? '') === '' ? {} : await cloudDependencies(values)),
+    });
+    const shared = { informers, clock, random, log, metrics, nodeName: node.name };
+    const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
+    this.#inform(informers);
+    // Nobody waits for them: where a port is somebody else's, the cluster comes up all the same.
+    for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);
+    await this.#start(agent);
+    return agent;
+  }
+
+  /** Those of the command line, and of the configuration file that it may name. */
+  async #nodeAgentValues(args: readonly string[]): Promise<NodeAgentOptions> {
+    const { dialect, log } = this.#options;
+    const table = nodeAgentOptionTable(dialect);
+    const given = parsedOf(table, args, nodeAgentOptionRules, log);
+    const path = given.values.config ?? '';
+    if (path === '') return given.values;
+    const complete = await applyConfigFile(table, given, { path, dialect });
+    validateOptions(complete, nodeAgentOptionRules);
+    return complete.values;
+  }
+
+  /** Nobody waits for it: where a port is somebody else's, the cluster comes up all the same. */
+  startIngress(args: readonly string[]): void {
+    const { dialect, clock, random, log, metrics } = this.#options;
+    const values = valuesOf(ingressOptionTable(dialect), args, [ingressRules], log);
+    const client = this.clientFor(dialect.users.ingress, []);
+    const informers = this.#informers(client);
+    const recorder = this.#recorder(client, dialect.components.ingress);
+    this.#launch(
+      new IngressController({ ...ingressSettings(values), informers, recorder, clock, random, log, metrics }),
+    );
+    this.#inform(informers);
+  }
+
+  /**
+   * Resolves when the scheduler, too, has seen that all the named nodes take pods: what is created from then on is spread
+   * over all of them. Rejects when `signal` aborts first.
+   */
+  async untilScheduled(names: readonly string[], signal: AbortSignal): Promise<void> {
+    const informer = this.#loopInformers?.informer(nodes);
+    if (names.length === 0 || informer === undefined) return;
+    const waiting = new Set(names);
+    const done = deferred();
+    // Handlers are called in the order of their registration, and the scheduler's was first.
+    const seen = (node: Node) => {
+      if (takesPods(node, this.#options.dialect)) waiting.delete(node.metadata.name ?? '');
+      if (waiting.size === 0) done.resolve();
+    };
+    const onAbort = () => done.reject(new Error(`these nodes take no pods: ${[...waiting].slice(0, 10).join(', ')}`));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const removeHandler = informer.addHandler({ onAdd: seen, onUpdate: seen });
+    try {
+      await done.promise;
+    } finally {
+      removeHandler();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** The last started first; the API server last. */
+  async close(): Promise<void> {
+    const [api, ...others] = this.#running;
+    await Promise.all(
+      others.reverse().map(async ({ daemon, work }) => {
+        await daemon.close();
+        await work;
+      }),
+    );
+    await Promise.all([...this.#recorders.values()].map((recorder) => recorder.close()));
+    this.#stop.abort();
+    await Promise.all(this.#informing);
+    await Promise.all(this.#clients.map((client) => client.close()));
+    await api?.daemon.close();
+    await api?.work;
+    await Promise.all(this.#tracers.map((tracer) => tracer.close()));
+  }
+
+  async #tracer(values: TracingValues, service: string, metrics: Registry): Promise<Tracer | undefined> {
+    const { dialect, log } = this.#options;
+    const tracer = await openTracer(values['tracing-config-file'], { dialect, service, log, metrics });
+    if (tracer !== undefined) this.#tracers.push(tracer);
+    return tracer;
+  }
+
+  #informers(client: RestClient): SharedInformerFactory {
+    const { clock, random, log } = this.#options;
+    return new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+  }
+
+  #inform(informers: SharedInformerFactory): void {
+    const informing = informers.start(this.#stop.signal);
+    // Whoever waits for the cluster hears of a failure.
+    informing.catch(() => undefined);
+    this.#informing.push(informing);
+  }
+
+  #recorder(client: RestClient, component: string): ApiEventRecorder {
+    const { clock, random, log, metrics } = this.#options;
+    const known = this.#recorders.get(component);
+    if (known !== undefined) return known;
+    const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
+    this.#recorders.set(component, recorder);
+    return recorder;
+  }
+
+  async #start(daemon: Daemon): Promise<void> {
+    const { work } = this.#launch(daemon);
+    await Promise.race([daemon.ready(), work]);
+  }
+
+  #launch(daemon: Daemon): { readonly work: Promise<void> } {
+    const work = daemon.start(this.#stop.signal);
+    // Whoever waits for the daemon hears of a failure; nobody else has to.
+    work.catch(() => undefined);
+    const launched = { daemon, work };
+    this.#running.push(launched);
+    return launched;
+  }
+}
+
+function valuesOf<T extends OptionTable>(
+  table: T,
+  args: readonly string[],
+  rules: readonly Rule<OptionValues<T>>[],
+  log: Logger,
+): OptionValues<T> {
+  return parsedOf(table, args, rules, log).values;
+}
+
+function parsedOf<T extends OptionTable>(
+  table: T,
+  args: readonly string[],
+  rules: readonly Rule<OptionValues<T>>[],
+  log: Logger,
+): ParsedOptions<T> {
+  const parsed = parseOptions(table, args, { program: 'orch' });
+  if (parsed.kind !== 'run') throw new Error('not a command line to run with');
+  validateOptions(parsed, rules);
+  for (const warning of parsed.warnings) log.debug(warning);
+  return parsed;
+}
+
+/** Signs whatever the cluster's signers are asked for. */
+function signedBy(authority: KeyCertificate): SigningAuthorities {
+  const current = async () => authority;
+  return {
+    apiServerClient: current,
+    apiServerClientNodeAgent: current,
+    nodeAgentServing: current,
+    legacyUnknown: current,
+  };
+}

@@ -1,0 +1,93 @@
+/** Starts the container runtimes of a cluster's nodes, and loads their first images. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ClusterContext, keptForPods } from '#cluster/config/cluster-context.js';
+import { isInRange, primaryRange } from '#cluster/machine/network.js';
+import { removePodNetwork } from '#cluster/supervise/node-network.js';
+import { RuntimeKeeper, stopRuntime } from '#cluster/supervise/runtime.js';
+import { step } from '#cluster/terminal/progress.js';
+import { removeBridge, staleBridges } from '#containerd/bridges.js';
+import { containerdPaths } from '#containerd/containerd.js';
+import { forgetPodCIDR } from '#containerd/pod-cidr.js';
+import { shimsOf } from '#containerd/remains.js';
+import { removeRules } from '#containerd/rules.js';
+import { buildImageArchive } from '#nodeagent/images/busybox.js';
+import { loadImageArchive } from '#nodeagent/images/load.js';
+
+export interface NodeRuntime {
+  readonly endpoint: string;
+  /** Parent of the cgroups of the node's pods; absent: the machine's root. */
+  readonly cgroupRoot?: string;
+}
+
+export interface ContainerRuntimes {
+  /** One for each node; undefined for a simulated one. */
+  readonly runtimes: readonly (NodeRuntime | undefined)[];
+  /** Undefined without real containers. */
+  readonly pauseImage: string | undefined;
+}
+
+/** Product in the names of the first images, the same in both dialects. */
+const imageProduct = 'orch';
+
+export async function startContainerRuntimes(context: ClusterContext): Promise<ContainerRuntimes> {
+  const { settings, start, layout, clock, log, progress, running } = context;
+  const archive = join(layout.root, 'images.tar');
+  const images = await step(progress, 'images built', () =>
+    buildImageArchive({ file: archive, product: imageProduct }),
+  );
+  if (start.foreignRuntime !== undefined)
+    return { runtimes: [{ endpoint: start.foreignRuntime }], pauseImage: images.pause };
+  const runtimes = await step(progress, 'container runtime', () =>
+    Promise.all(
+      settings.nodes.map(async (name) => {
+        const dir = layout.runtime(name);
+        mkdirSync(dir, { recursive: true });
+        // With the store in memory nodes get new ranges at each start.
+        if (settings.store === 'memory') await forgetPodCIDR(dir);
+        const removed = await removeStaleBridges(dir, primaryRange(settings.podRange));
+        if (removed.length > 0) {
+          const note = `removed ${removed.join(', ')} of a killed run from the network of the pods`;
+          log.warn({ node: name, bridges: removed }, 'removed bridges of a killed run');
+          progress({ step: 'pod network', state: 'done', note });
+        }
+        const keeper = new RuntimeKeeper({
+          containerd: { dir, sandboxImage: images.pause, clock },
+          clock,
+          log,
+        });
+        const containerd = await keeper.start();
+        running.push({
+          name: `container runtime of ${name}`,
+          async close() {
+            await keeper.close();
+            await stopRuntime(dir, (problem) => log.warn({ node: name, problem }, 'killing containers'));
+          },
+          leave: () => keeper.close(),
+        });
+        await loadImageArchive(archive, containerd.socket);
+        return { endpoint: containerd.endpoint, cgroupRoot: containerdPaths(dir).cgroupRoot };
+      }),
+    ),
+  );
+  running.push(keptForPods('routes to pods of other nodes', () => removePodNetwork(settings)));
+  return { runtimes, pauseImage: images.pause };
+}
+
+/**
+ * Removes bridges of killed runs that conflict with the runtime of this directory: its own one, which may have an address
+ * of another range, and those of other clusters in its range. Resolves with their names.
+ */
+export async function removeStaleBridges(dir: string, podRange: string): Promise<string[]> {
+  const { bridge: own } = containerdPaths(dir);
+  // Running sandboxes will be taken over with their bridge.
+  if ((await shimsOf(dir)).length > 0) return [];
+  const removed: string[] = [];
+  for (const { name, addresses } of await staleBridges()) {
+    if (name !== own && !addresses.some((address) => isInRange(address, podRange))) continue;
+    await removeBridge(name);
+    await removeRules(name);
+    removed.push(name);
+  }
+  return removed;
+}

@@ -1,0 +1,266 @@
+/** `orch upgrade`: these programs take the place of those that run a cluster of this machine, or the node that it is. */
+
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { stdout } from 'node:process';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { type Clock, realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import { setUnschedulable } from '#client/drain/drain.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { saveFrom } from '#cluster/backup/save.js';
+import { adminClient, nodeClient, requestTimeoutMs } from '#cluster/clients/api-clients.js';
+import { drainNode, untilNodesReady } from '#cluster/clients/nodes.js';
+import { type Layout, layoutOf } from '#cluster/config/layout.js';
+import { dataDir } from '#cluster/config/options.js';
+import { type ClusterSettings, joinedOf, readSettings } from '#cluster/config/settings.js';
+import { runningEtcd } from '#cluster/etcd/access.js';
+import { type ProcessIdentity, readIdentity } from '#cluster/process/identity.js';
+import { type ProgressSink, progressPrinter, step } from '#cluster/terminal/progress.js';
+import { SetupError } from '#cluster/terminal/setup-error.js';
+import { deprecatedRequests, freeBytes, nodeFacts, storeFacts, versionOfServer } from '#cluster/upgrade/facts.js';
+import { type Finding, findingsOf, type UpgradeFacts } from '#cluster/upgrade/findings.js';
+import { exchangePrograms } from '#cluster/upgrade/replace-programs.js';
+import { howItRuns } from '#cluster/upgrade/running-program.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { type VersionInfo, versionInfo } from '#daemon/version.js';
+
+type UpgradeOptions = OptionValues<typeof upgradeOptions>;
+
+/** Longest time until the nodes of this machine are Ready again; ms. */
+const readyMs = 120_000;
+const readingStep = 'stored objects read';
+/** A snapshot, and the copy of it that is checked. */
+const backupFactor = 2;
+
+export interface Starters {
+  /** Starts a cluster or node that was started in a terminal by that subcommand. */
+  readonly startAgain: (subcommand: string, args: readonly string[]) => Promise<void>;
+}
+
+interface Upgrade {
+  readonly options: UpgradeOptions;
+  readonly layout: Layout;
+  readonly settings: ClusterSettings;
+  readonly identity: ProcessIdentity;
+  readonly sink: ProgressSink;
+}
+
+/** Exit code 1 when something is in the way. */
+export async function upgrade(argv: readonly string[], { startAgain }: Starters): Promise<number> {
+  const parsed = parseOptions(upgradeOptions, argv, { program: 'orch upgrade' });
+  if (parsed.kind !== 'run') {
+    const description =
+      'Have these programs take the place of those that run the cluster of a data directory, or the node that this machine is. Pods run on. Servers come first, one by one, then nodes.';
+    stdout.write(helpText(upgradeOptions, { program: 'orch upgrade', description }));
+    return 0;
+  }
+  for (const warning of parsed.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  const options = parsed.values;
+  const layout = layoutOf(resolve(options['data-dir']));
+  const settings = readSettings(layout.settings);
+  if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster: give its --data-dir`);
+  const identity = readIdentity(layout.process);
+  const starter = joinedOf(settings) === undefined ? 'orch up' : 'orch join';
+  if (identity === undefined)
+    throw new SetupError(`what ${layout.root} holds does not run; these programs start it by: ${starter}`);
+  if (settings.store === 'memory')
+    throw new SetupError(
+      `the cluster in ${layout.root} keeps its objects in memory, and forgets them when it is restarted`,
+    );
+  const work: Upgrade = { options, layout, settings, identity, sink: progressPrinter(stdout, clock) };
+  const client = await clientOf(work);
+  try {
+    const running = await versionOfServer(client).catch((error: unknown) => {
+      throw new SetupError(`the API server does not answer, so nobody knows what is in the way: ${messageOf(error)}`);
+    });
+    const own = versionInfo(dialectByName(settings.dialect));
+    stdout.write(`From ${named(running)} to ${named(own)}\n`);
+    const findings = findingsOf(await observed(work, client, running, own));
+    stdout.write(describe(findings));
+    if (findings.some(({ blocks }) => blocks)) return 1;
+    if (options.check) return 0;
+    await carryOut(work, client, startAgain);
+  } finally {
+    await client.close();
+  }
+  stdout.write(`\nDone. To go back, with the programs of before: orch upgrade --rollback --data-dir ${layout.root}\n`);
+  return 0;
+}
+
+async function carryOut(work: Upgrade, client: RestClient, startAgain: Starters['startAgain']): Promise<void> {
+  const { layout, settings, identity, options, sink } = work;
+  const isServer = settings.joined === undefined;
+  // Before anything is changed: what cannot be told cannot be started again.
+  const how = howItRuns(identity.pid);
+  const giveBack = isServer ? await takeTurn(client, hostname(), clock) : undefined;
+  try {
+    if (isServer && options.backup) await backUp(work);
+    if (options.drain)
+      for (const name of settings.nodes)
+        await step(sink, `node ${name} drained`, () => drainNode(client, name, options.timeout));
+    const untilReady = () => untilNodesReady(client, settings.nodes, AbortSignal.timeout(readyMs));
+    await exchangePrograms({ layout, identity, how, clock, sink, startAgain, untilReady });
+    if (options.drain) for (const name of settings.nodes) await setUnschedulable(client, name, false);
+  } finally {
+    await giveBack?.(client);
+  }
+}
+
+/** Where there is nobody to watch it, one line at its end does. */
+function tellRead(sink: ProgressSink): (objects: number) => void {
+  return (objects) => {
+    if (stdout.isTTY) sink({ step: readingStep, state: 'waiting', note: `${objects} so far` });
+  };
+}
+
+async function observed(
+  { options, layout, settings, sink }: Upgrade,
+  client: RestClient,
+  running: VersionInfo,
+  own: VersionInfo,
+): Promise<UpgradeFacts> {
+  const versions = { own: own.gitVersion, running: running.gitVersion, isRollback: options.rollback };
+  const nothing = { nodes: [], stored: undefined, etcd: undefined, deprecated: [], disk: undefined };
+  if (settings.joined !== undefined) return { ...versions, ...nothing, role: 'node' };
+  // A store that is not the cluster's own is somebody else's, who looks after it.
+  const etcd = runningEtcd(layout, settings);
+  const store =
+    etcd === undefined
+      ? undefined
+      : await step(
+          sink,
+          readingStep,
+          () => storeFacts(etcd, client.dialect, tellRead(sink)),
+          ({ stored }) => `${stored.objects} objects`,
+        );
+  const folder = backupFolder(options, layout);
+  return {
+    ...versions,
+    role: 'server',
+    nodes: await nodeFacts(client),
+    stored: store?.stored,
+    etcd: store?.etcd,
+    deprecated: await deprecatedRequests(client),
+    disk:
+      options.backup && store !== undefined
+        ? { folder, free: await freeBytes(folder), needed: backupFactor * store.bytes }
+        : undefined,
+  };
+}
+
+async function backUp({ layout, options, settings, sink }: Upgrade): Promise<void> {
+  const etcd = runningEtcd(layout, settings);
+  if (etcd === undefined) {
+    stdout.write('No backup is made: the store of this cluster is not its own.\n');
+    return;
+  }
+  const to = backupFolder(options, layout);
+  const own = { layout, dialect: settings.dialect };
+  await step(
+    sink,
+    'backup saved',
+    () => saveFrom(etcd, own, to),
+    ({ folder }) => folder,
+  );
+}
+
+function backupFolder(options: UpgradeOptions, layout: Layout): string {
+  return resolve(options['backup-to'] ?? layout.backups);
+}
+
+/** As its administrator; on a machine that is only a node, as that. */
+function clientOf({ layout, settings }: Upgrade): Promise<RestClient> {
+  return settings.joined === undefined
+    ? adminClient(layout, settings, { timeoutMs: requestTimeoutMs })
+    : nodeClient(layout, settings);
+}
+
+function describe(findings: readonly Finding[]): string {
+  if (findings.length === 0) return 'Nothing is in the way.\n';
+  return findings.map(({ blocks, what, remedy }) => `  ${blocks ? '✗' : '!'} ${what}\n      ${remedy}\n`).join('');
+}
+
+function named({ gitVersion, gitCommit }: VersionInfo): string {
+  return gitCommit === '' ? gitVersion : `${gitVersion} (${gitCommit.slice(0, 8)})`;
+}
+
+const upgradeOptions = {
+  ...dataDir,
+  check: { type: 'bool', section: 'Upgrade', meaning: 'Only say what is in the way; nothing is changed.' },
+  rollback: {
+    type: 'bool',
+    section: 'Upgrade',
+    meaning: 'These programs are of an older release than those that run: go back to them.',
+  },
+  drain: {
+    type: 'bool',
+    section: 'Upgrade',
+    meaning: 'Have the pods of this machine go elsewhere before. Default: they stay, and their containers run on.',
+  },
+  timeout: {
+    type: 'duration',
+    default: 300_000,
+    section: 'Upgrade',
+    meaning: 'How long draining may take; 0 waits for ever. Disruption budgets may hold pods.',
+  },
+  backup: { type: 'bool', default: true, section: 'Backup', meaning: 'Make a backup before.' },
+  'backup-to': {
+    type: 'string',
+    section: 'Backup',
+    meaning: 'Folder in which that is made. Default: the data directory with -backups behind its name.',
+  },
+} as const satisfies OptionTable;
+
+const name = 'orch-upgrade';
+/** An upgrade that was interrupted holds up the next one no longer. */
+const durationSeconds = 900;
+
+/**
+ * Takes the lease of upgrades, since servers of one cluster are upgraded one at a time. Resolves with what gives it
+ * back. Rejects with a SetupError while another server is being upgraded.
+ */
+async function takeTurn(client: Client, holder: string, clock: Clock): Promise<(client: Client) => Promise<void>> {
+  const namespace = client.dialect.namespaces.system;
+  const spec = {
+    holderIdentity: holder,
+    leaseDurationSeconds: durationSeconds,
+    acquireTime: formatMicroTime(clock.now()),
+    renewTime: formatMicroTime(clock.now()),
+  };
+  const found = await client.resource(leases).get(name, { namespace }).catch(unlessNotFound);
+  try {
+    if (found === undefined) await client.resource(leases).create({ metadata: { name, namespace }, spec });
+    else {
+      refuseHeld(found, holder, clock.now());
+      await client.resource(leases).update({ ...found, spec });
+    }
+  } catch (error) {
+    if (isAlreadyExists(error) || isConflict(error))
+      throw new SetupError('another server has begun its upgrade at this moment; wait until it is done');
+    throw error;
+  }
+  return async (later) => {
+    await later.resource(leases).delete(name, { namespace }).catch(unlessNotFound);
+  };
+}
+
+function refuseHeld({ spec }: Lease, holder: string, now: number): void {
+  const { holderIdentity = '', renewTime, leaseDurationSeconds = durationSeconds } = spec ?? {};
+  if (holderIdentity === '' || holderIdentity === holder) return;
+  const ends = Date.parse(renewTime ?? '') + leaseDurationSeconds * 1000;
+  if (!(ends > now)) return;
+  throw new SetupError(
+    `server ${holderIdentity} is being upgraded: wait until it is done, or, when it was interrupted, until ${new Date(ends).toISOString()}`,
+  );
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
