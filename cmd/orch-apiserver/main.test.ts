@@ -96,11 +96,11 @@ t.test('the program is a complete API server on an etcd', async (t) => {
   t.equal((await ask(target, '/api/v1/nodes', 'wrong')).status, 401);
   const account = { metadata: { name: 'default' } };
   t.equal((await ask(target, `${scope}/serviceaccounts`, 'secret', account)).status, 201);
-  const made = await ask(target, `${scope}/services`, 'secret', {
+  const created = await ask(target, `${scope}/services`, 'secret', {
     metadata: { name: 'web' },
     spec: { ports: [{ port: 80 }] },
   });
-  t.match(made.body.spec.clusterIP, /^10\.0\.0\.\d+$/);
+  t.match(created.body.spec.clusterIP, /^10\.0\.0\.\d+$/);
   const token = (await ask(target, `${scope}/serviceaccounts/default/token`, 'secret', { spec: {} })).body.status.token;
   t.match((await ask(target, '/openid/v1/jwks', token)).body, { keys: [{ kty: 'RSA', alg: 'RS256' }] });
   first.child.kill('SIGTERM');
@@ -108,9 +108,12 @@ t.test('the program is a complete API server on an etcd', async (t) => {
 
   const second = await startProgram(t, argv, port, file('certs'), bundled);
   t.equal(second.target.ca, target.ca, 'the certificate is kept');
-  t.equal((await ask(second.target, `${scope}/services/web`)).body.spec.clusterIP, made.body.spec.clusterIP);
-  const taken = { metadata: { name: 'again' }, spec: { clusterIP: made.body.spec.clusterIP, ports: [{ port: 80 }] } };
-  t.equal((await ask(second.target, `${scope}/services`, 'secret', taken)).status, 422);
+  t.equal((await ask(second.target, `${scope}/services/web`)).body.spec.clusterIP, created.body.spec.clusterIP);
+  const conflicting = {
+    metadata: { name: 'again' },
+    spec: { clusterIP: created.body.spec.clusterIP, ports: [{ port: 80 }] },
+  };
+  t.equal((await ask(second.target, `${scope}/services`, 'secret', conflicting)).status, 422);
   const lines = Array.from({ length: 10_000 }, (_, i) => `  key${i}: "value ${i}"\n`).join('');
   const large = await ask(second.target, `${scope}/configmaps`, 'secret', `metadata: {name: large}\ndata:\n${lines}`);
   t.equal(large.status, 201, 'its thread reads large YAML bodies');

@@ -2,13 +2,13 @@
 
 import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
 import { apiGates } from '#api/api-gates.js';
-import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
+import { type ApiServerSetup, buildApiServer } from '#apiserver/build/build.js';
 import { serverGates } from '#apiserver/identity/server-identity.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
-import { workerCount } from '#apiserver/workers/count.js';
 import type { WorkerPlace } from '#apiserver/workers/messages.js';
 import { type SpawnWorker, WorkerSupervisor } from '#apiserver/workers/supervisor.js';
+import { workerCount } from '#apiserver/workers/worker-count.js';
 import { type Channel, WorkerLink } from '#apiserver/workers/worker-link.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
@@ -18,7 +18,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 
 interface MemoryLimit {
-  /** Bytes that the system lets the process have; 0 or more than there are without a limit. */
+  /** Memory limit in bytes; 0, or more than the machine has, without a limit. */
   constrainedMemory(): number;
 }
 
@@ -30,10 +30,10 @@ function availableBytes(limit: MemoryLimit): number {
   return bytes > 0 ? Math.min(bytes, totalmem()) : totalmem();
 }
 
-/** Beside its delay: requests under way have 5 s, the endpoints 2 s, and what comes behind the last request the rest. */
+/** Time to stop after the shutdown delay: 5 s for requests, 2 s for the endpoints, the rest for cleanup. */
 const shutdownSlackMs = 12_000;
 
-/** `facts`: what the metrics tell of the process. `spawn`: starts a process that runs `apiServerWorkerProgram`. */
+/** `facts`: the process's figures for the metrics. `spawn`: starts a process that runs `apiServerWorkerProgram`. */
 export function apiServerProgram(facts: Facts, spawn: SpawnWorker): Program<Options> {
   return {
     ...common,
@@ -59,13 +59,13 @@ export function apiServerProgram(facts: Facts, spawn: SpawnWorker): Program<Opti
 export interface WorkerSetup {
   readonly place: WorkerPlace;
   readonly channel: Channel;
-  /** Called when the process is to end its work. */
+  /** Called when the process should end. */
   readonly stop: () => void;
-  /** Answers at further paths. */
+  /** Handlers of further paths. */
   readonly paths?: ApiServerSetup['paths'];
 }
 
-/** One of the processes of that program which serve. */
+/** A worker process of the API server. */
 export function apiServerWorkerProgram(facts: Facts, { paths = {}, ...setup }: WorkerSetup): Program<Options> {
   return {
     ...common,
@@ -83,7 +83,7 @@ export function apiServerWorkerProgram(facts: Facts, { paths = {}, ...setup }: W
 const common = {
   name: (dialect) => dialect.components.apiServer,
   description:
-    'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
+    'Serves the cluster’s API: stores its objects in etcd, authorizes requests, and validates and publishes every change.',
   options: apiServerOptions,
   rules: apiServerProgramRules,
   actingGates: () => [...apiGates(), ...serverGates],

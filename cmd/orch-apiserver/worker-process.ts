@@ -1,6 +1,6 @@
 /**
- * Workers of the API server as processes of Node.js's cluster module. All accept connections of one socket themselves, so no
- * connection waits for a worker that is held, and none is lost with the supervisor's copy of it.
+ * Workers of the API server as processes of Node.js's cluster module. All workers accept connections from one socket, so that no
+ * connection waits for a stuck worker or passes through the supervisor.
  */
 import cluster, { type Worker } from 'node:cluster';
 import type { FromWorker, ToWorker, WorkerPlace } from '#apiserver/workers/messages.js';
@@ -11,19 +11,19 @@ import { type ProgramProcess, run } from '#daemon/run.js';
 
 const placeVariable = 'APISERVER_WORKER';
 
-/** The place of this process among the workers; undefined in a process that is none. */
+/** Undefined if this process is not a worker. */
 export function workerPlace(env: Readonly<Record<string, string | undefined>>): WorkerPlace | undefined {
   const text = env[placeVariable];
   return cluster.isWorker && text !== undefined ? (JSON.parse(text) as WorkerPlace) : undefined;
 }
 
-/** Starts workers: this program once more, with the same command line. */
+/** Starts workers, which run this program with the same command line. */
 export function forkingWorkers(): SpawnWorker {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  return (place) => processOf(cluster.fork({ [placeVariable]: JSON.stringify(place) }));
+  return (place) => workerProcess(cluster.fork({ [placeVariable]: JSON.stringify(place) }));
 }
 
-function processOf(worker: Worker): WorkerProcess {
+function workerProcess(worker: Worker): WorkerProcess {
   return {
     pid: worker.process.pid ?? 0,
     send(message) {
@@ -35,7 +35,7 @@ function processOf(worker: Worker): WorkerProcess {
   };
 }
 
-/** Runs a worker to its end. `paths`: answers at further paths, for tests. Returns the exit code. */
+/** Runs a worker until it ends. `paths`: handlers of further paths, for tests. Returns the exit code. */
 export function runWorker(
   guarded: GuardedProcess,
   place: WorkerPlace,
@@ -53,7 +53,7 @@ export function runWorker(
     stop: () => stopping.abort(),
     paths,
   });
-  // Signals are for the supervisor, which says what they mean; a terminal or a service manager sends them to all.
+  // Terminals and service managers signal all processes; only the supervisor acts on signals, and stops the workers.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
   const worker: ProgramProcess = {
     ...guarded,

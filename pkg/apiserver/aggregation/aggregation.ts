@@ -1,4 +1,4 @@
-/** What a server needs to serve versions of groups through other servers; every thread that serves has its own. */
+/** Serves versions of groups through extension API servers. Every worker has its own instance. */
 
 import type { Registry } from 'prom-client';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
@@ -33,7 +33,7 @@ export interface AggregationOptions {
   readonly reader: ObjectReader;
   readonly addresses: ServiceAddresses;
   readonly identity: ClientIdentity;
-  /** Tells of another identity whenever there is one, until the signal aborts. */
+  /** Calls `changed` for each new identity, until the signal aborts. */
   readonly followIdentity: (changed: (next: ClientIdentity) => void, signal: AbortSignal) => Promise<void>;
   readonly rejectRedirects: boolean;
   readonly requestTimeoutMs: number;
@@ -41,10 +41,10 @@ export interface AggregationOptions {
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
-export interface KeptServices {
-  /** Resolves when each version that is built in has been looked after once. */
+export interface RegistrationWork {
+  /** Resolves when each built-in version was reconciled once. */
   readonly settled: Promise<void>;
-  /** Resolves when the work is over. */
+  /** Resolves when the controller has ended. */
   readonly over: Promise<void>;
 }
 
@@ -70,26 +70,26 @@ export class Aggregation {
     this.documents = new RemoteDocuments({ ...options, apiServices, client, proxy: this.proxy });
   }
 
-  /** Resolves when all APIServices are known; follows them until the signal aborts. */
+  /** Resolves when all APIServices are cached; follows them until the signal aborts. */
   async start(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#connections.close(), { once: true });
     await this.#options.reader.follow(apiservices, this.apiServices, signal);
   }
 
-  /** Shows another certificate when its files are replaced, until the signal aborts. */
+  /** Reloads the client certificate when its files change, until the signal aborts. */
   async followIdentity(signal: AbortSignal): Promise<void> {
     await this.#options.followIdentity((next) => this.#identity.replace(next), signal);
   }
 
-  /** Keeps an APIService for each version that this server serves itself, until the signal aborts. */
-  keepLocal(client: Client, builtIn: ReadonlyMap<string, LocalVersion>, signal: AbortSignal): KeptServices {
+  /** Registers an APIService for each version that this server serves itself, until the signal aborts. */
+  keepLocal(client: Client, builtIn: ReadonlyMap<string, LocalVersion>, signal: AbortSignal): RegistrationWork {
     const { apiServices } = this;
     const { reader, clock, log } = this.#options;
     const controller = new RegistrationController({ apiServices, builtIn, reader, client, clock, log });
     return { settled: controller.settled(), over: controller.run(signal) };
   }
 
-  /** Keeps the conditions of APIServices until the signal aborts: for one thread of a server. */
+  /** Updates the conditions of APIServices until the signal aborts. */
   async keepAvailability(client: Client, signal: AbortSignal): Promise<void> {
     const { reader, clock, log, metrics, dialect, addresses } = this.#options;
     const checkOptions = { dialect, clock, addresses, connections: this.#connections };
@@ -114,21 +114,21 @@ interface DiscoveryCheckOptions {
   readonly connections: Connections;
 }
 
-/** As many servers as there may be behind a Service are asked at once; one that answers is enough. */
+/** Concurrent attempts, as a Service may have several servers; one success is enough. */
 const attempts = 5;
-const answerMs = 5000;
+const responseMs = 5000;
 
 /**
- * Asks an extension API server for the list of a version's resources. The failure, in the words of 1.24, of the last of
- * several attempts at once; undefined as soon as one has succeeded.
+ * Requests a version's resource list from an extension API server. Returns undefined as soon as one attempt succeeds, or the last
+ * failure with the message of 1.24.
  */
 async function checkDiscovery(
   options: DiscoveryCheckOptions,
   remote: RemoteService,
   signal: AbortSignal,
 ): Promise<Error | undefined> {
-  const enough = new AbortController();
-  const all = AbortSignal.any([signal, enough.signal]);
+  const cancel = new AbortController();
+  const all = AbortSignal.any([signal, cancel.signal]);
   let last: Error | undefined;
   const failures = Array.from({ length: attempts }, async () => {
     try {
@@ -142,10 +142,9 @@ async function checkDiscovery(
     await Promise.any(failures);
     return undefined;
   } catch {
-    // All have failed: the last one is told of.
     return last;
   } finally {
-    enough.abort();
+    cancel.abort();
   }
 }
 
@@ -154,24 +153,24 @@ async function attempt(options: DiscoveryCheckOptions, remote: RemoteService, si
   const backend: Backend = { ...(await addresses.resolve(remote.service)), tls: connections.channel(remote).tls };
   const path = rootOf(remote);
   const url = `https://${authority(backend)}${path}`;
-  const late = new AbortController();
-  const timer = clock.setTimer(() => late.abort(), answerMs);
+  const timeout = new AbortController();
+  const timer = clock.setTimer(() => timeout.abort(), responseMs);
   try {
     const response = await openRequest({
       backend,
       method: 'GET',
       path,
-      // Extension servers let the members of that group see everything.
+      // Members of this group have all rights at extension servers.
       headers: userHeaders({ name: dialect.users.aggregator, groups: [dialect.groups.masters] }),
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: AbortSignal.any([signal, timeout.signal]),
     });
-    // What is in it is of no interest here, however long it is.
+    // The body does not matter.
     response.on('error', () => undefined);
     response.destroy();
     const { statusCode = 0 } = response;
     if (statusCode < 200 || statusCode > 299) throw new Error(`bad status from ${url}: ${statusCode}`);
   } catch (error) {
-    if (late.signal.aborted) throw new Error(`timed out waiting for ${url}`);
+    if (timeout.signal.aborted) throw new Error(`timed out waiting for ${url}`);
     throw new Error(`failing or missing response from ${url}: ${messageOf(error)}`, { cause: error });
   } finally {
     timer.cancel();

@@ -1,4 +1,4 @@
-/** All APIServices as this server knows them by now: what discovery lists, and which versions other servers serve. */
+/** Cache of all APIServices, for discovery and for routing to extension API servers. */
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
 import { type RemoteService, remoteService } from '#apiserver/aggregation/remote-service.js';
 import type { Follower } from '#apiserver/objects/object-reader.js';
@@ -8,19 +8,19 @@ type Listener = (name: string) => void;
 export class ApiServices implements Follower<APIService> {
   readonly #objects = new Map<string, APIService>();
   readonly #remotes = new Map<string, RemoteService>();
-  /** Those that other servers serve, by name; empty while this server serves everything itself. */
+  /** APIServices of extension API servers, by name. */
   readonly remotes: ReadonlyMap<string, RemoteService> = this.#remotes;
-  /** Group → version → who serves it. */
+  /** Group → version → extension API server. */
   readonly #byGroup = new Map<string, Map<string, RemoteService>>();
   readonly #listeners: Listener[] = [];
   #generation = 0;
 
-  /** Grows with each change; what is derived from the objects can be kept until then. */
+  /** Increases with each change, which invalidates derived values. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Who serves that version; undefined: this server, or nobody. */
+  /** Undefined if this server serves the version, or none does. */
   find(group: string, version: string): RemoteService | undefined {
     return this.#byGroup.get(group)?.get(version);
   }
@@ -33,7 +33,7 @@ export class ApiServices implements Follower<APIService> {
     return this.#objects.values();
   }
 
-  /** Told the name of each APIService that comes, changes or goes. */
+  /** Called with the name of each APIService that is added, changed or removed. */
   listen(listener: Listener): void {
     this.#listeners.push(listener);
   }
@@ -55,7 +55,7 @@ export class ApiServices implements Follower<APIService> {
       versions.set(remote.version, remote);
       this.#byGroup.set(remote.group, versions);
     }
-    this.#tell(name);
+    this.#notify(name);
   }
 
   removed(object: APIService): void {
@@ -65,7 +65,7 @@ export class ApiServices implements Follower<APIService> {
   #drop(name: string): void {
     this.#forget(name);
     this.#objects.delete(name);
-    this.#tell(name);
+    this.#notify(name);
   }
 
   #forget(name: string): void {
@@ -77,7 +77,7 @@ export class ApiServices implements Follower<APIService> {
     if (versions?.size === 0) this.#byGroup.delete(old.group);
   }
 
-  #tell(name: string): void {
+  #notify(name: string): void {
     this.#generation += 1;
     for (const listener of this.#listeners) listener(name);
   }

@@ -1,7 +1,7 @@
-/** The certificate that this server shows to extension API servers; it may be replaced while the server runs. */
+/** This server's client certificate at extension API servers; it may be replaced while the server runs. */
 
 export interface ClientIdentity {
-  /** PEM; absent: none is shown. */
+  /** PEM; absent: no certificate. */
   readonly cert?: Buffer | string;
   readonly key?: Buffer | string;
 }
@@ -18,7 +18,7 @@ export class ClientIdentityHolder {
     return this.#current;
   }
 
-  /** Told when there is another one. */
+  /** Called when the certificate has changed. */
   listen(listener: () => void): void {
     this.#listeners.push(listener);
   }

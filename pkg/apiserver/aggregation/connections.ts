@@ -1,4 +1,4 @@
-/** Kept connections to extension API servers, for each APIService its own. */
+/** Keep-alive connections to extension API servers, one pool per APIService. */
 import { Agent } from 'node:https';
 import type { ClientIdentityHolder } from '#apiserver/aggregation/client-identity.js';
 import type { RemoteService } from '#apiserver/aggregation/remote-service.js';
@@ -9,11 +9,11 @@ export interface Channel {
   readonly agent: Agent;
 }
 
-interface Kept extends Channel {
+interface PooledChannel extends Channel {
   readonly key: string;
 }
 
-/** Idle connections that are kept, for each address of a Service and in all. */
+/** Most idle connections, per address and per APIService. */
 const maxIdlePerAddress = 8;
 const maxIdle = 32;
 /** As in 1.24. */
@@ -21,17 +21,17 @@ const idleMs = 90_000;
 
 export class Connections {
   readonly #identity: ClientIdentityHolder;
-  readonly #kept = new Map<string, Kept>();
+  readonly #channels = new Map<string, PooledChannel>();
 
   constructor(identity: ClientIdentityHolder) {
     this.#identity = identity;
     identity.listen(() => this.close());
   }
 
-  /** How to connect to that server; connections made under other conditions are not used again. */
+  /** The server's channel; when `connectionKey` changes, old connections are not reused. */
   channel({ name, connectionKey, trust }: RemoteService): Channel {
-    const known = this.#kept.get(name);
-    if (known?.key === connectionKey) return known;
+    const existing = this.#channels.get(name);
+    if (existing?.key === connectionKey) return existing;
     this.forget(name);
     const agent = new Agent({
       keepAlive: true,
@@ -40,24 +40,24 @@ export class Connections {
       timeout: idleMs,
       scheduling: 'lifo',
     });
-    const kept = { key: connectionKey, agent, tls: { ...trust, ...this.#identity.current } };
-    this.#kept.set(name, kept);
-    // Addresses come and go: those that were gone to before must not add up.
+    const channel = { key: connectionKey, agent, tls: { ...trust, ...this.#identity.current } };
+    this.#channels.set(name, channel);
+    // Addresses change: connections to old ones must not pile up.
     agent.on('free', () => trim(agent));
-    return kept;
+    return channel;
   }
 
-  /** Closes idle connections; those in use end with what they are used for. */
+  /** Closes idle connections; the others close after their requests. */
   forget(name: string): void {
-    const known = this.#kept.get(name);
-    if (known === undefined) return;
-    this.#kept.delete(name);
-    known.agent.maxFreeSockets = 0;
-    for (const socket of idle(known.agent)) socket.destroy();
+    const existing = this.#channels.get(name);
+    if (existing === undefined) return;
+    this.#channels.delete(name);
+    existing.agent.maxFreeSockets = 0;
+    for (const socket of idle(existing.agent)) socket.destroy();
   }
 
   close(): void {
-    for (const name of [...this.#kept.keys()]) this.forget(name);
+    for (const name of [...this.#channels.keys()]) this.forget(name);
   }
 }
 

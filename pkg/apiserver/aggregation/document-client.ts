@@ -1,4 +1,4 @@
-/** Asks extension API servers for their OpenAPI documents: within a time and a size, and only for what is new. */
+/** Fetches OpenAPI documents of extension API servers, limited in time and size, and only if they have changed. */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '#apimachinery/clock.js';
@@ -14,19 +14,19 @@ export interface DocumentClientOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly connections: Connections;
-  /** Rejects with the reason why the Service cannot be reached. */
+  /** Rejects if the Service cannot be reached. */
   readonly resolve: (place: ServicePlace) => Promise<Address>;
 }
 
-export interface Fetched {
-  /** Of the bytes. */
+export interface FetchedDocument {
+  /** Digest of the bytes. */
   readonly hash: string;
   readonly etag: string;
   /** Parsed JSON, of bounded size and number of parts. */
   readonly value: unknown;
 }
 
-const answerMs = 10_000;
+const responseMs = 10_000;
 const okStatus = 200;
 const unchangedStatus = 304;
 const missingStatus = 404;
@@ -38,16 +38,20 @@ export class DocumentClient {
     this.#options = options;
   }
 
-  /** Undefined: the server has none there. The very `known` one: nothing is new. Rejects with what went wrong. */
+  /** Undefined: the server has no such document. The `cached` instance: it has not changed. */
   async fetch(
     remote: RemoteService,
     path: string,
-    { known, maxBytes, signal }: { readonly known?: Fetched | undefined; maxBytes: number; signal: AbortSignal },
-  ): Promise<Fetched | undefined> {
+    {
+      cached,
+      maxBytes,
+      signal,
+    }: { readonly cached?: FetchedDocument | undefined; maxBytes: number; signal: AbortSignal },
+  ): Promise<FetchedDocument | undefined> {
     const { clock, connections, dialect, resolve } = this.#options;
-    const late = new AbortController();
-    const timer = clock.setTimer(() => late.abort(new Error(`no document in ${answerMs / 1000} s`)), answerMs);
-    const ending = AbortSignal.any([signal, late.signal]);
+    const timeout = new AbortController();
+    const timer = clock.setTimer(() => timeout.abort(new Error(`no document in ${responseMs / 1000} s`)), responseMs);
+    const ending = AbortSignal.any([signal, timeout.signal]);
     try {
       const { agent, tls } = connections.channel(remote);
       const backend = { ...(await resolve(remote.service)), tls };
@@ -56,34 +60,34 @@ export class DocumentClient {
         ...userHeaders(user),
         accept: 'application/json',
         'accept-encoding': 'identity',
-        ...(known === undefined || known.etag === '' ? {} : { 'if-none-match': known.etag }),
+        ...(cached === undefined || cached.etag === '' ? {} : { 'if-none-match': cached.etag }),
       };
       const response = await openRequest({ backend, agent, method: 'GET', path, headers, signal: ending });
-      return await take(response, known, maxBytes);
+      return await readDocument(response, cached, maxBytes);
     } catch (error) {
-      throw late.signal.aborted ? late.signal.reason : error;
+      throw timeout.signal.aborted ? timeout.signal.reason : error;
     } finally {
       timer.cancel();
     }
   }
 }
 
-async function take(
+async function readDocument(
   response: IncomingMessage,
-  known: Fetched | undefined,
+  cached: FetchedDocument | undefined,
   maxBytes: number,
-): Promise<Fetched | undefined> {
+): Promise<FetchedDocument | undefined> {
   const { statusCode = 0 } = response;
   if (statusCode !== okStatus) {
     response.destroy();
     if (statusCode === missingStatus) return undefined;
-    if (statusCode === unchangedStatus && known !== undefined) return known;
+    if (statusCode === unchangedStatus && cached !== undefined) return cached;
     throw new Error(`the server answered with ${statusCode}`);
   }
   const digest = createHash('sha256');
   const parts: Buffer[] = [];
   let size = 0;
-  // A loop that is left closes the connection.
+  // Leaving the loop closes the connection.
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length;
     if (size > maxBytes) throw new Error(`the document is longer than ${maxBytes} bytes`);
@@ -91,7 +95,7 @@ async function take(
     parts.push(part);
   }
   const hash = digest.digest('hex').toUpperCase();
-  if (hash === known?.hash) return known;
+  if (hash === cached?.hash) return cached;
   const bytes = Buffer.concat(parts, size);
   checkSize(bytes);
   return { hash, etag: response.headers.etag ?? '', value: JSON.parse(bytes.toString()) as unknown };

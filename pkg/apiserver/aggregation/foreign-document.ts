@@ -1,6 +1,6 @@
 /**
- * What is taken of another server's OpenAPI document (2.0): the paths of the version that it serves and the definitions that
- * these need, in the shapes that this server's own documents have. Everything else is left out. Pure.
+ * Extracts the paths of one version from another server's OpenAPI document (2.0), and the definitions that they need, in the
+ * shape of this server's own documents. Pure.
  */
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
 import { isKindsExtension } from '#apiserver/openapi/aggregated-documents.js';
@@ -18,13 +18,13 @@ export interface ForeignDocument {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Of schemas within each other. */
+/** Deepest nesting of schemas. */
 const maxDepth = 64;
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const definitionRef = '#/definitions/';
 const parameterRef = '#/parameters/';
 
-/** Throws an Error that says what is wrong with the document. */
+/** Throws an Error for an invalid document. */
 export function foreignDocument(value: unknown, remote: Pick<RemoteService, 'group' | 'version'>): ForeignDocument {
   const document = objectOf(value, 'the document');
   if (document['swagger'] !== '2.0') throw new Error('the document is not one of OpenAPI 2.0');
@@ -41,8 +41,8 @@ class Reader {
   readonly #remote: Pick<RemoteService, 'group' | 'version'>;
   readonly #definitions: Json;
   readonly #parameters: Json;
-  readonly #taken = new Map<string, SchemaDocument>();
-  readonly #wanted: string[] = [];
+  readonly #extracted = new Map<string, SchemaDocument>();
+  readonly #referenced: string[] = [];
 
   constructor(document: Json, remote: Pick<RemoteService, 'group' | 'version'>) {
     this.#remote = remote;
@@ -58,16 +58,16 @@ class Reader {
     return path;
   }
 
-  /** Those that have been referred to, and those to which they refer. */
+  /** The referenced definitions, transitively. */
   definitions(): Record<string, SchemaDocument> {
-    for (let name = this.#wanted.pop(); name !== undefined; name = this.#wanted.pop()) {
-      if (this.#taken.has(name) || !Object.hasOwn(this.#definitions, name)) continue;
-      this.#taken.set(name, this.#ownKinds(this.#schema(this.#definitions[name])));
+    for (let name = this.#referenced.pop(); name !== undefined; name = this.#referenced.pop()) {
+      if (this.#extracted.has(name) || !Object.hasOwn(this.#definitions, name)) continue;
+      this.#extracted.set(name, this.#ownKinds(this.#schema(this.#definitions[name])));
     }
-    return Object.fromEntries(this.#taken);
+    return Object.fromEntries(this.#extracted);
   }
 
-  /** Of which kinds a definition is, it says only for kinds that are the server's: others are looked up by them. */
+  /** Removes kinds of other versions from the extension by which clients look definitions up. */
   #ownKinds(schema: SchemaDocument): SchemaDocument {
     const own = { ...schema };
     for (const [name, kinds] of Object.entries(schema)) {
@@ -89,16 +89,16 @@ class Reader {
     for (const [code, response] of Object.entries(objectOf(operation['responses'] ?? {}, 'responses'))) {
       const { description, schema } = objectOf(response, 'a response');
       responses[code] = {
-        description: textOf(description) ?? '',
+        description: stringOf(description) ?? '',
         ...(schema === undefined ? {} : { schema: this.#schema(schema) }),
       };
     }
     return {
-      description: textOf(operation['description']) ?? '',
-      operationId: textOf(operation['operationId']) ?? '',
-      tags: textsOf(operation['tags']),
-      consumes: textsOf(operation['consumes']),
-      produces: textsOf(operation['produces']),
+      description: stringOf(operation['description']) ?? '',
+      operationId: stringOf(operation['operationId']) ?? '',
+      tags: stringsOf(operation['tags']),
+      consumes: stringsOf(operation['consumes']),
+      produces: stringsOf(operation['produces']),
       parameters: this.#parametersOf(operation['parameters'] ?? []),
       responses,
       ...extensionsOf(operation),
@@ -108,14 +108,14 @@ class Reader {
   #parametersOf(value: unknown): ParameterDocument[] {
     return listOf(value).flatMap((each) => {
       let parameter = objectOf(each, 'a parameter');
-      const ref = textOf(parameter['$ref']);
+      const ref = stringOf(parameter['$ref']);
       if (ref?.startsWith(parameterRef) === true) {
         parameter = objectOf(this.#parameters[unescaped(ref.slice(parameterRef.length))] ?? {}, 'a parameter');
       }
       const { name, in: place } = parameter;
       if (typeof name !== 'string' || (place !== 'query' && place !== 'path' && place !== 'body')) return [];
-      const type = textOf(parameter['type']);
-      const description = textOf(parameter['description']);
+      const type = stringOf(parameter['type']);
+      const description = stringOf(parameter['description']);
       return [
         {
           name,
@@ -136,29 +136,29 @@ class Reader {
     if (depth > maxDepth) throw new Error(`schemas are nested more than ${maxDepth} times`);
     const schema = objectOf(value, 'a schema');
     const below = (each: unknown) => this.#schema(each, depth + 1);
-    const taken: SchemaDocument = { ...extensionsOf(schema) };
-    const ref = textOf(schema['$ref']);
+    const result: SchemaDocument = { ...extensionsOf(schema) };
+    const ref = stringOf(schema['$ref']);
     if (ref?.startsWith(definitionRef) === true) {
-      taken.$ref = ref;
-      this.#wanted.push(unescaped(ref.slice(definitionRef.length)));
+      result.$ref = ref;
+      this.#referenced.push(unescaped(ref.slice(definitionRef.length)));
     }
     for (const name of ['type', 'format', 'description'] as const) {
-      const text = textOf(schema[name]);
-      if (text !== undefined) taken[name] = text;
+      const text = stringOf(schema[name]);
+      if (text !== undefined) result[name] = text;
     }
-    if (schema['default'] !== undefined) taken.default = schema['default'];
-    if (Array.isArray(schema['enum'])) taken.enum = schema['enum'];
-    const required = textsOf(schema['required']);
-    if (required.length > 0) taken.required = required;
-    if (schema['items'] !== undefined) taken.items = below(schema['items']);
+    if (schema['default'] !== undefined) result.default = schema['default'];
+    if (Array.isArray(schema['enum'])) result.enum = schema['enum'];
+    const required = stringsOf(schema['required']);
+    if (required.length > 0) result.required = required;
+    if (schema['items'] !== undefined) result.items = below(schema['items']);
     const { additionalProperties: more, properties, allOf } = schema;
-    if (more !== undefined) taken.additionalProperties = typeof more === 'boolean' ? more : below(more);
+    if (more !== undefined) result.additionalProperties = typeof more === 'boolean' ? more : below(more);
     if (properties !== undefined) {
       const entries = Object.entries(objectOf(properties, 'properties'));
-      taken.properties = Object.fromEntries(entries.map(([name, each]) => [name, below(each)]));
+      result.properties = Object.fromEntries(entries.map(([name, each]) => [name, below(each)]));
     }
-    if (allOf !== undefined) taken.allOf = listOf(allOf).map(below);
-    return taken;
+    if (allOf !== undefined) result.allOf = listOf(allOf).map(below);
+    return result;
   }
 }
 
@@ -169,14 +169,14 @@ function objectOf(value: unknown, what: string): Json {
 
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new Error('what should be a list is none');
+  throw new Error('expected a list');
 }
 
-function textOf(value: unknown): string | undefined {
+function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function textsOf(value: unknown): string[] {
+function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 }
 

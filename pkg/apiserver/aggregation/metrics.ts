@@ -1,13 +1,12 @@
-/** Metrics of the availability of APIServices, named as in 1.24. */
+/** Metrics of APIServices' availability, named as in 1.24. */
 import type { Registry } from 'prom-client';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
 export interface AvailabilityMetrics {
-  /** What is the case now. */
   current(name: string, available: boolean): void;
-  /** It was available, and is not any more. */
+  /** Counts an APIService that has become unavailable. */
   lost(name: string, reason: string): void;
-  /** There is no such APIService any more. */
+  /** Drops the series of a deleted APIService. */
   gone(name: string): void;
 }
 

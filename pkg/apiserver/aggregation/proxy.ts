@@ -1,6 +1,6 @@
 /**
- * Requests for a version of a group that an extension API server serves: passed on as they came, with who asks in
- * headers that a client certificate vouches for (kube-aggregator's `handler_proxy.go`).
+ * Forwards requests for versions that extension API servers serve, with the user in headers, which this server's client
+ * certificate authenticates (kube-aggregator's `handler_proxy.go`).
  */
 
 import type { Duplex } from 'node:stream';
@@ -24,7 +24,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 import { plainText } from '#http/server/exchange.js';
 
-/** Where a Service is reached. Rejects with the reason why it is not. */
+/** Resolves Services. Rejects if a Service cannot be reached. */
 export interface ServiceAddresses {
   resolve(place: ServicePlace): Promise<Address>;
 }
@@ -38,17 +38,17 @@ export interface AggregationProxyOptions {
   readonly addresses: ServiceAddresses;
   /** `--aggregator-reject-forwarding-redirect`. */
   readonly rejectRedirects: boolean;
-  /** Longest time of an answer to a request that is not long-running, in milliseconds. */
+  /** Time limit of responses to requests that are not long-running. */
   readonly requestTimeoutMs: number;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
-/** Longest time for the list of a version's resources: clients ask for all of them before they do anything. */
+/** Time limit of discovery requests: clients need them before anything else. */
 const discoveryMs = 5000;
 /**
- * Requests under way that one extension server may hold, long-running ones apart: one that hangs must leave places among
- * those in flight (`--max-requests-inflight`) to everybody else.
+ * Most concurrent requests per extension server, without long-running ones: a server that hangs must not use up
+ * `--max-requests-inflight`.
  */
 const maxInFlight = 100;
 
@@ -60,16 +60,16 @@ export class AggregationProxy {
     this.#options = options;
   }
 
-  /** Who answers the request in this server's place; undefined: nobody. */
+  /** The extension server of the request; undefined: this server answers. */
   find({ info }: Pick<RequestContext, 'info'>): RemoteService | undefined {
     const { apiServices } = this.#options;
     const { group, version } = info.resourceRequest ? info : discoveredVersion(info);
     const remote = apiServices.find(group, version);
-    // What was authorized is the decoded path; only where that is the very same is it safe to pass on.
+    // Authorization used the decoded path; forward only if it equals the received one.
     return remote !== undefined && isBelow(info.path, rootOf(remote)) ? remote : undefined;
   }
 
-  /** Throws 429 when the server holds too many requests already; all other failures are plain answers, as from 1.24. */
+  /** Throws 429 at `maxInFlight`; other failures are plain-text responses, as in 1.24. */
   async serve(context: RequestContext, remote: RemoteService): Promise<ApiResponse> {
     if (!remote.available) return plain(503, 'service unavailable');
     const backend = await this.#backend(remote);
@@ -88,7 +88,7 @@ export class AggregationProxy {
     }
   }
 
-  /** Undefined: the socket is connected with the server's, for as long as both want. */
+  /** Undefined: the connection is tunnelled to the server. */
   async upgrade(
     context: RequestContext,
     remote: RemoteService,
@@ -142,7 +142,7 @@ export class AggregationProxy {
           'x-forwarded-host': authority(backend),
           'x-forwarded-proto': 'https',
           'x-forwarded-uri': info.path,
-          // Both servers' audit logs tell of one request.
+          // Both servers' audit logs use the same ID.
           'audit-id': auditId,
         },
         body: await bodyToPass(request),
@@ -154,7 +154,7 @@ export class AggregationProxy {
       });
       return rejectRedirects && isRedirect(response) ? await refuseRedirect(response) : response;
     } catch (error) {
-      // The client is gone, or was told that its time is over.
+      // The client has disconnected, or the request has timed out.
       if (context.signal.aborted) throw error;
       return plain(503, messageOf(error));
     } finally {
@@ -168,7 +168,7 @@ export class AggregationProxy {
     try {
       return { ...(await addresses.resolve(service)), tls: connections.channel(remote).tls };
     } catch (err) {
-      log.warn({ err, apiService: name, service }, 'Cannot find the address of an extension API server');
+      log.warn({ err, apiService: name, service }, 'could not resolve the Service of an extension API server');
       return undefined;
     }
   }
@@ -182,14 +182,14 @@ function isRedirect({ status, headers }: ApiResponse): boolean {
   return status >= 300 && status <= 399 && (headers['location'] ?? '') !== '';
 }
 
-/** A server behind this one must not lead it, or a client that trusts it, to others. */
+/** An extension server must not redirect this server or its clients. */
 async function refuseRedirect({ body }: ApiResponse): Promise<ApiResponse> {
   if (body !== undefined && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.();
   const text = 'the backend attempted to redirect this request, which is not permitted';
   return { status: 502, headers: {}, body: Buffer.from(text) };
 }
 
-/** What Go's `http.Error` answers. */
+/** Like Go's `http.Error`. */
 function plain(status: number, text: string): ApiResponse {
   return plainText(status, `${text}\n`);
 }

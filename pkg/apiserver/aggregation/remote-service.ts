@@ -1,29 +1,29 @@
-/** An APIService whose version of a group another server serves. */
+/** An APIService of an extension API server. */
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { ServicePlace } from '#apiserver/service-routing/address.js';
 import type { BackendTLS } from '#apiserver/streaming/backend.js';
 
 export interface RemoteService {
-  /** Of the APIService: `<version>.<group>`. */
+  /** Name of the APIService: `<version>.<group>`. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
-  /** Where discovery lists it. */
+  /** Position in discovery. */
   readonly groupPriority: number;
   readonly versionPriority: number;
   readonly service: ServicePlace;
-  /** As the condition says; requests are refused while it is false. */
+  /** The condition's status; requests are refused while it is false. */
   readonly available: boolean;
-  /** Whom to believe to be the server, and by which name. */
+  /** Trusted authorities, and the name expected in the certificate. */
   readonly trust: Pick<BackendTLS, 'ca' | 'systemTrust' | 'serverName'>;
-  /** Changes with everything that connections depend on. */
+  /** Changes when existing connections must not be reused. */
   readonly connectionKey: string;
 }
 
 const defaultPort = 443;
 
-/** Undefined for what this server serves itself. */
+/** Undefined if this server serves the version itself. */
 export function remoteService({ metadata, spec, status }: APIService): RemoteService | undefined {
   if (spec.service === undefined) return undefined;
   const { group = '', version = '', caBundle = '', insecureSkipTLSVerify = false } = spec;
@@ -48,7 +48,7 @@ export function remoteService({ metadata, spec, status }: APIService): RemoteSer
   };
 }
 
-/** Where the version is discovered, and what its paths begin with: `/apis/GROUP/VERSION`. */
+/** Root path of the version: `/apis/GROUP/VERSION`. */
 export function rootOf({ group, version }: Pick<RemoteService, 'group' | 'version'>): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }

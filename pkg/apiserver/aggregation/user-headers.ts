@@ -1,7 +1,7 @@
-/** How extension API servers are told who asks: the headers of 1.24's `transport.SetAuthProxyHeaders`. */
+/** The user in headers for extension API servers, like 1.24's `transport.SetAuthProxyHeaders`. */
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
-/** Several values are several lines, since a group's name may hold a comma. Throws a TypeError for what no header can hold. */
+/** Each value is a header line of its own, as group names may contain commas. Throws TypeError for control characters. */
 export function userHeaders({ name, groups, extra = {} }: UserInfo): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = { 'x-remote-user': headerText(name) };
   if (groups.length > 0) headers['x-remote-group'] = groups.map(headerText);
@@ -11,14 +11,14 @@ export function userHeaders({ name, groups, extra = {} }: UserInfo): Record<stri
   return headers;
 }
 
-/** The text as UTF-8, byte by byte, which is what Node.js writes of a latin1 string. */
+/** UTF-8 bytes as a latin1 string, which Node.js writes unchanged. */
 function headerText(text: string): string {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   if (/[\x00-\x08\x0a-\x1f\x7f]/.test(bytes)) throw new TypeError('invalid header field value');
   return bytes;
 }
 
-/** Bytes that no header name may have, and the percent sign itself, in hexadecimal digits behind one. */
+/** Percent-encodes bytes that are not allowed in header names, and the percent sign. */
 function escapeKey(key: string): string {
   return Buffer.from(key, 'utf8')
     .toString('latin1')

@@ -1,4 +1,4 @@
-/** Records requests as the policy says. */
+/** Records requests according to the audit policy. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { AuditEvent, auditVersion, type EventFacts } from '#apiserver/audit/event.js';
@@ -15,7 +15,7 @@ export interface AuditorOptions {
   readonly clock: Clock;
   readonly rules: PolicyRules;
   readonly sinks: readonly AuditSink[];
-  /** Requests fail whose arrival could not be recorded. */
+  /** A request fails if its arrival cannot be recorded. */
   readonly strict: boolean;
   readonly metrics: AuditMetrics;
 }
@@ -29,7 +29,7 @@ export class Auditor {
     this.#version = auditVersion(options.dialect);
   }
 
-  /** Undefined: nothing is recorded of the request. */
+  /** Undefined: the policy does not record the request. */
   begin(started: StartedRequest, user: UserInfo | undefined): RequestAudit | undefined {
     const { rules, metrics, clock, strict, dialect, codec } = this.#options;
     const recording = rules.recordingOf(started.info, user);
@@ -43,7 +43,7 @@ export class Auditor {
     await Promise.all(this.#options.sinks.map((sink) => sink.close()));
   }
 
-  /** Undefined: nobody has to be waited for. */
+  /** Undefined: no sink has to be awaited. */
   #write(facts: EventFacts): Promise<void> | undefined {
     const { sinks, metrics } = this.#options;
     metrics.event();
@@ -53,11 +53,11 @@ export class Auditor {
       const wait = sink.write(event);
       if (wait instanceof Promise) waits.push(wait);
     }
-    return waits.length === 0 ? undefined : all(waits);
+    return waits.length === 0 ? undefined : settleAll(waits);
   }
 }
 
-/** All are waited for, and then the first failure counts. */
-async function all(waits: readonly Promise<void>[]): Promise<void> {
+/** Awaits all, then throws the first failure. */
+async function settleAll(waits: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(waits)) if (outcome.status === 'rejected') throw outcome.reason;
 }

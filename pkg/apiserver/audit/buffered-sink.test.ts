@@ -53,17 +53,17 @@ function setUp(options: Partial<BufferOptions> = {}) {
   return { clock, registry, batches, sink, buffered, release: () => release?.() };
 }
 
-t.test('batches are full, or late', async (t) => {
+t.test('a batch is written when it is full or has waited long enough', async (t) => {
   const { buffered, batches, clock } = setUp();
   for (const id of ['a', 'b', 'c']) buffered.write(event(id));
   await new Promise(setImmediate);
-  t.same(batches, [['a', 'b'], ['c']].slice(0, batches.length), 'in their order');
+  t.same(batches, [['a', 'b'], ['c']].slice(0, batches.length), 'in order');
   await clock.advance(1000);
   await buffered.close();
   t.same(batches.flat(), ['a', 'b', 'c']);
 });
 
-t.test('what is too much is lost, and counted', async (t) => {
+t.test('events beyond the buffer are lost and counted', async (t) => {
   const { buffered, batches, sink, registry, release } = setUp();
   sink.holds = true;
   for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) buffered.write(event(id));
@@ -76,7 +76,7 @@ t.test('what is too much is lost, and counted', async (t) => {
   t.same(batches.flat(), ['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
-t.test('the old form of a line', async (t) => {
+t.test('the legacy format', async (t) => {
   t.equal(
     legacyLine(event('id')),
     '1970-01-01T00:00:00.000000Z AUDIT: id="id" stage="ResponseComplete" ip="10.0.0.1" method="get" user="alice" groups="a","b" as="<self>" asgroups=<lookup> user-agent="me" namespace="<none>" uri="/x" response="200"',

@@ -1,4 +1,4 @@
-/** Events that nobody waits for: kept in a bounded buffer, and written in batches. */
+/** Buffers events in bounded memory and writes them in batches, so that requests need not wait. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { AuditEvent } from '#apiserver/audit/event.js';
 import type { AuditMetrics } from '#apiserver/audit/metrics.js';
@@ -7,14 +7,14 @@ import { TokenBucket } from '#client/token-bucket.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface BufferOptions {
-  /** Events that may wait. */
+  /** Most buffered events. */
   readonly bufferSize: number;
   readonly maxBatchSize: number;
-  /** Zero or less: nothing waits for others to come. */
+  /** Zero or less: batches are written at once. */
   readonly maxWaitMs: number;
-  /** Batches per second, and at once; absent: no limit. */
+  /** Batches per second, and in a burst; absent: no limit. */
   readonly throttle?: { readonly qps: number; readonly burst: number };
-  /** Batches that may be under way at once. */
+  /** Most batches written concurrently. */
   readonly parallel: number;
 }
 
@@ -25,12 +25,12 @@ export interface BufferedSinkOptions extends BufferOptions {
   readonly log: Logger;
 }
 
-/** Bytes that the waiting events have together; objects make them large. */
+/** Most bytes of all buffered events; objects make them large. */
 const maxBytes = 64 * 1024 * 1024;
-/** For what is left when the server closes. */
+/** Time to write the remaining events when the server closes. */
 const closeMs = 5000;
-/** Between two words about lost events. */
-const tellMs = 10_000;
+/** Least time between two log lines about lost events. */
+const logPeriodMs = 10_000;
 
 export class BufferedSink implements AuditSink {
   readonly #options: BufferedSinkOptions;
@@ -40,7 +40,7 @@ export class BufferedSink implements AuditSink {
   #bytes = 0;
   #timer: Timer | undefined;
   readonly #underWay = new Set<Promise<void>>();
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #loggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BufferedSinkOptions) {
     this.#options = options;
@@ -53,9 +53,9 @@ export class BufferedSink implements AuditSink {
     const { length } = event.text;
     if (this.#waiting.length >= bufferSize || this.#bytes + length > maxBytes) {
       metrics.lost('buffered');
-      if (clock.monotonic() - this.#toldMs >= tellMs) {
-        this.#toldMs = clock.monotonic();
-        log.error({ events: this.#waiting.length }, 'Audit events are lost: too many wait to be written');
+      if (clock.monotonic() - this.#loggedMs >= logPeriodMs) {
+        this.#loggedMs = clock.monotonic();
+        log.error({ events: this.#waiting.length }, 'audit events lost: the buffer is full');
       }
       return;
     }
@@ -65,7 +65,7 @@ export class BufferedSink implements AuditSink {
     else this.#timer ??= clock.setTimer(() => this.#flush(), maxWaitMs);
   }
 
-  /** What waits is written, however many batches that takes a second, unless it takes too long. */
+  /** Writes the buffered events without throttling, within `closeMs`. */
   async close(): Promise<void> {
     const { clock, sink } = this.#options;
     this.#closing.abort();
@@ -99,19 +99,19 @@ export class BufferedSink implements AuditSink {
 
   async #writeNext(): Promise<void> {
     const { sink, maxBatchSize } = this.#options;
-    // Taken at once, so that each of those under way has its own.
+    // Remove them synchronously: concurrent writes must not share events.
     const events = this.#waiting.splice(0, maxBatchSize);
     try {
-      await this.#turn();
+      await this.#awaitToken();
       await sink.writeAll(events);
     } catch {
-      // The sink has counted and logged what is lost.
+      // The sink has counted and logged the lost events.
     } finally {
       for (const { text } of events) this.#bytes -= text.length;
     }
   }
 
-  async #turn(): Promise<void> {
+  async #awaitToken(): Promise<void> {
     const waitMs = this.#bucket?.reserveMs() ?? 0;
     if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#closing.signal);
   }

@@ -1,4 +1,4 @@
-/** One event of the audit log: what was known of a request at one of its stages. Pure. */
+/** One event of the audit log: the state of a request at one of its stages. Pure. */
 import { formatMicroTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
@@ -28,7 +28,7 @@ export interface EventFacts {
   readonly userAgent: string;
   readonly objectRef: ObjectReference | undefined;
   readonly responseStatus: Status | undefined;
-  /** JSON texts of one line. */
+  /** One line of JSON each. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
   readonly receivedMs: number;
@@ -50,13 +50,13 @@ export class AuditEvent {
     this.facts = facts;
   }
 
-  /** JSON of one line, its members in the order of 1.24; made once for all who write it. */
+  /** One line of JSON, its members in the order of 1.24; encoded once for all sinks. */
   get text(): string {
     this.#text ??= this.#json();
     return this.#text;
   }
 
-  /** The same without its objects, and with a note that they were left out. */
+  /** The event without its objects, and with the annotation `note`. */
   withoutObjects(note: string): AuditEvent {
     const annotations = { ...this.facts.annotations, [note]: 'true' };
     return new AuditEvent(this.#apiVersion, {
@@ -107,7 +107,7 @@ function shownUser(user: UserInfo | undefined): object {
   };
 }
 
-/** The line of the `legacy` format. */
+/** The event in the `legacy` format. */
 export function legacyLine({ facts }: AuditEvent): string {
   const { user, impersonatedUser: as, objectRef, responseStatus, sourceIPs } = facts;
   const quoted = (names: readonly string[] | undefined) => names?.map((name) => JSON.stringify(name)).join(',');

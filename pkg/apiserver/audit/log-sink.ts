@@ -1,12 +1,13 @@
 /** The audit log: one line for each event. */
+
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { type AuditEvent, legacyLine } from '#apiserver/audit/event.js';
 import type { AuditMetrics } from '#apiserver/audit/metrics.js';
 import type { AuditSink, BatchSink } from '#apiserver/audit/sink.js';
 import type { Logger } from '#daemon/log/logger.js';
 
-/** Where lines go. */
 export interface LineWriter {
-  /** Rejects where they are lost. */
+  /** Rejects if the lines are lost. */
   append(lines: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -36,12 +37,35 @@ export class LogSink implements AuditSink, BatchSink {
       await lines.append(`${text.join('\n')}\n`);
     } catch (err) {
       metrics.lost('log', events.length);
-      log.error({ err, events: events.length }, 'Audit events are lost: they cannot be written');
+      log.error({ err, events: events.length }, 'audit events lost: writing failed');
       throw err;
     }
   }
 
   close(): Promise<void> {
     return this.#options.lines.close();
+  }
+}
+
+const standardOutput = 1;
+/** Most bytes that wait for the reader; further lines are lost. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+/** The audit log `-`. */
+export class StandardOutput implements LineWriter {
+  readonly #stream: WriteStream = createWriteStream('', { fd: standardOutput, autoClose: false });
+
+  append(lines: string): Promise<void> {
+    if (this.#stream.writableLength > maxWaitingBytes) {
+      return Promise.reject(new Error(`more than ${maxWaitingBytes} bytes wait to be read from standard output`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#stream.write(lines, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Standard output stays open. */
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 }

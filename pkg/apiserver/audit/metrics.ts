@@ -1,9 +1,9 @@
-/** The series of auditing, named as in release 1.24. */
+/** Audit metrics, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import type { Level } from '#apiserver/audit/policy.js';
 import { PlainCounter } from '#daemon/metrics/plain-series.js';
 
-/** Who failed: a backend itself, the queue before it, or what shortens its events. */
+/** The part that lost an event: a backend, the buffer, or truncation. */
 export type AuditPart = 'log' | 'webhook' | 'buffered' | 'truncate';
 
 export class AuditMetrics {
@@ -33,7 +33,7 @@ export class AuditMetrics {
       help: '[ALPHA] Counter of policy levels for audit events (1 per request).',
       labelNames: ['level'],
     });
-    // These are there from the beginning, as in 1.24.
+    // Like 1.24, expose these with value 0 from the start.
     this.#events.labels();
     this.#rejected.labels();
   }
@@ -42,7 +42,7 @@ export class AuditMetrics {
     this.#events.labels().inc();
   }
 
-  /** So many events are lost. */
+  /** Counts lost events. */
   lost(part: AuditPart, events = 1): void {
     this.#errors.labels(part).inc(events);
   }

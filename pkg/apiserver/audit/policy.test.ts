@@ -26,33 +26,33 @@ const rows: [name: string, rule: Omit<PolicyRule, 'level'>, info: AuditedInfo, m
   ['a namespace', { namespaces: ['web'] }, pods, true],
   ['another namespace', { namespaces: ['shop'] }, pods, false],
   ['no namespace', { namespaces: [''] }, nodes, true],
-  ['a namespace, of a path', { namespaces: [''] }, path, false],
+  ['a namespace, for a plain path', { namespaces: [''] }, path, false],
   ['a group of resources', { resources: [{ group: '' }] }, pods, true],
   ['another group of resources', { resources: [{ group: 'apps' }] }, pods, false],
-  ['a resource does not mean what is below it', { resources: [{ resources: ['pods'] }] }, pods, false],
-  ['what is below it', { resources: [{ resources: ['pods/log'] }] }, pods, true],
-  ['all that is below it', { resources: [{ resources: ['pods/*'] }] }, pods, true],
-  ['which the resource itself is, too', { resources: [{ resources: ['nodes/*'] }] }, nodes, true],
-  ['everybody’s logs', { resources: [{ resources: ['*/log'] }] }, pods, true],
+  ['a resource does not match its subresources', { resources: [{ resources: ['pods'] }] }, pods, false],
+  ['a subresource', { resources: [{ resources: ['pods/log'] }] }, pods, true],
+  ['all subresources', { resources: [{ resources: ['pods/*'] }] }, pods, true],
+  ['all subresources, and the resource itself', { resources: [{ resources: ['nodes/*'] }] }, nodes, true],
+  ['one subresource of all resources', { resources: [{ resources: ['*/log'] }] }, pods, true],
   ['all resources', { resources: [{ resources: ['*'] }] }, pods, true],
   ['a name', { resources: [{ resources: ['*'], resourceNames: ['p'] }] }, pods, true],
   ['another name', { resources: [{ resources: ['*'], resourceNames: ['q'] }] }, pods, false],
-  ['resources, of a path', { resources: [{}] }, path, false],
+  ['resources, for a plain path', { resources: [{}] }, path, false],
   ['a path', { nonResourceURLs: ['/healthz/etcd'] }, path, true],
   ['the beginning of a path', { nonResourceURLs: ['/healthz*'] }, path, true],
   ['all paths', { nonResourceURLs: ['*'] }, path, true],
   ['another path', { nonResourceURLs: ['/livez*'] }, path, false],
-  ['paths, of a resource', { nonResourceURLs: ['*'] }, pods, false],
+  ['plain paths, for a resource', { nonResourceURLs: ['*'] }, pods, false],
 ];
 
-t.test('which requests a rule speaks of', async (t) => {
+t.test('rules match requests', async (t) => {
   for (const [name, rule, info, matches] of rows) {
     const rules = new PolicyRules({ rules: [{ ...rule, level: 'Metadata' }] });
     t.equal(rules.recordingOf(info, alice).level, matches ? 'Metadata' : 'None', name);
   }
 });
 
-t.test('the first rule counts', async (t) => {
+t.test('the first matching rule counts', async (t) => {
   const rules = new PolicyRules({
     rules: [
       { level: 'Request', verbs: ['list'], omitStages: ['ResponseStarted'], omitManagedFields: false },

@@ -1,4 +1,4 @@
-/** What is recorded of which requests: the rules of an audit policy (1.24: `audit/policy/checker.go`). Pure. */
+/** The rules of an audit policy: which requests are recorded, and how much of them (1.24: `audit/policy/checker.go`). Pure. */
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
@@ -32,7 +32,7 @@ export interface Policy {
   readonly omitManagedFields?: boolean;
 }
 
-/** What is to be recorded of one request. */
+/** The policy for one request. */
 export interface Recording {
   readonly level: Level;
   readonly omitStages: ReadonlySet<Stage>;
@@ -46,7 +46,7 @@ export type AuditedInfo = Pick<
 
 export class PolicyRules {
   readonly #rules: readonly { readonly rule: PolicyRule; readonly recording: Recording }[];
-  readonly #otherwise: Recording;
+  readonly #noMatch: Recording;
 
   constructor({ rules, omitStages = [], omitManagedFields = false }: Policy) {
     this.#rules = rules.map((rule) => ({
@@ -57,16 +57,16 @@ export class PolicyRules {
         omitManagedFields: rule.omitManagedFields ?? omitManagedFields,
       },
     }));
-    this.#otherwise = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
+    this.#noMatch = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
   }
 
-  /** What the first rule says that speaks of the request; nothing is recorded where none does. */
+  /** The recording of the first rule that matches; without a match, nothing is recorded. */
   recordingOf(info: AuditedInfo, user: UserInfo | undefined): Recording {
-    return this.#rules.find(({ rule }) => speaksOf(rule, info, user))?.recording ?? this.#otherwise;
+    return this.#rules.find(({ rule }) => matchesRule(rule, info, user))?.recording ?? this.#noMatch;
   }
 }
 
-function speaksOf(rule: PolicyRule, info: AuditedInfo, user: UserInfo | undefined): boolean {
+function matchesRule(rule: PolicyRule, info: AuditedInfo, user: UserInfo | undefined): boolean {
   const { users = [], userGroups = [], verbs = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
   if (users.length > 0 && (user === undefined || !users.includes(user.name))) return false;
   if (userGroups.length > 0 && !(user?.groups.some((group) => userGroups.includes(group)) ?? false)) return false;
@@ -83,9 +83,9 @@ function speaksOf(rule: PolicyRule, info: AuditedInfo, user: UserInfo | undefine
 
 function hasResource(
   { group = '', resources = [], resourceNames = [] }: GroupResources,
-  { group: asked, resource, subresource, name }: AuditedInfo,
+  { group: requestGroup, resource, subresource, name }: AuditedInfo,
 ): boolean {
-  if (group !== asked) return false;
+  if (group !== requestGroup) return false;
   if (resources.length === 0) return true;
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false;
   const whole = subresource === '' ? resource : `${resource}/${subresource}`;

@@ -1,15 +1,14 @@
-/** What is recorded of one request, from its arrival to the end of its answer (1.24: `endpoints/filters/audit.go`). */
-
+/** The audit events of one request, from its arrival to the end of its response (1.24: `endpoints/filters/audit.go`). */
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/captured.js';
 import type { EventFacts, ObjectReference } from '#apiserver/audit/event.js';
 import type { AuditMetrics } from '#apiserver/audit/metrics.js';
 import { type Level, levels, type Recording, type Stage } from '#apiserver/audit/policy.js';
-import { sourcesOf } from '#apiserver/audit/sources.js';
+import { sourcesOf } from '#apiserver/audit/request-origin.js';
+import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/response-capture.js';
 import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -21,7 +20,7 @@ export interface StartedRequest {
   readonly auditId: string;
   /** Wall clock. */
   readonly receivedMs: number;
-  /** It may last as long as its client wants: the beginning of its answer is worth an event of its own. */
+  /** The start of a long-running request's response is an event of its own. */
   readonly longRunning: boolean;
 }
 
@@ -30,12 +29,11 @@ export interface RequestAuditOptions extends Omit<CaptureOptions, 'omitManagedFi
   readonly clock: Clock;
   readonly strict: boolean;
   readonly metrics: AuditMetrics;
-  /** Rejects where the event is lost. */
+  /** Rejects if the event is lost. */
   readonly write: (facts: EventFacts) => Promise<void> | undefined;
 }
 
-/** Objects as they come from clients and go to them. */
-interface Named {
+interface ObjectWithMetadata {
   readonly metadata?:
     | {
         readonly name?: string;
@@ -46,7 +44,7 @@ interface Named {
     | undefined;
 }
 
-/** Of one request; webhooks bring theirs, too. */
+/** Most annotations of one request; webhooks may add some. */
 const maxAnnotations = 500;
 const maxUserAgentChars = 1024;
 
@@ -61,7 +59,7 @@ export class RequestAudit implements AuditTrail {
   #requestObject: string | undefined;
   #responseObject: string | undefined;
   #status: Status | undefined;
-  #recordsAnswer: boolean;
+  #recordsResponse: boolean;
   #completed = false;
 
   constructor(started: StartedRequest, user: UserInfo | undefined, options: RequestAuditOptions) {
@@ -70,15 +68,15 @@ export class RequestAudit implements AuditTrail {
     this.#options = options;
     const { info, longRunning } = started;
     this.#object = info.resourceRequest ? referenceOf(info) : undefined;
-    this.#recordsAnswer = this.reaches('RequestResponse') && info.resourceRequest && !longRunning;
+    this.#recordsResponse = this.reaches('RequestResponse') && info.resourceRequest && !longRunning;
   }
 
-  /** Whether that much is to be recorded. */
+  /** True when the policy records this level. */
   reaches(level: Level): boolean {
     return levels.indexOf(this.#options.recording.level) >= levels.indexOf(level);
   }
 
-  /** The first value of a key stays. */
+  /** Keeps the first value of a key. */
   annotate(key: string, value: string): void {
     if (Object.hasOwn(this.#annotations, key) || this.#annotationCount >= maxAnnotations) return;
     this.#annotationCount += 1;
@@ -89,37 +87,36 @@ export class RequestAudit implements AuditTrail {
     this.#impersonated = user;
   }
 
-  /** The object that the client has sent, in the form in which it was understood. */
-  requested(object: Named): void {
+  /** Records the object that the client has sent, as decoded. */
+  requested(object: ObjectWithMetadata): void {
     const { name, namespace, uid, resourceVersion } = object.metadata ?? {};
-    this.#object = { ...this.#object, ...named({ name, namespace, uid, resourceVersion }, this.#object) };
+    this.#object = { ...this.#object, ...additionalReference({ name, namespace, uid, resourceVersion }, this.#object) };
     if (this.reaches('Request')) this.#requestObject = toJSONText(this.#withoutManagers(object));
   }
 
-  /** A patch, options: what is no object. */
+  /** Records a patch or options. */
   requestedValue(value: unknown): void {
     if (this.reaches('Request')) this.#requestObject = toJSONText(value);
   }
 
-  /** Another server answers: what it is sent and what it answers is its own to record. */
+  /** An extension API server answers, and records the objects itself. */
   passedOn(): void {
-    this.#recordsAnswer = false;
+    this.#recordsResponse = false;
   }
 
-  /** Throws, or rejects with, 500 where the arrival has to be recorded and is not. */
+  /** Fails with 500 in strict mode if the arrival cannot be recorded. */
   received(): MaybePromise<void> {
     const { strict, metrics } = this.#options;
     const writing = this.#record('RequestReceived', this.#started.receivedMs);
     if (writing === undefined) return undefined;
     return writing.catch((error: unknown) => {
-      // Whoever writes has counted and logged it.
+      // The sink has counted and logged it.
       if (!strict) return;
       metrics.rejected();
       throw internalError(new Error('failed to store audit event', { cause: error }));
     });
   }
 
-  /** The request fails. */
   failed({ message, reason, details, code }: Status): void {
     this.#status = {
       metadata: {},
@@ -131,62 +128,61 @@ export class RequestAudit implements AuditTrail {
     };
   }
 
-  /** Nobody knows who asks. */
   unauthenticated(attempted: string): void {
     this.#status = { metadata: {}, message: attempted, code: 401 };
-    this.#recordsAnswer = false;
+    this.#recordsResponse = false;
   }
 
-  /** The request's only event: of one that nobody has authenticated. */
+  /** Records the only event of an unauthenticated request. */
   refused(response: ApiResponse): MaybePromise<ApiResponse> {
     this.#status = { ...this.#status, metadata: {}, code: response.status };
-    return andThen(ignored(this.#record('ResponseStarted')), () => response);
+    return andThen(ignoreFailure(this.#record('ResponseStarted')), () => response);
   }
 
-  /** The answer, which tells this when it has been given. */
+  /** Records the response; the completion event follows when the body has been sent. */
   answered(response: ApiResponse): MaybePromise<ApiResponse> {
     this.#status = { ...this.#status, metadata: {}, code: response.status };
     const { longRunning } = this.#started;
-    const begun = longRunning ? ignored(this.#record('ResponseStarted')) : undefined;
+    const started = longRunning ? ignoreFailure(this.#record('ResponseStarted')) : undefined;
     const { body } = response;
-    // Who has taken the connection over says when that is over.
-    if (response.status === switched) return andThen(begun, () => response);
+    // The upgraded connection calls `completed`.
+    if (response.status === switched) return andThen(started, () => response);
     if (body === undefined || Buffer.isBuffer(body)) {
-      if (body !== undefined) this.#answer(new Captured(body), response);
-      return andThen(begun, () => andThen(ignored(this.#complete()), () => response));
+      if (body !== undefined) this.#recordResponse(new Captured(body), response);
+      return andThen(started, () => andThen(ignoreFailure(this.#complete()), () => response));
     }
-    const captured = this.#recordsAnswer ? new Captured() : undefined;
+    const captured = this.#recordsResponse ? new Captured() : undefined;
     const ended = () => {
-      if (captured !== undefined) this.#answer(captured, response);
-      void ignored(this.#complete());
+      if (captured !== undefined) this.#recordResponse(captured, response);
+      void ignoreFailure(this.#complete());
     };
     if (body instanceof PartsBody && body.parts instanceof SeparatedParts) {
-      // All that it is made of is there already.
+      // All parts exist already.
       if (captured !== undefined) for (const part of body.parts) captured.add(part);
       ended();
     } else body.follow({ part: captured && ((bytes) => captured.add(bytes)), ended });
-    return andThen(begun, () => response);
+    return andThen(started, () => response);
   }
 
-  /** The end of what `answered` does not see the end of. */
+  /** Records the end of an upgraded connection. */
   completed(): void {
-    void ignored(this.#complete());
+    void ignoreFailure(this.#complete());
   }
 
-  #answer(captured: Captured, { headers }: ApiResponse): void {
+  #recordResponse(captured: Captured, { headers }: ApiResponse): void {
     const isDeletion = this.#started.info.verb === 'delete' && this.#status?.status === undefined;
-    if (!this.#recordsAnswer && !isDeletion) return;
+    if (!this.#recordsResponse && !isDeletion) return;
     const { dialect, codec, recording } = this.#options;
     const { omitManagedFields } = recording;
     const text = responseText(captured, headers['content-type'], { dialect, codec, omitManagedFields });
     if (text === 'too large') this.annotate(truncatedNote(dialect), 'true');
     if (text === undefined || text === 'too large') return;
-    if (isDeletion) this.#deleted(text);
-    if (this.#recordsAnswer) this.#responseObject = text;
+    if (isDeletion) this.#recordDeletion(text);
+    if (this.#recordsResponse) this.#responseObject = text;
   }
 
-  /** Answers to deletions are a Status where the object is gone. */
-  #deleted(text: string): void {
+  /** The response to a deletion is a Status if the object no longer exists. */
+  #recordDeletion(text: string): void {
     if (text.length > maxStatusChars) return;
     const { kind, status, details, message } = JSON.parse(text) as Status & { readonly kind?: string };
     if (kind !== 'Status') return;
@@ -229,9 +225,9 @@ export class RequestAudit implements AuditTrail {
     });
   }
 
-  #withoutManagers(object: Named): object {
+  #withoutManagers(object: ObjectWithMetadata): object {
     const { codec, recording } = this.#options;
-    const shown = codec.shown(object) as Named;
+    const shown = codec.shown(object) as ObjectWithMetadata;
     if (!recording.omitManagedFields || shown.metadata === undefined) return shown;
     return { ...shown, metadata: { ...shown.metadata, managedFields: undefined } };
   }
@@ -240,13 +236,13 @@ export class RequestAudit implements AuditTrail {
 const switched = 101;
 const maxStatusChars = 16 * 1024;
 
-/** In 1.24, too, the note of what is too long for a log. */
+/** 1.24's annotation of events without their objects. */
 export function truncatedNote({ apiDomain }: Dialect): string {
   return `audit.${apiDomain}/truncated`;
 }
 
-/** What could not be written is counted and logged by whoever should have written it. */
-function ignored(writing: Promise<void> | undefined): MaybePromise<void> {
+/** The sink has counted and logged a failure. */
+function ignoreFailure(writing: Promise<void> | undefined): MaybePromise<void> {
   return writing?.catch(() => undefined);
 }
 
@@ -262,15 +258,15 @@ function referenceOf(info: RequestInfo): ObjectReference {
   };
 }
 
-/** What the reference does not say yet. */
-function named(
-  found: { readonly [Name in 'name' | 'namespace' | 'uid' | 'resourceVersion']: string | undefined },
-  known: ObjectReference | undefined,
+/** The metadata that the reference lacks. */
+function additionalReference(
+  metadata: { readonly [Name in 'name' | 'namespace' | 'uid' | 'resourceVersion']: string | undefined },
+  reference: ObjectReference | undefined,
 ): ObjectReference {
   const more: Record<string, string> = {};
   for (const key of ['name', 'namespace', 'uid', 'resourceVersion'] as const) {
-    const value = found[key];
-    if (known?.[key] === undefined && value !== undefined && value !== '') more[key] = value;
+    const value = metadata[key];
+    if (reference?.[key] === undefined && value !== undefined && value !== '') more[key] = value;
   }
   return more;
 }

@@ -1,4 +1,4 @@
-/** Sends batches of events to an audit webhook as one `EventList`, and again where it is not there. */
+/** Sends batches of events to an audit webhook as an `EventList`, with retries. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { AuditEvent } from '#apiserver/audit/event.js';
 import type { AuditMetrics } from '#apiserver/audit/metrics.js';
@@ -8,10 +8,10 @@ import type { Logger } from '#daemon/log/logger.js';
 
 export interface WebhookSinkOptions {
   readonly transport: Transport;
-  /** Behind what the transport puts in front of all. */
+  /** Appended to the transport's base path. */
   readonly path: string;
   readonly apiVersion: string;
-  /** Before the second attempt; the next ones wait 1.5 times as long each. */
+  /** Delay before the second attempt; it grows by half with each further one. */
   readonly initialBackoffMs: number;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -24,8 +24,8 @@ export interface WebhookSinkOptions {
 const attempts = 5;
 const factor = 1.5;
 const jitter = 0.2;
-/** Of an answer, which nobody reads. */
-const maxAnswerBytes = 64 * 1024;
+/** Bytes read of a response before it is dropped. */
+const maxResponseBytes = 64 * 1024;
 const timeoutMs = 30_000;
 
 export class WebhookSink implements AuditSink, BatchSink {
@@ -50,10 +50,11 @@ export class WebhookSink implements AuditSink, BatchSink {
         await this.#send(body);
         return;
       } catch (err) {
-        const isOver = attempt === attempts || this.#closing.signal.aborted || (err as FinalError).final === true;
+        const isOver =
+          attempt === attempts || this.#closing.signal.aborted || (err as WebhookStatusError).final === true;
         if (isOver) {
           metrics.lost('webhook', events.length);
-          log.error({ err, events: events.length }, 'Audit events are lost: the webhook does not take them');
+          log.error({ err, events: events.length }, 'audit events lost: the webhook call failed');
           throw err;
         }
       }
@@ -62,7 +63,7 @@ export class WebhookSink implements AuditSink, BatchSink {
     }
   }
 
-  /** Nothing is tried again any more. */
+  /** Ends retries. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#options.transport.close();
@@ -71,9 +72,12 @@ export class WebhookSink implements AuditSink, BatchSink {
   async #send(body: string): Promise<void> {
     const { transport, path, clock } = this.#options;
     const ending = new AbortController();
-    const timer = clock.setTimer(() => ending.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    const timer = clock.setTimer(
+      () => ending.abort(new Error(`the audit webhook did not respond within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
     try {
-      const { status, body: answer } = await transport.request({
+      const { status, body: response } = await transport.request({
         method: 'POST',
         path,
         headers: { 'content-type': 'application/json', accept: 'application/json, */*' },
@@ -81,21 +85,20 @@ export class WebhookSink implements AuditSink, BatchSink {
         signal: ending.signal,
       });
       let size = 0;
-      for await (const part of answer) {
+      for await (const part of response) {
         size += part.length;
-        if (size > maxAnswerBytes) break;
+        if (size > maxResponseBytes) break;
       }
-      if (status < 200 || status > 206) throw new FinalError(status);
+      if (status < 200 || status > 206) throw new WebhookStatusError(status);
     } finally {
       timer.cancel();
     }
   }
 }
 
-/** An answer that is a failure. */
-class FinalError extends Error {
+class WebhookStatusError extends Error {
   override readonly name = 'AuditWebhookError';
-  /** It will not take them later, either. */
+  /** Retrying is useless. */
   readonly final: boolean;
 
   constructor(status: number) {

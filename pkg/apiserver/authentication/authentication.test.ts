@@ -84,13 +84,13 @@ t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', a
   }
 });
 
-t.test('bearer tokens of one connection', async (t) => {
+t.test('a repeated token of one connection is not verified again', async (t) => {
   let nowMs = 0;
-  let asked = 0;
+  let verifications = 0;
   const users: Record<string, UserInfo> = { a: { name: 'alice', groups: [] }, b: { name: 'bob', groups: [] } };
   const kind = {
     authenticateToken: async (token: string) => {
-      asked++;
+      verifications++;
       return users[token];
     },
   };
@@ -101,16 +101,16 @@ t.test('bearer tokens of one connection', async (t) => {
   const ask = async (token: string, of: object = peer) =>
     (await authenticator.authenticate({ ...bearer(token), peer: of }))?.name;
   t.same([await ask('a'), await ask('a'), await ask('b'), await ask('a')], ['alice', 'alice', 'bob', 'alice']);
-  t.same([await ask('a', {}), asked], ['alice', 2], 'known from another connection');
+  t.same([await ask('a', {}), verifications], ['alice', 2], 'cached from another connection');
   await t.rejects(ask('c'), unauthorized);
   nowMs = 99;
-  t.same([await ask('a'), asked], ['alice', 3]);
+  t.same([await ask('a'), verifications], ['alice', 3]);
   nowMs = 100;
   delete users['a'];
-  await t.rejects(ask('a'), unauthorized, 'looked at again when its time is over');
+  await t.rejects(ask('a'), unauthorized, 'verified again when it expires');
 });
 
-t.test('authorities are exchanged in two steps: nobody is refused in between', async (t) => {
+t.test('rotating authorities in two steps refuses no client', async (t) => {
   const now = Date.now();
   const [old, next] = [
     await createAuthority({ commonName: 'ca', now }),
@@ -120,14 +120,14 @@ t.test('authorities are exchanged in two steps: nobody is refused in between', a
     issueCertificate(by, { subject: { commonName: 'alice', organizations: [] }, usages: ['client'], now });
   const pool = new CertificatePool({ bundle: old.certificate, clock: realClock });
   const [before, after] = [der(await issue(old)), der(await issue(next))];
-  const known = () => [before, after].map((certificate) => pool.verify(certificate).ok);
-  t.same(known(), [true, false]);
+  const verdicts = () => [before, after].map((certificate) => pool.verify(certificate).ok);
+  t.same(verdicts(), [true, false]);
   pool.replace(old.certificate + next.certificate);
-  t.same(known(), [true, true]);
+  t.same(verdicts(), [true, true]);
   t.throws(() => pool.replace('nothing'), RangeError);
-  t.same(known(), [true, true], 'the bundle of before stays');
+  t.same(verdicts(), [true, true], 'the previous bundle stays');
   pool.replace(next.certificate);
-  t.same(known(), [false, true]);
+  t.same(verdicts(), [false, true]);
 });
 
 t.test('client certificates', async (t) => {
@@ -153,7 +153,7 @@ t.test('client certificates', async (t) => {
   t.throws(() => new CertificatePool({ bundle: '', clock: realClock }), RangeError);
 });
 
-t.test('an authority of the first version of X.509 vouches for clients', async (t) => {
+t.test('a CA certificate of X.509 version 1 may sign client certificates', async (t) => {
   const now = Date.now();
   const ca = await createAuthority({ commonName: 'ca', now });
   const [content, ...signature] = children(readOne(der(ca)));
@@ -169,7 +169,7 @@ t.test('an authority of the first version of X.509 vouches for clients', async (
   t.equal(other.verify(client).ok, false, 'one of today that is no authority does not');
 });
 
-t.test('a clock that was wrong is forgiven as soon as it is right', async (t) => {
+t.test('a certificate becomes valid when a wrong clock is corrected', async (t) => {
   const created = Date.parse('2030-01-01T00:00:00Z');
   const ca = await createAuthority({ commonName: 'ca', now: created });
   const subject = { commonName: 'alice', organizations: [] };

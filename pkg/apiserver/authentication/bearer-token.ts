@@ -1,13 +1,12 @@
-/** Takes the token out of a request and asks the kinds of tokens about it. */
+/** Authenticates bearer tokens by the authenticators of each kind of token, with a cache. */
 import { hash } from 'node:crypto';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
-import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { Authenticator, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 
@@ -15,17 +14,16 @@ export interface BearerTokenOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly kinds: readonly TokenAuthenticator[];
-  /** How long a token that was found good is not looked at again; 10 s in 1.24. */
+  /** How long a valid token is cached; 10 s in 1.24. */
   readonly cacheTtlMs?: number;
   readonly metrics: TokenCacheMetrics;
 }
 
-/** Longest token that is looked at at all. */
+/** Longer tokens are invalid. */
 const maxTokenLength = 64 * 1024;
 const defaultTtlMs = 10_000;
 
-/** A token that was found good, until it is looked at again. */
-interface Known {
+interface CachedUser {
   readonly user: UserInfo;
   /** Monotonic ms. */
   readonly untilMs: number;
@@ -34,9 +32,9 @@ interface Known {
 export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticator {
   readonly #options: BearerTokenOptions;
   readonly #ttlMs: number;
-  readonly #cache: LruCache<string, Known>;
-  /** The last header of each connection: whoever sends the same one again need not have it digested again. */
-  readonly #recent = new WeakMap<object, Known & { readonly header: string }>();
+  readonly #cache: LruCache<string, CachedUser>;
+  /** The last header of each connection: a repeated header need not be hashed again. */
+  readonly #recent = new WeakMap<object, CachedUser & { readonly header: string }>();
 
   constructor(options: BearerTokenOptions) {
     this.#options = options;
@@ -56,33 +54,33 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
   }
 
   async authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined> {
-    return (await this.#known(token, audiences))?.user;
+    return (await this.#lookUp(token, audiences))?.user;
   }
 
   async #userOf(token: string, { peer, headers }: ApiRequest): Promise<UserInfo> {
-    const known = await this.#known(token, undefined);
-    if (known === undefined) throw unauthorized();
+    const cached = await this.#lookUp(token, undefined);
+    if (cached === undefined) throw unauthorized();
     const header = headers['authorization'];
-    if (peer !== undefined && header !== undefined) this.#recent.set(peer, { ...known, header });
-    return known.user;
+    if (peer !== undefined && header !== undefined) this.#recent.set(peer, { ...cached, header });
+    return cached.user;
   }
 
-  async #known(token: string, audiences: readonly string[] | undefined): Promise<Known | undefined> {
+  async #lookUp(token: string, audiences: readonly string[] | undefined): Promise<CachedUser | undefined> {
     if (token.length > maxTokenLength) return undefined;
-    // Tokens are secrets: only their digests are kept.
+    // Tokens are secrets: cache only their digests.
     const key = hash('sha256', audiences === undefined ? `own ${token}` : JSON.stringify([token, audiences]), 'base64');
     const { clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
-    const known = this.#cache.get(key);
-    if (known !== undefined) {
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) {
       metrics.request('hit', clock.monotonic() - startedMs);
-      return known;
+      return cached;
     }
     metrics.active(1);
     try {
-      const found = await this.#ask(key, token, audiences);
+      const verified = await this.#verify(key, token, audiences);
       metrics.fetch('ok');
-      return found;
+      return verified;
     } catch (error) {
       metrics.fetch('error');
       throw error;
@@ -92,15 +90,15 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     }
   }
 
-  async #ask(key: string, token: string, audiences: readonly string[] | undefined): Promise<Known | undefined> {
+  async #verify(key: string, token: string, audiences: readonly string[] | undefined): Promise<CachedUser | undefined> {
     let failure: { readonly error: unknown } | undefined;
     for (const kind of this.#options.kinds) {
       try {
         const user = await kind.authenticateToken(token, audiences);
         if (user === undefined) continue;
-        const found = { user, untilMs: this.#options.clock.monotonic() + this.#ttlMs };
-        this.#cache.set(key, found);
-        return found;
+        const verified = { user, untilMs: this.#options.clock.monotonic() + this.#ttlMs };
+        this.#cache.set(key, verified);
+        return verified;
       } catch (error) {
         failure ??= { error };
       }
@@ -111,7 +109,7 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
 }
 
 /**
- * From `Authorization: Bearer …`, or, as browsers cannot set that header on WebSockets, from the subprotocol
+ * From `Authorization: Bearer …` or, since browsers cannot set that header on WebSockets, from the subprotocol
  * `base64url.bearer.authorization.<domain>.<token in base64url>`.
  */
 function bearerToken(request: Pick<ApiRequest, 'headers'>, dialect: Dialect): string | undefined {

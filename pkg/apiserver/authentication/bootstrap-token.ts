@@ -1,4 +1,4 @@
-/** Users by bootstrap token (`<id>.<secret>`): secrets of a type of their own in the system namespace. */
+/** Authenticates bootstrap tokens (`<id>.<secret>`), which are secrets in the system namespace. */
 import { timingSafeEqual } from 'node:crypto';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import {
@@ -9,7 +9,7 @@ import {
 } from '#api/core/v1/secret/bootstrap-token.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
@@ -32,12 +32,12 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     const { dialect, reader, clock } = this.#options;
     const parsed = parseBootstrapToken(token);
     if (parsed === undefined) return undefined;
-    const { id, secret: wanted } = parsed;
+    const { id, secret: tokenSecret } = parsed;
     const secret = await reader.get(secrets, dialect.namespaces.system, bootstrapTokenName(id));
     if (secret?.type !== dialect.secretTypes.bootstrapToken || secret.metadata.deletionTimestamp !== undefined)
       return undefined;
     const text = (key: string) => bootstrapTokenText(secret, key);
-    if (text('token-id') !== id || !sameText(text('token-secret'), wanted)) return undefined;
+    if (text('token-id') !== id || !sameText(text('token-secret'), tokenSecret)) return undefined;
     if (bootstrapTokenExpiryMs(secret) <= clock.now()) return undefined;
     if (text('usage-bootstrap-authentication') !== 'true') return undefined;
     const extra = text('auth-extra-groups')

@@ -1,5 +1,4 @@
-/** Certificate authorities, and whether they vouch for a client certificate. */
-
+/** Verifies client certificates against a pool of certificate authorities. */
 import { hash, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -28,17 +27,17 @@ interface Validity {
 
 interface Authority extends Validity {
   readonly certificate: X509Certificate;
-  /** Whether it may vouch for others: as in Go, those of X.509's first version may, which have no means to say so. */
+  /** Whether it may sign: like in Go, certificates of X.509 version 1 may, as they cannot state it. */
   readonly signs: boolean;
 }
 
-/** What holds of a certificate whatever the time is: the clock may be wrong now, and right the next time. */
+/** The part of a verdict that does not depend on the time: the clock may be corrected later. */
 type Checked =
   | { readonly refused: string }
   | {
       readonly subject: DistinguishedName;
       readonly validity: Validity;
-      /** Of the authorities that signed it. */
+      /** Validity of the authorities that signed it. */
       readonly authorities: readonly Validity[];
     };
 
@@ -48,25 +47,25 @@ const unknownAuthority = 'the certificate is signed by an unknown authority';
 export class CertificatePool {
   #authorities: readonly Authority[];
   readonly #clock: Clock;
-  /** A connection's certificate comes with each of its requests: the signatures are checked once. */
+  /** Each request of a connection has the same certificate, so its signature is checked once. */
   #cache: LruCache<string, Checked>;
-  /** All requests of a connection come with the same bytes, which nobody changes. */
+  /** All requests of a connection share one buffer, which is never modified. */
   readonly #digests = new WeakMap<Buffer, string>();
 
-  /** Throws RangeError when the bundle holds no certificate, and node:crypto's errors for damaged ones. */
+  /** Throws RangeError for an empty bundle, and node:crypto's errors for malformed certificates. */
   constructor(options: CertificatePoolOptions) {
     this.#clock = options.clock;
     this.#cache = newCache(options.clock);
     this.#authorities = authoritiesIn(options.bundle);
   }
 
-  /** Who is vouched for from now on. Throws as the constructor; the pool is as it was then. */
+  /** Replaces the authorities. Throws like the constructor, and keeps the previous ones then. */
   replace(bundle: string): void {
     this.#authorities = authoritiesIn(bundle);
     this.#cache = newCache(this.#clock);
   }
 
-  /** Checks signature, validity and client usage of a certificate in DER. Never throws. */
+  /** Checks signature, validity and client usage of a DER certificate. Never throws. */
   verify(der: Buffer): CertificateVerdict {
     const key = this.#digest(der);
     let checked = this.#cache.get(key);
@@ -120,7 +119,7 @@ function authoritiesIn(bundle: string): Authority[] {
   return authorities;
 }
 
-/** All in the pool are trusted, self-signed or not; also a client's own certificate, which vouches for itself alone. */
+/** All certificates of the pool are trusted, self-signed or not. A client's own certificate in the pool is trusted, too. */
 function hasSigned({ certificate: authority, signs }: Authority, certificate: X509Certificate): boolean {
   if (certificate.raw.equals(authority.raw)) return true;
   return signs && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);

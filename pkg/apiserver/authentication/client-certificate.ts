@@ -1,4 +1,4 @@
-/** Users by client certificate: the common name is the user, organizations are groups. */
+/** Authenticates client certificates: the common name is the user, organizations are groups. */
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';

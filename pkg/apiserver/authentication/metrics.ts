@@ -1,4 +1,4 @@
-/** The series of authentication, named as in release 1.24. */
+/** Authentication metrics, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import {
@@ -38,46 +38,45 @@ export class AuthenticationMetrics {
     );
   }
 
-  /** `user`: the name of whoever was found. */
+  /** `user`: the name of the authenticated user. */
   finished(result: AuthenticationResult, durationMs: number, user?: string): void {
     const series = this.#byResult.get(result);
     series?.attempts.inc();
     series?.seconds.observe(durationMs / 1000);
-    if (user !== undefined) this.#users.labels(kindOfUser(user)).inc();
+    if (user !== undefined) this.#users.labels(userLabel(user)).inc();
   }
 }
 
-/** Few labels however many users there are; those of 1.24. */
-function kindOfUser(name: string): string {
+/** The label for a user name, as in 1.24: few labels for any number of users. */
+function userLabel(name: string): string {
   if (name === 'admin' || name === 'client') return name;
   return name.includes('@') ? 'email_id' : 'other';
 }
 
-/** What becomes of tokens in the cache of those that were found good. */
 export interface TokenCacheMetrics {
-  /** A token was looked up; a miss asks the kinds of tokens about it. */
+  /** Counts a lookup; a miss is verified by the token authenticators. */
   request(status: 'hit' | 'miss', durationMs: number): void;
-  /** They were asked. */
+  /** Counts a verification. */
   fetch(status: 'ok' | 'error'): void;
-  /** How many are being asked. */
+  /** Verifications in progress. */
   active(change: 1 | -1): void;
 }
 
 export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
   const requests = new PlainCounter(registry, {
     name: 'authentication_token_cache_request_total',
-    help: '[ALPHA] Tokens looked up in the cache, by whether they were in it.',
+    help: '[ALPHA] Tokens looked up in the cache, by hit or miss.',
     labelNames: ['status'],
   });
   const seconds = new PlainHistogram(registry, {
     name: 'authentication_token_cache_request_duration_seconds',
-    help: '[ALPHA] Time until it was known who a token belongs to, by whether it was in the cache.',
+    help: '[ALPHA] Time to authenticate a token, by hit or miss in the cache.',
     labelNames: ['status'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   const fetches = new PlainCounter(registry, {
     name: 'authentication_token_cache_fetch_total',
-    help: '[ALPHA] Tokens that were not in the cache, by whether they could be judged.',
+    help: '[ALPHA] Tokens verified after a cache miss, by whether verification succeeded.',
     labelNames: ['status'],
   });
   const series = {
@@ -87,7 +86,7 @@ export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
   let active = 0;
   gauge(registry, {
     name: 'authentication_token_cache_active_fetch_count',
-    help: '[ALPHA] Tokens that are being judged.',
+    help: '[ALPHA] Tokens that are being verified.',
     labelNames: ['status'],
     collect() {
       this.set({ status: 'in_flight' }, active);
@@ -105,7 +104,7 @@ export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
   };
 }
 
-/** Counts uses of tokens that are kept in secrets. */
+/** Counts uses of tokens stored in secrets. */
 export function secretTokenUses(registry: Registry): () => void {
   const uses = new PlainCounter(registry, {
     name: 'serviceaccount_legacy_tokens_total',

@@ -1,4 +1,4 @@
-/** Users by headers that a trusted front proxy sets; the proxy proves itself with a client certificate. */
+/** Authenticates users by the headers of a front proxy, which has a client certificate of its own. */
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
@@ -6,7 +6,7 @@ import { headerValues } from '#daemon/serving/header-values.js';
 
 export interface RequestHeaderOptions {
   readonly pool: CertificatePool;
-  /** Common names that the proxy's certificate may have; empty allows any that the pool vouches for. */
+  /** Common names allowed in the proxy's certificate; empty: any name. */
   readonly allowedNames: readonly string[];
   readonly usernameHeaders: readonly string[];
   readonly groupHeaders: readonly string[];
@@ -26,7 +26,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
     };
   }
 
-  /** Undefined also for certificates of others: they may be users' own. */
+  /** Undefined for certificates that are not a front proxy's: they may be users' own. */
   authenticate(request: ApiRequest): UserInfo | undefined {
     const { pool, allowedNames, usernameHeaders, groupHeaders } = this.#options;
     if (request.clientCertificate === undefined) return undefined;
@@ -50,7 +50,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 }
 
-/** Header names cannot hold every character, so keys come percent-encoded; others are taken as they are. */
+/** Keys are percent-encoded, as header names allow few characters; invalid encoding is taken literally. */
 function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);

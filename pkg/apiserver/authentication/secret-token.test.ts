@@ -37,7 +37,7 @@ function setUp({ lookup = true } = {}) {
   return { reader, hold, uses: () => uses, ask: authenticator.authenticateToken.bind(authenticator) };
 }
 
-t.test('a token is its account while its secret holds it', async (t) => {
+t.test('a token authenticates its account as long as its secret contains it', async (t) => {
   const { reader, hold, ask, uses } = setUp();
   const token = signJwt(key, claims);
   reader.put(serviceaccounts, account);
@@ -65,7 +65,7 @@ t.test('a token is its account while its secret holds it', async (t) => {
   await t.rejects(ask(token), unauthorized, 'no account');
 });
 
-t.test('what a token must say', async (t) => {
+t.test('claims that a token must have', async (t) => {
   const { ask } = setUp({ lookup: false });
   t.match(await ask(signJwt(key, claims)), { uid: 'sa-1' });
   t.equal(await ask('some.other.token'), undefined);

@@ -1,9 +1,9 @@
-/** Users by the token in a secret of the service account token type: good for as long as the secret holds it. */
+/** Authenticates tokens stored in secrets of the service account token type, as long as the secret contains the token. */
 import { secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { readSecretTokenClaims, type SecretTokenClaims, secretTokenIssuer } from '#api/core/v1/secret/token-claims.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
@@ -12,12 +12,12 @@ import { type JwtKey, readJwt, verifyJwt } from '#pki/jwt.js';
 export interface SecretTokenOptions {
   readonly dialect: Dialect;
   readonly keys: readonly JwtKey[];
-  /** Of this API server: such tokens name none, and are for no other. */
+  /** Audiences of this API server; such tokens name none and are valid for these only. */
   readonly audiences: readonly string[];
   readonly reader: ObjectReader;
   /** Whether secret and account are looked up (`--service-account-lookup`). */
   readonly lookup: boolean;
-  /** Told of each use. */
+  /** Called for each use. */
   readonly used: () => void;
 }
 
@@ -34,7 +34,7 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
     const verified = verifyJwt(keys, token);
     const claims = verified === undefined ? undefined : readSecretTokenClaims(dialect, verified);
     if (claims === undefined) throw unauthorized();
-    if (lookup && !(await this.#isHeld(token, claims))) throw unauthorized();
+    if (lookup && !(await this.#isCurrent(token, claims))) throw unauthorized();
     used();
     if (!audiences.some((audience) => this.#options.audiences.includes(audience))) throw unauthorized();
     const { serviceAccounts } = dialect.groups;
@@ -45,8 +45,8 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
     };
   }
 
-  /** Whether the secret still holds the token, and its account is still the same. */
-  async #isHeld(
+  /** Whether the secret still contains the token, and the account still exists. */
+  async #isCurrent(
     token: string,
     { namespace, secretName, accountName, accountUID }: SecretTokenClaims,
   ): Promise<boolean> {
@@ -60,7 +60,7 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
       if (account?.metadata.uid !== accountUID || account.metadata.deletionTimestamp !== undefined) return false;
       return Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') === token;
     };
-    // This server's cache may not show yet what has just been made through another one.
+    // This server's cache may lag behind a write through another server.
     return (await holds()) || (await holds('latest'));
   }
 }

@@ -1,11 +1,11 @@
-/** Users by service account token: the signature, and whether all that the token is bound to still exists. */
+/** Authenticates service account tokens: checks the signature, and that the objects bound to the token still exist. */
 import { pods, secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { type BoundName, readClaims, serviceAccountUser, type TokenClaims } from '#apiserver/serviceaccount/claims.js';
@@ -15,9 +15,9 @@ export interface ServiceAccountTokenOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly keys: readonly JwtKey[];
-  /** Tokens of other issuers are not looked at. */
+  /** Tokens of other issuers are left to other authenticators. */
   readonly issuers: readonly string[];
-  /** A token must be meant for one of these. */
+  /** A token must have one of these audiences. */
   readonly audiences: readonly string[];
   readonly reader: ObjectReader;
   /** Whether the bound objects are looked up (`--service-account-lookup`). */
@@ -42,7 +42,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     const claims = verified === undefined ? undefined : readClaims(dialect, verified);
     if (
       claims === undefined ||
-      !this.#timely(claims) ||
+      !this.#isCurrent(claims) ||
       !claims.audiences.some((audience) => audiences.includes(audience))
     )
       throw unauthorized();
@@ -50,7 +50,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     return userOf(dialect, claims);
   }
 
-  #timely(claims: TokenClaims): boolean {
+  #isCurrent(claims: TokenClaims): boolean {
     const now = this.#options.clock.now();
     return now < claims.expirySeconds * 1000 + leewayMs && now > claims.notBeforeSeconds * 1000 - leewayMs;
   }
@@ -63,7 +63,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     ]);
   }
 
-  /** Throws 401 unless the very object (by UID) is there and not deleted for longer than the leeway. */
+  /** Throws 401 unless the object exists with this UID and has not been deleted for longer than the leeway. */
   async #checkObject<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace: string,
@@ -71,7 +71,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   ): Promise<void> {
     const { reader, clock } = this.#options;
     let object = await reader.get(type, namespace, bound.name);
-    // Another server may have issued the token for an object that this one's cache has not seen yet.
+    // This server's cache may lag behind the server that issued the token.
     if (object?.metadata.uid !== bound.uid) object = await reader.get(type, namespace, bound.name, 'latest');
     if (object === undefined || object.metadata.uid !== bound.uid) throw unauthorized();
     const deleted = object.metadata.deletionTimestamp;

@@ -1,10 +1,10 @@
-/** Static tokens: lines of `token,user,uid,"group1,group2"` (the groups may be missing). */
+/** Authenticates static tokens: lines of `token,user,uid,"group1,group2"`; the groups are optional. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 interface Line {
-  /** Digests have one length, so comparing them tells nothing about the tokens. */
+  /** Comparing digests, which have equal length, leaks nothing about the tokens. */
   readonly digest: Buffer;
   readonly user: UserInfo;
 }
@@ -12,7 +12,7 @@ interface Line {
 export class TokenFileAuthenticator implements TokenAuthenticator {
   readonly #lines: readonly Line[];
 
-  /** `text` is the file's content. Throws RangeError that names the first bad line. */
+  /** `text` is the file's content. Throws RangeError that names the first invalid line. */
   constructor(text: string) {
     this.#lines = text.split(/\r?\n/).flatMap((line, i) => {
       if (line.trim() === '' || line.trimStart().startsWith('#')) return [];
@@ -22,10 +22,10 @@ export class TokenFileAuthenticator implements TokenAuthenticator {
 
   authenticateToken(token: string): Promise<UserInfo | undefined> {
     const digest = digestOf(token);
-    let found: UserInfo | undefined;
-    // Every line is compared, so that the time does not depend on where a token stands.
-    for (const line of this.#lines) if (timingSafeEqual(line.digest, digest)) found ??= line.user;
-    return Promise.resolve(found);
+    let user: UserInfo | undefined;
+    // Compare every line, so that the time does not depend on the token's position.
+    for (const line of this.#lines) if (timingSafeEqual(line.digest, digest)) user ??= line.user;
+    return Promise.resolve(user);
   }
 }
 
@@ -40,7 +40,7 @@ function parseLine(line: string, number: number): Line {
   return { digest: digestOf(token), user: { name, groups: names, ...(uid === '' ? {} : { uid }) } };
 }
 
-/** RFC 4180 fields; blanks around a field do not count. */
+/** RFC 4180 fields, with surrounding blanks removed. */
 function csvFields(line: string): string[] {
   const fields: string[] = [];
   for (const match of line.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(?:,|$)/g)) {

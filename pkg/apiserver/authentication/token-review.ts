@@ -1,9 +1,9 @@
-/** `tokenreviews`: tells other daemons whose token somebody showed them. */
+/** `tokenreviews`: other daemons ask for the user of a token. */
 import type { TokenReview, TokenReviewStatus } from '#api/authentication/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, statusOf } from '#apimachinery/errors/status.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
-import { withGeneralGroup } from '#apiserver/authentication/union.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
+import { withAuthenticatedGroup } from '#apiserver/authentication/union.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { readJwt } from '#pki/jwt.js';
@@ -11,7 +11,7 @@ import { readJwt } from '#pki/jwt.js';
 export interface TokenReviewOptions {
   readonly dialect: Dialect;
   readonly tokens: TokenAuthenticator;
-  /** Audiences of this API server: what tokens without audiences of their own are for. */
+  /** Audiences of this API server; tokens without audiences are valid for these. */
   readonly audiences: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function tokenReviews(options: TokenReviewOptions): VirtualResource {
       const review = object as TokenReview;
       const { token = '' } = review.spec ?? {};
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
-      // What was sent as the status stays where nothing is known better, as with 1.24.
+      // Like 1.24, keeps fields of the sent status that the result does not set.
       return {
         ...review,
         status: { ...review.status, ...(await statusFor(options, token, review.spec.audiences ?? [])) },
@@ -33,25 +33,25 @@ export function tokenReviews(options: TokenReviewOptions): VirtualResource {
   };
 }
 
-const refused = (): TokenReviewStatus => ({ authenticated: false, error: 'invalid bearer token' });
+const unauthenticated = (): TokenReviewStatus => ({ authenticated: false, error: 'invalid bearer token' });
 
 async function statusFor(
   options: TokenReviewOptions,
   token: string,
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Promise<TokenReviewStatus> {
-  const asked = wanted.length > 0 ? wanted : options.audiences;
+  const allowed = requested.length > 0 ? requested : options.audiences;
   let user: UserInfo | undefined;
   try {
-    user = await options.tokens.authenticateToken(token, asked);
+    user = await options.tokens.authenticateToken(token, allowed);
   } catch (error) {
     if (statusOf(error)?.code !== 401) throw error;
-    return refused();
+    return unauthenticated();
   }
-  const known = new Set(asked);
-  const audiences = tokenAudiences(options, token).filter((audience) => known.has(audience));
-  if (user === undefined || (wanted.length > 0 && audiences.length === 0)) return refused();
-  const { name, uid, groups, extra } = withGeneralGroup(user, options.dialect);
+  const allowedSet = new Set(allowed);
+  const audiences = tokenAudiences(options, token).filter((audience) => allowedSet.has(audience));
+  if (user === undefined || (requested.length > 0 && audiences.length === 0)) return unauthenticated();
+  const { name, uid, groups, extra } = withAuthenticatedGroup(user, options.dialect);
   return {
     authenticated: true,
     user: {

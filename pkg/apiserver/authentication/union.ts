@@ -1,4 +1,4 @@
-/** Composes authenticators: in-process users first, then each kind of credentials, then nobody in particular. */
+/** Composes authenticators: in-process users first, then each kind of credentials, then the anonymous user. */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,7 +13,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Asks each in turn; the first user wins. Wrong credentials count only when no other credentials are right. */
+/** Tries each authenticator; the first user counts. Invalid credentials fail only if no other credentials are valid. */
 class UnionAuthenticator implements Authenticator {
   readonly #members: readonly Authenticator[];
 
@@ -25,14 +25,14 @@ class UnionAuthenticator implements Authenticator {
     return this.#ask(request, 0, undefined);
   }
 
-  /** Asks the members from that place on; `failure` is the first of those before it. */
-  #ask(request: ApiRequest, place: number, failure: Failure | undefined): MaybePromise<UserInfo | undefined> {
-    const member = this.#members[place];
+  /** Tries the members from `index` on; `failure` is the first failure before. */
+  #ask(request: ApiRequest, index: number, failure: Failure | undefined): MaybePromise<UserInfo | undefined> {
+    const member = this.#members[index];
     if (member === undefined) {
       if (failure !== undefined) throw failure.error;
       return undefined;
     }
-    const next = (failed: Failure | undefined) => this.#ask(request, place + 1, failed);
+    const next = (failed: Failure | undefined) => this.#ask(request, index + 1, failed);
     let answer: MaybePromise<UserInfo | undefined>;
     try {
       answer = member.authenticate(request);
@@ -50,22 +50,22 @@ class UnionAuthenticator implements Authenticator {
 export interface RequestAuthenticatorOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** In the order in which they are asked. */
+  /** In the order in which they are tried. */
   readonly members: readonly Authenticator[];
-  /** Requests without credentials are `system:anonymous`'s; otherwise they get 401. */
+  /** Whether requests without credentials are `system:anonymous`; otherwise they get 401. */
   readonly anonymous: boolean;
   readonly metrics: AuthenticationMetrics;
 }
 
 /**
- * The authenticator of the whole server: trusts the user that an in-process caller comes with, asks the members, adds
- * `system:authenticated`, and ends with the anonymous user or a 401.
+ * The authenticator of the whole server: trusts the user of an in-process request, tries the members, adds
+ * `system:authenticated`, and falls back to the anonymous user or a 401.
  */
 export class RequestAuthenticator implements Authenticator {
   readonly #options: RequestAuthenticatorOptions;
   readonly #union: UnionAuthenticator;
-  /** What users become whom the members give out again and again. */
-  readonly #general = new WeakMap<UserInfo, UserInfo>();
+  /** Users with the group `system:authenticated`, by the cached users of the members. */
+  readonly #authenticated = new WeakMap<UserInfo, UserInfo>();
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#options = options;
@@ -74,47 +74,47 @@ export class RequestAuthenticator implements Authenticator {
 
   authenticate(request: ApiRequest): MaybePromise<UserInfo> {
     const { clock } = this.#options;
-    // Nobody has to find out who a caller in this process is.
-    if (request.user !== undefined) return this.#withGeneralGroup(request.user);
+    // In-process requests need no authentication.
+    if (request.user !== undefined) return this.#withAuthenticatedGroup(request.user);
     const startedMs = clock.monotonic();
     const failed = (error: unknown): never => {
       this.#options.metrics.finished('error', clock.monotonic() - startedMs);
       throw error;
     };
-    let found: MaybePromise<UserInfo | undefined>;
+    let user: MaybePromise<UserInfo | undefined>;
     try {
-      found = this.#union.authenticate(request);
+      user = this.#union.authenticate(request);
     } catch (error) {
       return failed(error);
     }
-    if (!(found instanceof Promise)) return this.#accepted(found, startedMs);
-    return found.catch(failed).then((user) => this.#accepted(user, startedMs));
+    if (!(user instanceof Promise)) return this.#accept(user, startedMs);
+    return user.catch(failed).then((each) => this.#accept(each, startedMs));
   }
 
-  /** Throws 401 for nobody where that is not allowed. */
-  #accepted(user: UserInfo | undefined, startedMs: number): UserInfo {
+  /** Throws 401 for anonymous requests where these are not allowed. */
+  #accept(user: UserInfo | undefined, startedMs: number): UserInfo {
     const { dialect, clock, anonymous, metrics } = this.#options;
     if (user === undefined && !anonymous) {
       metrics.finished('failure', clock.monotonic() - startedMs);
       throw unauthorized();
     }
     metrics.finished('success', clock.monotonic() - startedMs, user?.name ?? anonymousUser);
-    if (user !== undefined) return this.#withGeneralGroup(user);
+    if (user !== undefined) return this.#withAuthenticatedGroup(user);
     return { name: anonymousUser, groups: [dialect.groups.unauthenticated] };
   }
 
-  #withGeneralGroup(user: UserInfo): UserInfo {
-    let general = this.#general.get(user);
-    if (general === undefined) {
-      general = withGeneralGroup(user, this.#options.dialect);
-      this.#general.set(user, general);
+  #withAuthenticatedGroup(user: UserInfo): UserInfo {
+    let authenticated = this.#authenticated.get(user);
+    if (authenticated === undefined) {
+      authenticated = withAuthenticatedGroup(user, this.#options.dialect);
+      this.#authenticated.set(user, authenticated);
     }
-    return general;
+    return authenticated;
   }
 }
 
-/** Everybody known belongs to `system:authenticated`, except those who say they are not. */
-export function withGeneralGroup(user: UserInfo, dialect: Dialect): UserInfo {
+/** Adds `system:authenticated`, unless the user is anonymous or in `system:unauthenticated`. */
+export function withAuthenticatedGroup(user: UserInfo, dialect: Dialect): UserInfo {
   const { authenticated, unauthenticated } = dialect.groups;
   if (user.name === anonymousUser) return user;
   if (user.groups.includes(authenticated) || user.groups.includes(unauthenticated)) return user;

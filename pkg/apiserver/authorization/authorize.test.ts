@@ -1,12 +1,12 @@
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
-import { PatientAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/authorize.js';
+import { PrivilegedGroupAuthorizer, UnionAuthorizer, WaitingAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 const attributes = (groups: readonly string[]): AuthorizationAttributes => ({
-  user: { name: 'someone', groups },
+  user: { name: 'bob', groups },
   verb: 'watch',
   resourceRequest: true,
   group: '',
@@ -30,16 +30,16 @@ function setUp() {
         ({ decision: user.groups.some((group) => roles.has(group)) ? 'allow' : 'noOpinion', reason: '' }) as const,
     },
   ];
-  return { clock, roles, authorizer: new PatientAuthorizer({ authorizer: new UnionAuthorizer(members), clock }) };
+  return { clock, roles, authorizer: new WaitingAuthorizer({ authorizer: new UnionAuthorizer(members), clock }) };
 }
 
-t.test('what is allowed without the roles does not wait for them', async (t) => {
+t.test('requests allowed without the roles do not wait for them', async (t) => {
   const { authorizer, clock } = setUp();
   t.match(await authorizer.authorize(attributes([orchDialect.groups.masters])), { decision: 'allow' });
   t.equal(clock.pendingTimers, 0);
 });
 
-t.test('what is not allowed yet is decided when the roles are known', async (t) => {
+t.test('other requests wait until the roles are loaded', async (t) => {
   const { authorizer, clock, roles } = setUp();
   const answers = Promise.all([
     authorizer.authorize(attributes(['team'])),
@@ -47,13 +47,13 @@ t.test('what is not allowed yet is decided when the roles are known', async (t) 
   ]);
   await clock.advance(1000);
   roles.add('team');
-  authorizer.known();
+  authorizer.ready();
   t.match(await answers, [{ decision: 'allow' }, { decision: 'noOpinion' }]);
   t.equal(clock.pendingTimers, 0);
   t.match(await authorizer.authorize(attributes(['other'])), { decision: 'noOpinion' });
 });
 
-t.test('a request that has waited long enough is told to come back', async (t) => {
+t.test('a request that has waited too long gets 429', async (t) => {
   const { authorizer, clock } = setUp();
   const refused = t.rejects(
     Promise.resolve(authorizer.authorize(attributes(['team']))).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** The authorization step of the pipeline, and what authorizers are put together of. */
+/** The authorization step of the pipeline, and general authorizers. */
 import { deferred } from '#apimachinery/async/deferred.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -27,16 +27,15 @@ export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAt
 }
 
 /**
- * Throws 403 unless the authorizer allows it, or rejects with it where that takes a while to find out. `told` hears the
- * answer first.
+ * Throws, or rejects with, 403 unless the authorizer allows the request. `onDecision` is called first.
  */
 export function authorize(
   authorizer: Authorizer,
   attributes: AuthorizationAttributes,
-  told?: (answer: AuthorizationDecision) => void,
+  onDecision?: (decision: AuthorizationDecision) => void,
 ): MaybePromise<void> {
   return andThen(authorizer.authorize(attributes), (answer) => {
-    told?.(answer);
+    onDecision?.(answer);
     requireAllowed(answer, attributes);
   });
 }
@@ -47,7 +46,7 @@ function requireAllowed(answer: AuthorizationDecision, attributes: Authorization
   throw forbidden({ group: attributes.group, resource: attributes.resource }, attributes.name, why);
 }
 
-/** Who cannot do what, in the words of 1.24. */
+/** The message of 1.24. */
 function denial(a: AuthorizationAttributes): string {
   const who = `User ${JSON.stringify(a.user.name)} cannot ${a.verb}`;
   if (!a.resourceRequest) return `${who} path ${JSON.stringify(a.path)}`;
@@ -56,40 +55,40 @@ function denial(a: AuthorizationAttributes): string {
   return `${who} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(a.group)} ${where}`;
 }
 
-export interface PatientAuthorizerOptions {
+export interface WaitingAuthorizerOptions {
   readonly authorizer: Authorizer;
   readonly clock: Clock;
-  /** How long a request waits for a decision. */
+  /** Longest time that a request waits for a decision. */
   readonly waitMs?: number;
 }
 
-/** As long as reads wait for their cache. */
+/** The same as for reads that wait for their cache. */
 const defaultWaitMs = 3000;
 
 /**
- * Passes on what is allowed at once. As long as `known` has not been called, everything else waits, and is answered 429
- * when that takes too long. Release 1.24 answers 403, which clients that come back after a restart take for an end.
+ * Until `ready` is called, requests that are not allowed wait, and get 429 after `waitMs`. Release 1.24 answers 403, which
+ * clients take for a final refusal when they reconnect after a restart.
  */
-export class PatientAuthorizer implements Authorizer {
+export class WaitingAuthorizer implements Authorizer {
   readonly mode: string;
-  readonly #options: PatientAuthorizerOptions;
-  readonly #known = deferred();
-  #isKnown = false;
+  readonly #options: WaitingAuthorizerOptions;
+  readonly #whenReady = deferred();
+  #isReady = false;
 
-  constructor(options: PatientAuthorizerOptions) {
+  constructor(options: WaitingAuthorizerOptions) {
     this.mode = options.authorizer.mode;
     this.#options = options;
   }
 
-  /** The authorizer knows all that it decides by. */
-  known(): void {
-    this.#isKnown = true;
-    this.#known.resolve();
+  /** Called when the authorizer's caches are filled. */
+  ready(): void {
+    this.#isReady = true;
+    this.#whenReady.resolve();
   }
 
   authorize(attributes: AuthorizationAttributes): ReturnType<Authorizer['authorize']> {
     const { authorizer } = this.#options;
-    return this.#isKnown ? authorizer.authorize(attributes) : this.#early(attributes);
+    return this.#isReady ? authorizer.authorize(attributes) : this.#early(attributes);
   }
 
   async #early(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
@@ -98,14 +97,14 @@ export class PatientAuthorizer implements Authorizer {
     if (answer.decision === 'allow') return answer;
     const waiting = deferred();
     const timer = clock.setTimer(waiting.resolve, waitMs);
-    await Promise.race([this.#known.promise, waiting.promise]);
+    await Promise.race([this.#whenReady.promise, waiting.promise]);
     timer.cancel();
-    if (!this.#isKnown) throw tooManyRequests('the server has not read the roles yet', 1);
+    if (!this.#isReady) throw tooManyRequests('the server has not read the roles yet', 1);
     return authorizer.authorize(attributes);
   }
 }
 
-/** Asks each in turn until one allows or denies; collects the reasons of those without an opinion. */
+/** Tries each authorizer until one allows or denies; collects the reasons of those without an opinion. */
 export class UnionAuthorizer implements Authorizer {
   readonly mode: string;
   readonly #members: readonly Authorizer[];
@@ -119,16 +118,16 @@ export class UnionAuthorizer implements Authorizer {
     return this.#ask(attributes, 0, noOpinion);
   }
 
-  /** Asks the members from that place on; `before` has the reasons of those before it. */
+  /** Tries the members from `index` on; `before` has the reasons of the previous ones. */
   #ask(
     attributes: AuthorizationAttributes,
-    place: number,
+    index: number,
     before: AuthorizationDecision,
   ): MaybePromise<AuthorizationDecision> {
-    const member = this.#members[place];
+    const member = this.#members[index];
     if (member === undefined || before.decision !== 'noOpinion') return before;
     return andThen(member.authorize(attributes), (answer) =>
-      this.#ask(attributes, place + 1, withReasons(answer, before)),
+      this.#ask(attributes, index + 1, withReasons(answer, before)),
     );
   }
 }
@@ -140,7 +139,7 @@ function withReasons(answer: AuthorizationDecision, { reason }: AuthorizationDec
   return { ...answer, reason: answer.reason === '' ? reason : `${reason}\n${answer.reason}` };
 }
 
-/** Everything is allowed to the members of these groups, whatever the other authorizers say. */
+/** Allows everything to members of these groups. */
 export class PrivilegedGroupAuthorizer implements Authorizer {
   readonly mode = 'PrivilegedGroups';
   readonly #groups: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
-/** What is asked for: a resource request, or a path that is no resource. */
+/** A request for a resource or for a plain path. */
 export interface AuthorizationAttributes {
   readonly user: UserInfo;
   /** `get list watch create update patch delete deletecollection …`, or the lower-case HTTP method for paths. */
@@ -20,7 +20,7 @@ export interface AuthorizationAttributes {
 export type AuthorizationDecision =
   | { readonly decision: 'allow'; readonly reason: string }
   | { readonly decision: 'deny'; readonly reason: string }
-  /** Ask the next authorizer; denied when none has an opinion. */
+  /** The next authorizer decides; denied when none has an opinion. */
   | { readonly decision: 'noOpinion'; readonly reason: string };
 
 export interface Authorizer {

@@ -1,4 +1,6 @@
-/** Access reviews: what somebody may do, asked for themselves or for others. */
+/** Access reviews: whether a user may do something, and which rules apply to a user. */
+import { declaration as schema } from '#api/authorization/v1/selfsubjectaccessreview.js';
+import { declaration as shared } from '#api/authorization/v1/shared.js';
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
@@ -8,19 +10,19 @@ import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from '#api/authorization/v1/types.gen.js';
+import { goValuesOf } from '#api/go/go-values.js';
+import { metaValues } from '#api/go/meta-values.js';
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure, invalid } from '#apimachinery/errors/status.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+import { membersOf } from '#apimachinery/validation/unions.js';
 import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
-import {
-  validateAccessReview,
-  validateLocalAccessReview,
-  validateSelfAccessReview,
-} from '#apiserver/authorization/review-validation.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 
-/** The rules that can be listed for a user; an authorizer that cannot list any is not complete. */
 export interface RuleResolver {
   rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] };
 }
@@ -76,7 +78,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
         const review = object as SelfSubjectRulesReview;
         const namespace = review.spec?.namespace ?? '';
         if (namespace === '') throw badRequest('no namespace on request');
-        // 1.24 answers with the status alone.
+        // Like 1.24, responds with the status alone.
         return Promise.resolve({ metadata: {}, spec: {}, status: ownRules(options, context.user, namespace) });
       },
     },
@@ -88,8 +90,7 @@ function subjectOf(spec: SubjectAccessReviewSpec | undefined): UserInfo {
   return { name: user, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }
 
-/** Throws a 422 with all that is wrong with a review. */
-/** The kind is empty, as it is with 1.24. */
+/** Throws 422 for failures. Like in 1.24, the kind is empty. */
 function refuse({ dialect }: AccessReviewOptions, failures: FieldFailure[]): void {
   if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind: '' }, '', failures);
 }
@@ -99,11 +100,11 @@ async function answer(
   spec: SelfSubjectAccessReviewSpec | undefined,
   user: UserInfo,
 ): Promise<SubjectAccessReviewStatus> {
-  const found = await authorizer.authorize(attributesOf(spec ?? {}, user));
+  const decided = await authorizer.authorize(attributesOf(spec ?? {}, user));
   return {
-    allowed: found.decision === 'allow',
-    ...(found.decision === 'deny' ? { denied: true } : {}),
-    ...(found.reason === '' ? {} : { reason: found.reason }),
+    allowed: decided.decision === 'allow',
+    ...(decided.decision === 'deny' ? { denied: true } : {}),
+    ...(decided.reason === '' ? {} : { reason: decided.reason }),
   };
 }
 
@@ -131,17 +132,80 @@ function ownRules({ rules }: AccessReviewOptions, user: UserInfo, namespace: str
       incomplete: true,
       evaluationError: 'no authorizer of this server can list rules',
     };
-  const found = rules.rulesFor(user, namespace);
+  const resolved = rules.rulesFor(user, namespace);
   return {
-    resourceRules: found.rules.flatMap(({ resources, verbs, apiGroups = [], resourceNames }) =>
+    resourceRules: resolved.rules.flatMap(({ resources, verbs, apiGroups = [], resourceNames }) =>
       resources === undefined
         ? []
         : [{ verbs, apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }) }],
     ),
-    nonResourceRules: found.rules.flatMap(({ nonResourceURLs, verbs }) =>
+    nonResourceRules: resolved.rules.flatMap(({ nonResourceURLs, verbs }) =>
       nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }],
     ),
-    incomplete: found.errors.length > 0,
-    ...(found.errors.length === 0 ? {} : { evaluationError: found.errors.join(', ') }),
+    incomplete: resolved.errors.length > 0,
+    ...(resolved.errors.length === 0 ? {} : { evaluationError: resolved.errors.join(', ') }),
   };
+}
+
+const attributeMembers = membersOf<SelfSubjectAccessReviewSpec>(schema.types.SelfSubjectAccessReviewSpec);
+const values = goValuesOf('authorization', 'v1', [schema, shared]);
+const goTypes = { resourceAttributes: 'ResourceAttributes', nonResourceAttributes: 'NonResourceAttributes' } as const;
+const specPath = FieldPath.of('spec');
+
+export function validateAccessReview({ metadata, spec }: SubjectAccessReview): FieldFailure[] {
+  return [...validateAttributes(spec), ...validateSubject(spec), ...validateMetadata(metadata, 'must be empty')];
+}
+
+export function validateSelfAccessReview({ metadata, spec }: SelfSubjectAccessReview): FieldFailure[] {
+  return [...validateAttributes(spec), ...validateMetadata(metadata, 'must be empty')];
+}
+
+export function validateLocalAccessReview({ metadata, spec }: LocalSubjectAccessReview): FieldFailure[] {
+  const { namespace, ...others } = metadata ?? {};
+  const failures = [
+    ...validateAttributes(spec),
+    ...validateSubject(spec),
+    ...validateMetadata(others, 'must be empty except for namespace'),
+  ];
+  const { resourceAttributes: resource, nonResourceAttributes: path } = spec ?? {};
+  if (resource !== undefined && resource.namespace !== namespace) {
+    const at = specPath.child('resourceAttributes', 'namespace');
+    failures.push(invalidValue(at, resource.namespace ?? '', 'must match metadata.namespace'));
+  }
+  if (path !== undefined) {
+    failures.push(
+      invalidValue(
+        specPath.child('nonResourceAttributes'),
+        values.of('NonResourceAttributes', path),
+        'disallowed on this kind of request',
+      ),
+    );
+  }
+  return failures;
+}
+
+/** Requires the attributes of either a resource or a path. */
+function validateAttributes(spec: SelfSubjectAccessReviewSpec | undefined): FieldFailure[] {
+  const [first, second] = attributeMembers(spec ?? {});
+  if (second !== undefined) {
+    const text = 'cannot be specified in combination with resourceAttributes';
+    return [invalidValue(specPath.child(second), values.of(goTypes[second], spec?.[second] ?? {}), text)];
+  }
+  if (first !== undefined) return [];
+  const text = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidValue(specPath.child('resourceAttributes'), undefined, text)];
+}
+
+function validateSubject(
+  spec: { readonly user?: string; readonly groups?: readonly string[] } | undefined,
+): FieldFailure[] {
+  if ((spec?.user ?? '') !== '' || (spec?.groups ?? []).length > 0) return [];
+  return [invalidValue(specPath.child('user'), '', 'at least one of user or group must be specified')];
+}
+
+/** A review is not stored and has no metadata, except the field managers of every written object. */
+function validateMetadata(metadata: ObjectMeta | undefined, text: string): FieldFailure[] {
+  const { managedFields: _managed, ...others } = metadata ?? {};
+  if (Object.values(others).every((value) => value === undefined)) return [];
+  return [invalidValue(FieldPath.of('metadata'), metaValues.of('ObjectMeta', others), text)];
 }

@@ -1,5 +1,4 @@
-/** Bodies that take long to read are made easy to read before anybody reads them. */
-
+/** Prepares large bodies before handlers decode them, off the event loop where necessary. */
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
@@ -10,18 +9,18 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
-/** Server-side apply's configurations; their name says YAML, but programs write JSON. */
+/** Server-side apply; programs send JSON despite the name. */
 const applyMediaType = 'application/apply-patch+yaml';
 
-/** What 1.24 says before what is wrong with a configuration's text. */
+/** Prefixes of 1.24's messages. */
 export const toJSON = 'error converting YAML to JSON: ';
 export const undecoded = `error decoding YAML: ${toJSON}`;
 
-/** Smaller documents are read where they are asked for, in a few milliseconds. */
+/** Smaller documents are decoded by their handlers, in a few milliseconds. */
 export const smallBodyBytes = 4 * 1024;
-/** What looks like JSON up to this size is tried out at once. */
+/** Up to this size, documents are tested for fast decoding synchronously. */
 const largeBytes = 64 * 1024;
-/** To look through what is larger takes milliseconds: the parser gets a turn of its own. */
+/** Scanning larger bodies takes milliseconds, so decoding gets a separate turn. */
 const slowBytes = 256 * 1024;
 
 export interface AheadParser {
@@ -31,8 +30,9 @@ export interface AheadParser {
 }
 
 /**
- * For bodies of more than `smallBodyBytes`. Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
- * do. Throws 413 for bodies of too many parts, 400 for a configuration that cannot be read, and otherwise as `YamlReader`.
+ * For bodies of more than `smallBodyBytes`. Converts large YAML bodies to JSON, which is valid YAML. Resolves when the body is
+ * ready; undefined if there is nothing to do. Throws 413 for bodies of too many parts, 400 for an invalid apply configuration,
+ * and like `YamlReader`.
  */
 export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
   const { dialect, turns } = parser;

@@ -5,14 +5,14 @@ import { YamlReader, type YamlReaderOptions } from '#apiserver/bodies/yaml-reade
 const maxBytes = 1024 * 1024;
 const document = (keys: number) => Buffer.from(Array.from({ length: keys }, (_, i) => `key${i}: é${i}\n`).join(''));
 
-function reader(t: Test, options: Partial<YamlReaderOptions> = {}): YamlReader {
-  const made = new YamlReader({ clock: realClock, maxBytes, ...options });
-  t.teardown(() => made.close());
-  return made;
+function startReader(t: Test, options: Partial<YamlReaderOptions> = {}): YamlReader {
+  const reader = new YamlReader({ clock: realClock, maxBytes, ...options });
+  t.teardown(() => reader.close());
+  return reader;
 }
 
-t.test('documents become JSON, in their order', async (t) => {
-  const yaml = reader(t);
+t.test('documents are converted to JSON in order', async (t) => {
+  const yaml = startReader(t);
   const sizes = [2000, 1, 10];
   const all = await Promise.all(sizes.map((size) => yaml.read(document(size))));
   t.strictSame(
@@ -22,8 +22,8 @@ t.test('documents become JSON, in their order', async (t) => {
   t.same(JSON.parse((await yaml.read(Buffer.from('# nothing'))).json.toString()), null);
 });
 
-t.test('the event loop goes on meanwhile', async (t) => {
-  const yaml = reader(t);
+t.test('the event loop is not blocked', async (t) => {
+  const yaml = startReader(t);
   let done = false;
   const read = yaml.read(document(20_000)).then(() => {
     done = true;
@@ -37,8 +37,8 @@ t.test('the event loop goes on meanwhile', async (t) => {
   t.ok(turns > 10, `${turns} turns`);
 });
 
-t.test('what is wrong with a document is said as if it was read here', async (t) => {
-  const yaml = reader(t);
+t.test('errors are the same as without a thread', async (t) => {
+  const yaml = startReader(t);
   await t.rejects(yaml.read(Buffer.from('a: 1\nb: c: d\n')), {
     name: 'DecodeError',
     message: 'yaml: line 2: mapping values are not allowed in this context',
@@ -49,20 +49,20 @@ t.test('what is wrong with a document is said as if it was read here', async (t)
   t.same([json.toString(), repeated], ['{"a":2}', ['line 2: key "a" already set in map']]);
 });
 
-t.test('a document that becomes too much, or takes too long, is refused', async (t) => {
-  const small = reader(t, { maxBytes: 100 });
+t.test('a document that is too large or takes too long is refused', async (t) => {
+  const small = startReader(t, { maxBytes: 100 });
   await t.rejects(small.read(document(100)), { code: 413, message: 'Request entity too large: limit is 100' });
-  const hasty = reader(t, { timeoutMs: 1 });
+  const hasty = startReader(t, { timeoutMs: 1 });
   await t.rejects(hasty.read(document(200_000)), { code: 413 });
 });
 
-t.test('the document after one that took too long gets a new thread', async (t) => {
+t.test('after a timeout, the next document gets a new thread', async (t) => {
   const timers: (() => void)[] = [];
   const setTimer: Clock['setTimer'] = (fire, ms) => {
     if (ms === 5000) timers.push(fire);
     return { cancel: () => undefined };
   };
-  const yaml = reader(t, { timeoutMs: 5000, clock: { ...realClock, setTimer } });
+  const yaml = startReader(t, { timeoutMs: 5000, clock: { ...realClock, setTimer } });
   const both = Promise.allSettled([yaml.read(document(200_000)), yaml.read(Buffer.from('a: 1'))]);
   timers[0]?.();
   const [long, short] = await both;
@@ -70,8 +70,8 @@ t.test('the document after one that took too long gets a new thread', async (t) 
   t.equal(short.status, 'fulfilled');
 });
 
-t.test('only so many wait', async (t) => {
-  const yaml = reader(t, { maxWaiting: 2 });
+t.test('the number of waiting documents is limited', async (t) => {
+  const yaml = startReader(t, { maxWaiting: 2 });
   const all = await Promise.allSettled(Array.from({ length: 5 }, () => yaml.read(document(500))));
   t.strictSame(
     all.map(({ status }) => status),
@@ -80,8 +80,8 @@ t.test('only so many wait', async (t) => {
   t.match(all[4], { reason: { code: 429, status: { details: { retryAfterSeconds: 1 } } } });
 });
 
-t.test('closing refuses what is under way', async (t) => {
-  const yaml = reader(t);
+t.test('closing refuses pending documents', async (t) => {
+  const yaml = startReader(t);
   const reads = Promise.allSettled([yaml.read(document(20_000)), yaml.read(document(1))]);
   await yaml.close();
   const refused = { status: 'rejected', reason: { code: 503 } };

@@ -1,13 +1,13 @@
 /**
- * Reads large YAML documents in a thread of its own, one after the other: it takes a second for what is read as JSON in
- * ten milliseconds, and the event loop must not wait for that.
+ * Decodes large YAML documents in a worker thread, one after the other: YAML takes a hundred times as long as JSON, which would
+ * block the event loop for a second.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { requestEntityTooLarge, serviceUnavailable, tooManyRequests } from '#apimachinery/errors/status.js';
 
-/** What the thread says of a document; `repeated`: see `ReadYAML`. */
+/** The thread's reply; `repeated`: see `ReadYAML`. */
 export type YamlAnswer =
   | { readonly json: Uint8Array; readonly repeated: readonly string[] }
   | { readonly refusal: string };
@@ -20,11 +20,11 @@ export interface YamlDocument {
 
 export interface YamlReaderOptions {
   readonly clock: Clock;
-  /** Bytes of JSON that a document may become. */
+  /** Most bytes of the resulting JSON. */
   readonly maxBytes: number;
-  /** Longest time for one document; 20 s. */
+  /** Time limit per document; absent: 20 s. */
   readonly timeoutMs?: number;
-  /** Documents that wait at most; 50. */
+  /** Most waiting documents; absent: 50. */
   readonly maxWaiting?: number;
 }
 
@@ -35,9 +35,9 @@ interface Job {
 }
 
 const defaults = { timeoutMs: 20_000, maxWaiting: 50 } as const;
-/** A thread without work ends after so long. */
+/** An idle thread ends after this time. */
 const idleMs = 10_000;
-/** Memory of the thread: some hundred bytes for each of a document. */
+/** Memory of the thread: some hundred bytes per byte of a document. */
 const maxHeapMiB = 1024;
 const retryAfterSeconds = 1;
 
@@ -57,8 +57,8 @@ export class YamlReader {
   }
 
   /**
-   * The document as JSON. Throws a DecodeError for what cannot be read, 413 for what is too much of it, 429 when too many
-   * wait already.
+   * The document as JSON. Throws a DecodeError for an invalid document, 413 for one that is too large, 429 when too many
+   * documents wait.
    */
   read(body: Buffer): Promise<YamlDocument> {
     if (this.#closed) return Promise.reject(closing());
@@ -71,7 +71,7 @@ export class YamlReader {
     });
   }
 
-  /** Ends the thread; what waits for it is refused. */
+  /** Ends the thread and refuses waiting documents. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(closing());
@@ -117,7 +117,7 @@ export class YamlReader {
     this.#next();
   }
 
-  /** Ends the thread, and refuses what it was at. The next document gets a new one. */
+  /** Ends the thread and refuses its current document. The next document starts a new thread. */
   async #end(reason: unknown): Promise<void> {
     this.#timer?.cancel();
     const [worker, job] = [this.#worker, this.#current];

@@ -1,5 +1,4 @@
-/** The thread that turns YAML into JSON: see `YamlReader`. */
-
+/** The thread of `YamlReader`, which converts YAML to JSON. */
 import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { yamlText } from '#apimachinery/codec/yaml/octets.js';
@@ -14,7 +13,7 @@ parentPort?.on('message', (body: Uint8Array) => {
 function answer(octets: Buffer): YamlAnswer {
   try {
     const { value, repeated } = readYAML(yamlText(octets));
-    // A document without contents is null.
+    // An empty document is null.
     return { json: Buffer.from(toJSONText(value)), repeated };
   } catch (error) {
     if (error instanceof DecodeError) return { refusal: error.message };

@@ -54,7 +54,7 @@ async function setUp(t: Test) {
   return { clock, start, addresses, settled };
 }
 
-t.test('a server that stops is gone at once, without another one doing anything', async (t) => {
+t.test('a stopping server removes itself from the endpoints at once', async (t) => {
   const { start, addresses } = await setUp(t);
   const first = await start('10.1.0.1');
   const second = await start('10.1.0.2');
@@ -65,7 +65,7 @@ t.test('a server that stops is gone at once, without another one doing anything'
   t.same(addresses(), ['10.1.0.2'], 'the last one stays, for those who wait');
 });
 
-t.test('one that dies is gone when its lease ends', async (t) => {
+t.test('a dead server is removed when its lease ends', async (t) => {
   const { clock, start, addresses, settled } = await setUp(t);
   await start('10.1.0.1');
   await settled();

@@ -1,7 +1,6 @@
 /**
- * Keeps the API's own Service and its endpoints: every server holds a lease in the store, and each writes the
- * addresses of all that hold one. A server that stops takes itself out; one that dies drops out as soon as its lease ends,
- * which the others watch.
+ * Maintains the API's own Service and its endpoints. Every server holds a lease in the store and writes the addresses of all lease
+ * holders to the endpoints. A stopping server removes itself; a dead server is removed when its lease ends, which the others watch.
  */
 
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
@@ -24,7 +23,7 @@ export interface ApiServiceOptions {
   readonly clusterIP: string;
   /** 0: no node port. */
   readonly nodePort: number;
-  /** Where this server is reached; undefined: its endpoints are not kept. */
+  /** This server's address; undefined: the endpoints are not maintained. */
   readonly endpoint: { readonly ip: string; readonly port: number } | undefined;
   /** `/registry/masterleases/`. */
   readonly leasePrefix: string;
@@ -43,13 +42,13 @@ export class ApiService {
     this.#options = options;
   }
 
-  /** Makes the Service if it is missing, and its endpoints current. */
+  /** Creates the Service if it is missing, and updates its endpoints. */
   async ensure(signal: AbortSignal): Promise<void> {
     await this.#ensureService(signal);
     await this.#renew(signal);
   }
 
-  /** Keeps Service, lease and endpoints until the signal aborts. */
+  /** Maintains Service, lease and endpoints until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.endpoint === undefined) return;
     await Promise.all([this.#keep(signal), this.#followOthers(signal)]);
@@ -63,14 +62,14 @@ export class ApiService {
       try {
         await this.ensure(signal);
       } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'Could not renew the Service, lease and endpoints of this server');
+        if (!signal.aborted) log.warn({ err }, 'could not renew the Service, lease and endpoints of this server');
       }
     }
   }
 
   /**
-   * Takes those out of the endpoints whose lease has ended; at its next turn alone this server would do so up to ten seconds
-   * later, as in 1.24.
+   * Removes servers from the endpoints when their lease ends. Without this watch, that would happen at the next renewal, up to
+   * ten seconds later, as in 1.24.
    */
   async #followOthers(signal: AbortSignal): Promise<void> {
     const { clock, leasePrefix, log, store } = this.#options;
@@ -80,19 +79,19 @@ export class ApiService {
         const fromRevision = (await store.currentRevision(signal)) + 1n;
         for await (const message of store.watch({ ...range, fromRevision, signal })) {
           if (message.type !== 'events' || !message.events.some(({ type }) => type === 'delete')) continue;
-          await this.#writeHeld(signal);
+          await this.#writeLeaseHolders(signal);
         }
       } catch (err) {
         if (signal.aborted) return;
-        log.info({ err }, 'The leases of other servers are not watched for a moment');
+        log.info({ err }, "watch of the other servers' leases failed, trying again");
       }
       await clock.sleep(rewatchMs, signal);
     }
   }
 
   /**
-   * Takes this server out of the endpoints at once. The last one stays there: clients that wait for a server to come back
-   * find it where it was, as in 1.24.
+   * Removes this server from the endpoints, unless it is the last one: like in 1.24, clients then wait at its address for a
+   * restart.
    */
   async leave(signal: AbortSignal): Promise<void> {
     const { store, leasePrefix, endpoint } = this.#options;
@@ -100,14 +99,14 @@ export class ApiService {
     const key = leasePrefix + endpoint.ip;
     const { kvs } = await store.range({ start: key, end: `${key}\0`, signal });
     if (kvs[0] !== undefined) await store.delete(key, kvs[0].modRevision, { signal });
-    const ips = await this.#held(signal);
+    const ips = await this.#leaseHolders(signal);
     if (ips.length > 0) await this.#writeEndpoints(ips, endpoint.port, signal);
   }
 
   async #ensureService(signal: AbortSignal): Promise<void> {
     const { client, clusterIP, nodePort, endpoint } = this.#options;
     const { dialect } = client;
-    const wanted: Service = {
+    const desired: Service = {
       metadata: {
         name: dialect.apiServiceName,
         namespace: dialect.namespaces.default,
@@ -134,7 +133,7 @@ export class ApiService {
       await own.get(dialect.apiServiceName, scope);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await own.create(wanted, scope).catch((failure: unknown) => {
+      await own.create(desired, scope).catch((failure: unknown) => {
         if (!isAlreadyExists(failure)) throw failure;
       });
     }
@@ -150,26 +149,26 @@ export class ApiService {
     const kv = held.kvs[0];
     if (kv === undefined) await store.create(key, value, options);
     else await store.update(key, value, kv.modRevision, options);
-    await this.#writeHeld(signal);
+    await this.#writeLeaseHolders(signal);
   }
 
-  /** One after the other: what was read before a lease ended must not be written after what was read then. */
-  #writeHeld(signal: AbortSignal): Promise<void> {
-    const written = this.#writing.then(() => this.#writeHeldNow(signal));
+  /** Serialized, so that an older state is not written after a newer one. */
+  #writeLeaseHolders(signal: AbortSignal): Promise<void> {
+    const written = this.#writing.then(() => this.#writeLeaseHoldersNow(signal));
     this.#writing = written.catch(() => undefined);
     return written;
   }
 
-  /** This server is among them, whatever has become of its lease: it runs. */
-  async #writeHeldNow(signal: AbortSignal): Promise<void> {
+  /** Includes this server even without its lease, since it runs. */
+  async #writeLeaseHoldersNow(signal: AbortSignal): Promise<void> {
     const { endpoint } = this.#options;
     if (endpoint === undefined) return;
-    const ips = await this.#held(signal);
+    const ips = await this.#leaseHolders(signal);
     await this.#writeEndpoints(ips.includes(endpoint.ip) ? ips : [...ips, endpoint.ip].sort(), endpoint.port, signal);
   }
 
-  /** Addresses of the servers that hold a lease. */
-  async #held(signal: AbortSignal): Promise<string[]> {
+  /** Addresses of all lease holders. */
+  async #leaseHolders(signal: AbortSignal): Promise<string[]> {
     const { store, leasePrefix } = this.#options;
     const { kvs } = await store.range({ start: leasePrefix, end: prefixEnd(leasePrefix), signal });
     return kvs.map(({ key }) => key.slice(leasePrefix.length)).sort();
@@ -187,7 +186,7 @@ export class ApiService {
         metadata: { ...metadata, labels: { [dialect.labels.skipMirror]: 'true' } },
         subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [named] }],
       },
-      (found) => JSON.stringify(found.subsets ?? []),
+      ({ subsets = [] }) => JSON.stringify(subsets),
       signal,
     );
     await put<EndpointSlice>(
@@ -199,31 +198,31 @@ export class ApiService {
         endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
         ports: [named],
       },
-      (found) => JSON.stringify([found.endpoints.map(({ addresses }) => addresses), found.ports]),
+      (slice) => JSON.stringify([slice.endpoints.map(({ addresses }) => addresses), slice.ports]),
       signal,
     );
   }
 }
 
-/** Creates the object, or brings what `essence` looks at up to date. */
+/** Creates the object, or updates it if its `essence` differs. */
 async function put<T extends Endpoints | EndpointSlice>(
   client: Client,
   type: Parameters<typeof client.resource<T>>[0],
-  wanted: T,
+  desired: T,
   essence: (object: T) => string,
   signal: AbortSignal,
 ): Promise<void> {
   const own = client.resource<T>(type);
-  const { name = '', namespace = '' } = wanted.metadata;
+  const { name = '', namespace = '' } = desired.metadata;
   try {
-    const found = await own.get(name, { namespace, signal });
-    if (essence(found) === essence(wanted)) return;
-    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...wanted.metadata.labels } };
-    await own.update({ ...wanted, metadata }, { namespace, signal });
+    const existing = await own.get(name, { namespace, signal });
+    if (essence(existing) === essence(desired)) return;
+    const metadata = { ...existing.metadata, labels: { ...existing.metadata.labels, ...desired.metadata.labels } };
+    await own.update({ ...desired, metadata }, { namespace, signal });
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
-    await own.create(wanted, { namespace, signal }).catch((failure: unknown) => {
+    await own.create(desired, { namespace, signal }).catch((failure: unknown) => {
       if (!isAlreadyExists(failure)) throw failure;
     });
   }

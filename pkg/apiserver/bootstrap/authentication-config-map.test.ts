@@ -21,7 +21,7 @@ const facts = {
   extraHeaderPrefixes: ['X-Remote-Extra-'],
 };
 
-t.test('what a server publishes', async (t) => {
+t.test('the facts that a server publishes', async (t) => {
   const all = {
     'client-ca-file': one,
     'requestheader-client-ca-file': two,
@@ -36,7 +36,7 @@ t.test('what a server publishes', async (t) => {
   t.same(combinedData({}, empty, now), { 'client-ca-file': one }, 'no headers without their authority');
 });
 
-t.test('the facts of several servers are published together', async (t) => {
+t.test('the facts of several servers are combined', async (t) => {
   const published = {
     'client-ca-file': `${two}${old}`,
     'requestheader-client-ca-file': `${one}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
@@ -56,7 +56,7 @@ t.test('the facts of several servers are published together', async (t) => {
   });
 });
 
-t.test('publishing creates the ConfigMap, and adds to it', async (t) => {
+t.test('publishing creates the ConfigMap or adds to it', async (t) => {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect, clock, resources: [configmaps] });
   const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-/** Tells extension API servers and other daemons, in a ConfigMap, how the cluster's API servers recognize users. */
+/** Publishes in a ConfigMap how the API servers authenticate users, for extension API servers and other daemons. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
@@ -10,7 +10,7 @@ import { parseJsonList } from '#daemon/serving/json-list.js';
 import { certificateTimes } from '#pki/x509.js';
 
 export interface AuthenticationFacts {
-  /** PEM; undefined when there are none. */
+  /** PEM; undefined without client authorities. */
   readonly clientCA: string | undefined;
   readonly requestHeaderCA: string | undefined;
   readonly allowedNames: readonly string[];
@@ -19,11 +19,11 @@ export interface AuthenticationFacts {
   readonly extraHeaderPrefixes: readonly string[];
 }
 
-/** How long past its end a certificate stays published, as in 1.24. */
+/** How long an expired certificate stays published, as in 1.24. */
 const expirySlackMs = 300_000;
 const maxTries = 10;
 
-/** Adds the facts of this server to those that the cluster's other servers have published. Rejects with the client's errors. */
+/** Adds this server's facts to those that other servers have published. Rejects with the client's errors. */
 export async function publishAuthentication(
   { client, clock }: { readonly client: Client; readonly clock: Clock },
   facts: AuthenticationFacts,
@@ -56,8 +56,8 @@ export async function publishAuthentication(
 }
 
 /**
- * What is published: the facts of all servers together, without certificates that have expired; of the headers nothing
- * without an authority of front proxies. Other members stay. `now` in ms since the epoch. Pure.
+ * Combines the facts of all servers, without expired certificates. Header names need an authority of front proxies. Other members
+ * of the ConfigMap stay. `now` in ms since the epoch. Pure.
  */
 export function combinedData(
   published: Readonly<Record<string, string>>,
@@ -81,17 +81,17 @@ export function combinedData(
   return data;
 }
 
-/** The certificates of both, each once; empty where there are none. */
+/** The certificates of both bundles, each once. */
 function combinedBundle(published: string | undefined, own: string | undefined, now: number): string {
   const blocks = [published, own]
     .flatMap((text) => certificatesInPem(text ?? ''))
-    .filter((der) => endOf(der) > now - expirySlackMs)
+    .filter((der) => expiryMs(der) > now - expirySlackMs)
     .map((der) => encodePem('CERTIFICATE', der));
   return [...new Set(blocks)].join('');
 }
 
-/** When a certificate expires, in ms since the epoch. What cannot be read (the ConfigMap is anyone's who may write it) has expired. */
-function endOf(der: Buffer): number {
+/** Expiry in ms since the epoch. A malformed certificate counts as expired: other users may have written the ConfigMap. */
+function expiryMs(der: Buffer): number {
   try {
     return certificateTimes(der).notAfter;
   } catch {

@@ -1,4 +1,4 @@
-/** Who has the default ClusterRoles, and the Roles and RoleBindings of the system namespaces. */
+/** The default ClusterRoleBindings, and the Roles and RoleBindings of the system namespaces. */
 import type { ClusterRoleBinding, Role, RoleBinding, RoleRef, Subject } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { withBootstrapMarks } from '#apiserver/bootstrap/cluster-roles.js';
@@ -26,8 +26,8 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
   const controllerManager = user(users.controllerManager);
   const binding = (name: string, ...subjects: Subject[]): ClusterRoleBinding =>
     withBootstrapMarks({ metadata: { name }, roleRef: roleRef(dialect, 'ClusterRole', name), subjects }, dialect);
-  // The controller manager may mint a token for any controller's account, so having the roles itself adds nothing to
-  // what it can do, and lets it work without an account per controller.
+  // The controller manager may request tokens for its controllers' accounts, so binding it to their roles grants it nothing new,
+  // and lets it work without an account per controller.
   const controllers = [...Object.keys(controllerRulesFor(gate)), 'certificate-controller'];
   return [
     binding('cluster-admin', group(groups.masters)),
@@ -39,12 +39,12 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
     binding(`system:${components.controllerManager}`, controllerManager),
     binding(`system:${components.scheduler}`, user(users.scheduler)),
     binding('system:volume-scheduler', user(users.scheduler)),
-    // Node agents answer questions about names themselves where they are told to.
+    // Node agents may run the name server themselves.
     binding(`system:${short}-dns`, account(`${short}-dns`), group(groups.nodes)),
-    // Nodes get their rights from the node authorizer; the binding is there for clusters without it to fill.
+    // Nodes get their rights from the node authorizer; clusters without it may add subjects here.
     binding('system:node'),
     binding('system:node-proxier', user(users.serviceProxy)),
-    // The service proxy in the agent's process enforces them, or the one that runs alone.
+    // The service proxy enforces network policies, alone or in the agent's process.
     binding(`system:${short}-network-policies`, user(users.serviceProxy), group(groups.nodes)),
     ...controllers.map((name) => binding(`system:controller:${name}`, account(name), controllerManager)),
   ];
@@ -54,7 +54,7 @@ function roleRef(dialect: Dialect, kind: 'Role' | 'ClusterRole', name: string): 
   return { apiGroup: dialect.groupName('rbac'), kind, name };
 }
 
-/** ConfigMap that tells extension API servers how to recognize users. */
+/** ConfigMap by which extension API servers authenticate users. */
 export const authenticationConfigMap = 'extension-apiserver-authentication';
 
 export function bootstrapRoles(dialect: Dialect): Role[] {
@@ -105,7 +105,7 @@ export function bootstrapRoleBindings(dialect: Dialect): RoleBinding[] {
       user(who),
       account(component),
     );
-  // The controller manager has its controllers' roles here, too; see above.
+  // The controller manager gets its controllers' roles here, too; see above.
   const manager = user(users.controllerManager);
   const controller = (namespace: string, name: string, ...more: Subject[]) =>
     binding(namespace, `system:controller:${name}`, `system:controller:${name}`, account(name), ...more);

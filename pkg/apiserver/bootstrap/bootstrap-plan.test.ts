@@ -17,8 +17,8 @@ for (const dialect of [orchDialect, kubernetesDialect])
     const bindings = bootstrapClusterRoleBindings(dialect, () => true);
     for (const objects of [roles, bindings, bootstrapRoles(dialect), bootstrapRoleBindings(dialect)])
       t.equal(new Set(names(objects)).size, objects.length, 'names are unique');
-    const known = new Set(names(roles));
-    for (const { roleRef } of bindings) t.ok(known.has(`/${roleRef.name}`), roleRef.name);
+    const roleNames = new Set(names(roles));
+    for (const { roleRef } of bindings) t.ok(roleNames.has(`/${roleRef.name}`), roleRef.name);
     const ownRoles = new Set(names(bootstrapRoles(dialect)));
     for (const { metadata, roleRef } of bootstrapRoleBindings(dialect))
       t.ok(ownRoles.has(`${metadata.namespace}/${roleRef.name}`), roleRef.name);
@@ -31,28 +31,30 @@ for (const dialect of [orchDialect, kubernetesDialect])
     t.end();
   });
 
-t.test('what admin, edit and view are made of', (t) => {
+t.test('admin includes edit, and edit includes view', (t) => {
   const roles = bootstrapClusterRoles(orchDialect, () => false);
   const role = (name: string) => roles.find(({ metadata }) => metadata.name === name);
-  /** As the controller manager puts them together. */
-  const madeOf = ({ aggregationRule, rules = [] }: ClusterRole): PolicyRule[] => {
+  /** Aggregates like the controller manager. */
+  const aggregate = ({ aggregationRule, rules = [] }: ClusterRole): PolicyRule[] => {
     if (aggregationRule === undefined) return [...rules];
     const labels = (aggregationRule.clusterRoleSelectors ?? []).flatMap(({ matchLabels }) =>
       Object.keys(matchLabels ?? {}),
     );
-    return roles.filter(({ metadata }) => labels.some((label) => metadata.labels?.[label] === 'true')).flatMap(madeOf);
+    return roles
+      .filter(({ metadata }) => labels.some((label) => metadata.labels?.[label] === 'true'))
+      .flatMap(aggregate);
   };
   const [admin = [], edit = [], view = []] = ['admin', 'edit', 'view'].map((name) =>
-    madeOf(role(name) ?? { metadata: {} }),
+    aggregate(role(name) ?? { metadata: {} }),
   );
   t.ok(view.length > 0);
-  t.same(uncoveredRules(edit, view), [], 'edit has all of view');
-  t.same(uncoveredRules(admin, edit), [], 'admin has all of edit');
+  t.same(uncoveredRules(edit, view), [], 'edit includes view');
+  t.same(uncoveredRules(admin, edit), [], 'admin includes edit');
   t.not(uncoveredRules(view, edit).length, 0);
   t.same(
     view.flatMap(({ resources = [] }) => resources.filter((name) => name === 'secrets')),
     [],
-    'viewers do not see secrets',
+    'view excludes secrets',
   );
   for (const name of ['admin', 'edit', 'view'])
     t.same(role(name)?.rules ?? [], [], 'the controller manager fills these in');
@@ -61,32 +63,32 @@ t.test('what admin, edit and view are made of', (t) => {
 
 t.test('roles are completed, not overwritten', (t) => {
   const read = rule(orchDialect, 'get list | core | pods');
-  const wanted: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: [read] };
-  t.equal(plannedRole(wanted, { ...wanted }, orchDialect), undefined);
+  const desired: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: [read] };
+  t.equal(plannedRole(desired, { ...desired }, orchDialect), undefined);
   const wider = [rule(orchDialect, '* | * | *')];
-  t.equal(plannedRole(wanted, { ...wanted, rules: wider }, orchDialect), undefined, 'more is fine');
+  t.equal(plannedRole(desired, { ...desired, rules: wider }, orchDialect), undefined, 'more is fine');
   const narrow = { metadata: { name: 'r', labels: { b: '2' } }, rules: [rule(orchDialect, 'get | core | pods')] };
-  t.match(plannedRole(wanted, narrow, orchDialect), {
+  t.match(plannedRole(desired, narrow, orchDialect), {
     metadata: { labels: { a: '1', b: '2' } },
     rules: [{ verbs: ['get'] }, { verbs: ['get', 'list'], resources: ['pods'] }],
   });
   const annotations = { [orchDialect.annotations.autoUpdate]: 'false' };
-  t.equal(plannedRole(wanted, { metadata: { name: 'r', annotations } }, orchDialect), undefined, 'left alone');
+  t.equal(plannedRole(desired, { metadata: { name: 'r', annotations } }, orchDialect), undefined, 'left alone');
   t.end();
 });
 
-t.test('bindings get missing subjects, and are made anew for another role', (t) => {
+t.test('bindings get missing subjects, and are recreated for another role', (t) => {
   const roleRef = { apiGroup: 'g', kind: 'ClusterRole', name: 'r' };
   const alice = { kind: 'User', name: 'alice' };
   const bob = { kind: 'User', name: 'bob' };
-  const wanted = { metadata: { name: 'b' }, roleRef, subjects: [alice] };
-  t.same(plannedBinding(wanted, wanted, orchDialect), { kind: 'keep' });
-  t.match(plannedBinding(wanted, { ...wanted, subjects: [bob] }, orchDialect), {
+  const desired = { metadata: { name: 'b' }, roleRef, subjects: [alice] };
+  t.same(plannedBinding(desired, desired, orchDialect), { kind: 'keep' });
+  t.match(plannedBinding(desired, { ...desired, subjects: [bob] }, orchDialect), {
     kind: 'update',
     object: { subjects: [bob, alice] },
   });
-  const other = { ...wanted, roleRef: { ...roleRef, name: 'x' }, subjects: [bob] };
-  t.match(plannedBinding(wanted, other, orchDialect), {
+  const other = { ...desired, roleRef: { ...roleRef, name: 'x' }, subjects: [bob] };
+  t.match(plannedBinding(desired, other, orchDialect), {
     kind: 'recreate',
     object: { roleRef, subjects: [bob, alice] },
   });

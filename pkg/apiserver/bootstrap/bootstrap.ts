@@ -1,4 +1,4 @@
-/** Brings a new (or newer) cluster's own objects into being, at every start. */
+/** Creates or completes the cluster's own objects, at every start. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -29,18 +29,17 @@ export interface BootstrapOptions {
   readonly gate: Gate;
 }
 
-/** Objects written at the same time. */
+/** Concurrent writes. */
 const concurrency = 8;
 
-/** Makes the cluster's own namespaces, as far as they are missing. Idempotent. */
+/** Creates missing system namespaces. Idempotent. */
 export async function bootstrapNamespaces(client: Client, signal?: AbortSignal): Promise<void> {
   const own = Object.values(client.dialect.namespaces).map((name) => ({ metadata: { name }, spec: {} }));
   await ensure(client, namespaces, own, signal);
 }
 
 /**
- * Makes what is missing and completes what is there, in namespaces that are there. Idempotent; several servers may do it at
- * once.
+ * Creates missing objects and completes existing ones; the namespaces must exist. Idempotent; several servers may run it at once.
  */
 export async function bootstrapCluster(options: BootstrapOptions, signal?: AbortSignal): Promise<void> {
   const { client } = options;
@@ -59,8 +58,8 @@ async function bootstrapRbac({ client, gate }: BootstrapOptions, signal?: AbortS
     client,
     clusterroles,
     bootstrapClusterRoles(dialect, gate),
-    (wanted, found) => {
-      const object = plannedRole(wanted, found, dialect);
+    (desired, existing) => {
+      const object = plannedRole(desired, existing, dialect);
       return object === undefined ? { kind: 'keep' } : { kind: 'update', object };
     },
     signal,
@@ -69,8 +68,8 @@ async function bootstrapRbac({ client, gate }: BootstrapOptions, signal?: AbortS
     client,
     roles,
     bootstrapRoles(dialect),
-    (wanted, found) => {
-      const object = plannedRole(wanted, found, dialect);
+    (desired, existing) => {
+      const object = plannedRole(desired, existing, dialect);
       return object === undefined ? { kind: 'keep' } : { kind: 'update', object };
     },
     signal,
@@ -80,14 +79,14 @@ async function bootstrapRbac({ client, gate }: BootstrapOptions, signal?: AbortS
       client,
       clusterrolebindings,
       bootstrapClusterRoleBindings(dialect, gate),
-      (wanted, found) => plannedBinding(wanted, found, dialect),
+      (desired, existing) => plannedBinding(desired, existing, dialect),
       signal,
     ),
     reconcile(
       client,
       rolebindings,
       bootstrapRoleBindings(dialect),
-      (wanted, found) => plannedBinding(wanted, found, dialect),
+      (desired, existing) => plannedBinding(desired, existing, dialect),
       signal,
     ),
   ]);
@@ -105,25 +104,25 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
 
 const keyOf = ({ metadata }: ApiObjectShape) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
-/** Creates those that do not exist. */
+/** Creates missing objects. */
 async function ensure<T extends ApiObjectShape>(
   client: Client,
   type: ResourceType<T>,
-  wanted: readonly T[],
+  desired: readonly T[],
   signal?: AbortSignal,
 ): Promise<void> {
-  await reconcile(client, type, wanted, () => ({ kind: 'keep' }), signal);
+  await reconcile(client, type, desired, () => ({ kind: 'keep' }), signal);
 }
 
 async function reconcile<T extends ApiObjectShape>(
   client: Client,
   type: ResourceType<T>,
-  wanted: readonly T[],
-  plan: (wanted: T, found: T) => BindingPlan<T>,
+  desired: readonly T[],
+  plan: (desired: T, existing: T) => BindingPlan<T>,
   signal?: AbortSignal,
 ): Promise<void> {
   const own = client.resource(type);
-  // A version that is turned off has no objects to begin with, as in 1.24.
+  // Like 1.24, skip versions that are turned off.
   const items = await own.list(within(signal)).then(
     (list) => list.items,
     (error: unknown) => {
@@ -133,16 +132,16 @@ async function reconcile<T extends ApiObjectShape>(
   );
   if (items === undefined) return;
   const present = new Map(items.map((item) => [keyOf(item), item]));
-  await eachOf(wanted, async (object) => {
-    const found = present.get(keyOf(object));
+  await eachOf(desired, async (object) => {
+    const existing = present.get(keyOf(object));
     const scope = object.metadata.namespace === undefined ? {} : { namespace: object.metadata.namespace };
     const options = { ...scope, ...within(signal) };
     try {
-      if (found === undefined) {
+      if (existing === undefined) {
         await own.create(object, options);
         return;
       }
-      const step = plan(object, found);
+      const step = plan(object, existing);
       switch (step.kind) {
         case 'keep':
           return;
@@ -157,26 +156,25 @@ async function reconcile<T extends ApiObjectShape>(
           step satisfies never;
       }
     } catch (error) {
-      // Another server does the same at this moment.
+      // Another server is writing the same object.
       if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
     }
   });
 }
 
 /**
- * An existing role that holds at least the defaults, as it should be stored; undefined when it is good as it is, or its
- * owner turned updates off. Pure.
+ * The existing role, completed by missing default rules; undefined if it is complete or its owner has turned updates off. Pure.
  */
-export function plannedRole<T extends Role | ClusterRole>(wanted: T, found: T, dialect: Dialect): T | undefined {
-  if (isProtected(found, dialect)) return undefined;
-  const metadata = withMarks(wanted, found);
-  const aggregated = 'aggregationRule' in wanted && wanted.aggregationRule !== undefined;
-  const lacks = (rule: PolicyRule) => uncoveredRules(found.rules ?? [], [rule]).length > 0;
-  const missing = aggregated ? [] : (wanted.rules ?? []).filter(lacks);
-  if (metadata === found.metadata && missing.length === 0) return undefined;
+export function plannedRole<T extends Role | ClusterRole>(desired: T, existing: T, dialect: Dialect): T | undefined {
+  if (isProtected(existing, dialect)) return undefined;
+  const metadata = withMarks(desired, existing);
+  const aggregated = 'aggregationRule' in desired && desired.aggregationRule !== undefined;
+  const lacks = (rule: PolicyRule) => uncoveredRules(existing.rules ?? [], [rule]).length > 0;
+  const missing = aggregated ? [] : (desired.rules ?? []).filter(lacks);
+  if (metadata === existing.metadata && missing.length === 0) return undefined;
   return missing.length === 0
-    ? { ...found, metadata }
-    : { ...found, metadata, rules: [...(found.rules ?? []), ...missing] };
+    ? { ...existing, metadata }
+    : { ...existing, metadata, rules: [...(existing.rules ?? []), ...missing] };
 }
 
 type BindingPlan<T> =
@@ -186,39 +184,40 @@ type BindingPlan<T> =
   | { readonly kind: 'recreate'; readonly object: T };
 
 export function plannedBinding<T extends RoleBinding | ClusterRoleBinding>(
-  wanted: T,
-  found: T,
+  desired: T,
+  existing: T,
   dialect: Dialect,
 ): BindingPlan<T> {
-  if (isProtected(found, dialect)) return { kind: 'keep' };
-  const { roleRef } = found;
-  const subjects = withMissing(found.subjects ?? [], wanted.subjects ?? []);
-  if (roleRef.kind !== wanted.roleRef.kind || roleRef.name !== wanted.roleRef.name)
-    return { kind: 'recreate', object: { ...wanted, subjects } };
-  const metadata = withMarks(wanted, found);
-  if (metadata === found.metadata && subjects.length === (found.subjects ?? []).length) return { kind: 'keep' };
-  return { kind: 'update', object: { ...found, metadata, subjects } };
+  if (isProtected(existing, dialect)) return { kind: 'keep' };
+  const { roleRef } = existing;
+  const subjects = withMissing(existing.subjects ?? [], desired.subjects ?? []);
+  if (roleRef.kind !== desired.roleRef.kind || roleRef.name !== desired.roleRef.name)
+    return { kind: 'recreate', object: { ...desired, subjects } };
+  const metadata = withMarks(desired, existing);
+  if (metadata === existing.metadata && subjects.length === (existing.subjects ?? []).length) return { kind: 'keep' };
+  return { kind: 'update', object: { ...existing, metadata, subjects } };
 }
 
-function isProtected(found: ApiObjectShape, dialect: Dialect): boolean {
-  return found.metadata.annotations?.[dialect.annotations.autoUpdate] === 'false';
+function isProtected(existing: ApiObjectShape, dialect: Dialect): boolean {
+  return existing.metadata.annotations?.[dialect.annotations.autoUpdate] === 'false';
 }
 
-/** The found metadata, itself when no label or annotation is missing. What is there stays as it is. */
-function withMarks(wanted: ApiObjectShape, found: ApiObjectShape): ApiObjectShape['metadata'] {
-  const { labels = {}, annotations = {} } = found.metadata;
+/** Adds missing labels and annotations; returns the same metadata if none is missing. Existing values stay. */
+function withMarks(desired: ApiObjectShape, existing: ApiObjectShape): ApiObjectShape['metadata'] {
+  const { labels = {}, annotations = {} } = existing.metadata;
   const lacks = (has: Record<string, string>, needs: Record<string, string> = {}) =>
     Object.keys(needs).some((key) => !(key in has));
-  if (!lacks(labels, wanted.metadata.labels) && !lacks(annotations, wanted.metadata.annotations)) return found.metadata;
+  if (!lacks(labels, desired.metadata.labels) && !lacks(annotations, desired.metadata.annotations))
+    return existing.metadata;
   return {
-    ...found.metadata,
-    labels: { ...wanted.metadata.labels, ...labels },
-    annotations: { ...wanted.metadata.annotations, ...annotations },
+    ...existing.metadata,
+    labels: { ...desired.metadata.labels, ...labels },
+    annotations: { ...desired.metadata.annotations, ...annotations },
   };
 }
 
-function withMissing(found: readonly Subject[], wanted: readonly Subject[]): Subject[] {
+function withMissing(existing: readonly Subject[], desired: readonly Subject[]): Subject[] {
   const same = (a: Subject, b: Subject) =>
     a.kind === b.kind && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '');
-  return [...found, ...wanted.filter((subject) => !found.some((has) => same(has, subject)))];
+  return [...existing, ...desired.filter((subject) => !existing.some((has) => same(has, subject)))];
 }

@@ -1,4 +1,4 @@
-/** The ClusterRoles that every cluster has. */
+/** The default ClusterRoles. */
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controllerRulesFor, type Gate } from '#apiserver/bootstrap/controller-roles.js';
@@ -8,11 +8,11 @@ const read = 'get list watch';
 const write = 'create delete deletecollection patch update';
 const events = 'create patch update | core events | events';
 
-/** Label that makes the aggregated role `admin`, `edit` or `view` take a role's rules. */
+/** Label of roles whose rules are aggregated into `admin`, `edit` or `view`. */
 const aggregationLabel = (dialect: Dialect, to: string): string =>
   `rbac.authorization.${dialect.apiDomain}/aggregate-to-${to}`;
 
-/** What every node agent may do, whatever runs on its node (and, for clusters without the node authorizer, all of it). */
+/** Rules of every node agent; in clusters without the node authorizer, these are all its rules. */
 export function nodeRules(dialect: Dialect): PolicyRule[] {
   return [
     'create | authentication | tokenreviews',
@@ -53,7 +53,7 @@ export function bootstrapClusterRoles(dialect: Dialect, gate: Gate): ClusterRole
 
 type MakeRole = (name: string, texts: readonly string[], labels?: Record<string, string>) => ClusterRole;
 
-/** Labels and annotations that tell default objects from others. */
+/** Labels and annotations of default objects. */
 export function withBootstrapMarks<T extends ClusterRole>(object: T, dialect: Dialect): T {
   const { metadata } = object;
   return {
@@ -66,7 +66,7 @@ export function withBootstrapMarks<T extends ClusterRole>(object: T, dialect: Di
   };
 }
 
-/** For people: cluster-admin, and admin ⊃ edit ⊃ view, which also take the rules of others' labelled roles. */
+/** Roles for people: cluster-admin, and admin ⊃ edit ⊃ view, which aggregate all labelled roles. */
 function userRoles(dialect: Dialect, role: MakeRole): ClusterRole[] {
   const label = (to: string) => ({ [aggregationLabel(dialect, to)]: 'true' });
   const aggregated = (name: string, labels: Record<string, string> = {}): ClusterRole => ({
@@ -83,7 +83,7 @@ function userRoles(dialect: Dialect, role: MakeRole): ClusterRole[] {
       ['create | authorization | localsubjectaccessreviews', `${write} ${read} | rbac | rolebindings roles`],
       label('admin'),
     ),
-    // As metrics-server brings it.
+    // The same as in metrics-server's manifests.
     role('system:aggregated-metrics-reader', [`${read} | metrics | pods nodes`], {
       ...label('admin'),
       ...label('edit'),
@@ -120,7 +120,7 @@ const viewRules = [
   `${read} | networking | ingresses ingresses/status networkpolicies`,
 ];
 
-/** For daemons, and for what everybody may see. */
+/** Roles for daemons, and for information that is public. */
 function systemRoles({ components, shortName: short }: Dialect, role: MakeRole): ClusterRole[] {
   const { controllerManager, scheduler, nodeAgent } = components;
   const delegation = ['create | authentication | tokenreviews', 'create | authorization | subjectaccessreviews'];
@@ -199,7 +199,7 @@ function systemRoles({ components, shortName: short }: Dialect, role: MakeRole):
   ];
 }
 
-/** Who may approve which kind of certificates, and the controller that approves and signs. */
+/** Roles for approving certificates, and for the controller that approves and signs them. */
 function signerRoles({ signers, groupName }: Dialect, role: MakeRole): ClusterRole[] {
   const prefix = `system:${groupName('certificates')}:`;
   const approver = (signer: string) =>

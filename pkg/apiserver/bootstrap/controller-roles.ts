@@ -1,11 +1,11 @@
-/** What each controller may do: the rules of `system:controller:<name>`, one per service account. */
+/** The rules of `system:controller:<name>`, the role of each controller's service account. */
 
-/** Whether a feature gate is on. */
+/** True when the feature gate is on. */
 export type Gate = (name: string) => boolean;
 
 const events = 'create patch update | core events | events';
 
-/** Service account name → rules in the notation of `rule`. The rights of release 1.24's controllers. */
+/** Service account name → rules in the notation of `rule`; the same as in release 1.24. */
 const controllerRules: Readonly<Record<string, readonly string[]>> = {
   'attachdetach-controller': [
     'list watch | core | persistentvolumeclaims persistentvolumes',
@@ -136,7 +136,7 @@ const controllerRules: Readonly<Record<string, readonly string[]>> = {
     'create delete get | core | services',
     'get | core | secrets',
     'get list watch | core | nodes',
-    // Directories of nodes, for volumes.
+    // For volumes in directories of nodes.
     'delete update | core | nodes/proxy',
     'watch | core | events',
     events,
@@ -197,7 +197,7 @@ const controllerRules: Readonly<Record<string, readonly string[]>> = {
   'ttl-controller': ['list patch update watch | core | nodes', events],
 };
 
-/** Of a controller that is there while the gates of storage versions are on. */
+/** The controller runs only with the feature gates of storage versions. */
 const storageVersionRules: Readonly<Record<string, readonly string[]>> = {
   'storage-version-garbage-collector': [
     'get list watch | coordination | leases',
@@ -206,7 +206,6 @@ const storageVersionRules: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Those that a server with these feature gates has. */
 export function controllerRulesFor(gate: Gate): Readonly<Record<string, readonly string[]>> {
   const gated = gate('APIServerIdentity') && gate('StorageVersionAPI');
   return gated ? { ...controllerRules, ...storageVersionRules } : controllerRules;

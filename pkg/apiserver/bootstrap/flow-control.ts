@@ -1,4 +1,4 @@
-/** The default priority levels of requests, and which requests belong to which. */
+/** The default priority levels, and the flow schemas that assign requests to them. */
 import type {
   FlowSchema,
   PolicyRulesWithSubjects,
@@ -9,7 +9,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 
 interface Level {
   readonly shares: number;
-  /** Absent: requests beyond the shares are rejected instead of queued. */
+  /** Absent: requests beyond the shares are rejected, not queued. */
   readonly queues?: number;
   readonly handSize?: number;
 }

@@ -10,7 +10,7 @@ const schema = (level: string, status: FlowSchema['status'] = undefined): FlowSc
     ...(status === undefined ? {} : { status }),
   }) as FlowSchema;
 
-t.test('the condition tells whether the priority level exists', async (t) => {
+t.test('the condition says whether the priority level exists', async (t) => {
   const there = danglingCondition(schema('one'), new Set(['one']), now);
   t.same(there, {
     type: 'Dangling',

@@ -1,4 +1,4 @@
-/** Keeps in the status of flow schemas whether the priority level that they name is there. */
+/** Updates the status of flow schemas: whether their priority level exists. */
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { FlowSchema, FlowSchemaCondition } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
@@ -14,11 +14,11 @@ export interface FlowSchemaStatusOptions {
   readonly log: Logger;
 }
 
-/** Changes often come in groups: they are looked at together. */
+/** Delay after a change, so that a burst of changes is handled together. */
 const settleMs = 200;
 const retryMs = 5000;
 
-/** Runs until the signal aborts. Writes nothing while every status is right. */
+/** Runs until the signal aborts. Writes only changed statuses. */
 export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, signal: AbortSignal): Promise<void> {
   const { reader, client, clock, log } = options;
   const schemas = new Map<string, FlowSchema>();
@@ -85,7 +85,7 @@ export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, sig
         await client.resource(flowschemas).updateStatus(withCondition(schema, condition), { signal });
       } catch (err) {
         if (signal.aborted) return;
-        // What is there now comes as a change.
+        // The watch delivers the newer object.
         if (isConflict(err) || isNotFound(err)) continue;
         log.warn({ err, flowSchema: schema.metadata.name }, 'Could not write the status of a flow schema');
         dirty = true;
@@ -95,7 +95,7 @@ export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, sig
   }
 }
 
-/** The condition that the schema's status should have, in the words of 1.24; undefined: it has it. `now`: ms. Pure. */
+/** The schema's new condition, with the message of 1.24; undefined if it has not changed. `now`: ms. Pure. */
 export function danglingCondition(
   { spec, status }: FlowSchema,
   levels: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Priorities of what the cluster itself cannot do without. */
+/** Priority classes of the cluster's essential pods. */
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 
 export const systemPriorityClasses: readonly PriorityClass[] = [

@@ -1,9 +1,9 @@
-/** Short notation of policy rules, so that the tables of default roles can be read as tables. */
+/** A short notation of policy rules for the tables of default roles. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { type Dialect, type GroupKey, groupKeys } from '#apimachinery/dialect.js';
 
 /**
- * `verbs | groups | resources | names` (names may be missing) or `verbs | /paths`; items are separated by blanks.
+ * `verbs | groups | resources | names` (names are optional) or `verbs | /paths`; items are separated by blanks.
  * Groups are dialect-neutral (`core`, `apps`, `storage`); `*` stays.
  *
  *     'get list | core apps | pods deployments/scale'
@@ -23,7 +23,7 @@ export function rule(dialect: Dialect, text: string): PolicyRule {
 
 function groupName(dialect: Dialect, group: string): string {
   if (group === '*') return group;
-  const key = groupKeys.find((known) => known === group);
-  // Groups that other servers bring (metrics) live in the same domain.
+  const key = groupKeys.find((each) => each === group);
+  // Groups of extension servers (metrics) are in the same domain.
   return key === undefined ? `${group}.${dialect.apiDomain}` : dialect.groupName(key satisfies GroupKey);
 }

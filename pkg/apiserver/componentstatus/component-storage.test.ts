@@ -14,11 +14,11 @@ const fails = (name: string, why: string): Component => ({ name, check: () => Pr
 const { type } = schemeFor(kubernetesDialect).resourceOf(componentstatuses);
 const version = { kind: 'latest' } as const;
 
-t.test('every read asks the components', async (t) => {
-  let asked = 0;
+t.test('every read checks the components', async (t) => {
+  let checks = 0;
   const etcd = storeComponent('etcd-0', {
     health: async () => {
-      asked += 1;
+      checks += 1;
     },
   });
   const storage = new ComponentStorage([fails('scheduler', 'gone'), etcd], type);
@@ -36,14 +36,14 @@ t.test('every read asks the components', async (t) => {
   t.match(JSON.parse(String((await storage.get('scheduler', version))?.json())), {
     metadata: { creationTimestamp: null },
   });
-  t.equal(asked, 2);
+  t.equal(checks, 2);
   t.match((await storage.get('scheduler', version))?.object(), expected[1] ?? {});
   t.equal(await storage.get('proxy', version), undefined);
   const { entries } = await storage.list({ scope: '', version, match: ({ key }) => key.endsWith('/etcd-0') });
   t.equal(entries.length, 1);
 });
 
-t.test('a daemon of this machine', async (t) => {
+t.test('a daemon of this machine is checked by its /healthz', async (t) => {
   const authority = await createAuthority({ commonName: 'test', now: realClock.now() });
   const { certificate, privateKey } = await issueCertificate(authority, {
     subject: { commonName: 'x', organizations: [] },

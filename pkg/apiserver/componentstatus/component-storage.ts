@@ -1,4 +1,4 @@
-/** The storage of `componentstatuses`: every read asks the components, and nothing is kept. */
+/** The storage of `componentstatuses`: every read checks the components; nothing is stored. */
 
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
@@ -12,7 +12,7 @@ import { TransientEntry } from '#apiserver/resources/served-resource.js';
 import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
 
 export class ComponentStorage extends EmptyStorage {
-  /** By name. */
+  /** Sorted by name. */
   readonly #components: readonly Component[];
   readonly #type: TypeInfo;
 
@@ -27,7 +27,7 @@ export class ComponentStorage extends EmptyStorage {
     return component === undefined ? undefined : this.#entry(component, signal);
   }
 
-  /** All at once, whatever the limit: there are a few. */
+  /** Ignores the limit: there are few components. */
   override async list({ match, signal }: ListOptions): Promise<ListResult> {
     const entries = await Promise.all(this.#components.map((component) => this.#entry(component, signal)));
     return { entries: match === undefined ? entries : entries.filter(match), revision: 0n };

@@ -1,4 +1,4 @@
-/** The parts of a control plane whose health `componentstatuses` tells, and how it is found out. */
+/** Components of the control plane in `componentstatuses`, and their health checks. */
 import type { Clock } from '#apimachinery/clock.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
@@ -7,15 +7,15 @@ import type { Store } from '#storage/store.js';
 export interface Component {
   /** Name of its object: `scheduler`, `etcd-0`. */
   readonly name: string;
-  /** What the component says of itself when it is healthy. Rejects with an Error that says why it is not. */
+  /** The message of a healthy component. Rejects with the reason why it is unhealthy. */
   check(signal: AbortSignal): Promise<string>;
 }
 
-/** What etcd's own `/health` says. */
+/** The response of etcd's own `/health`. */
 const etcdHealthy = '{"health":"true","reason":""}';
-/** As long as 1.24 waits. */
-const patienceMs = 20_000;
-/** Of what a component says, no more than this is shown. */
+/** As in 1.24. */
+const timeoutMs = 20_000;
+/** Most characters of a component's message. */
 const maxMessage = 1024;
 
 /** The store is healthy when it answers a quorum read. */
@@ -30,15 +30,15 @@ export function storeComponent(name: string, store: Pick<Store, 'health'>): Comp
 }
 
 /**
- * A daemon of this machine, asked for `/healthz` at its usual port. Its certificate is not verified: it may be one that it
- * made for itself, and nothing secret is sent.
+ * A daemon of this machine, checked by `/healthz` at its default port. Its certificate is not verified: it may be self-signed, and
+ * the request contains no secret.
  */
 export function localDaemon(name: string, port: number, clock: Clock): Component {
   const server = `https://127.0.0.1:${port}`;
   return {
     name,
     async check(signal) {
-      const transport = new HttpTransport({ server, insecureSkipVerify: true, timeoutMs: patienceMs, clock });
+      const transport = new HttpTransport({ server, insecureSkipVerify: true, timeoutMs, clock });
       try {
         const response = await transport.request({ method: 'GET', path: '/healthz', headers: {}, signal });
         const message = (await readAll(response.body)).toString().slice(0, maxMessage);

@@ -63,7 +63,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     return this.#options.reader.follow(customresourcedefinitions, this, signal);
   }
 
-  /** See `KnownDefinitions`. */
+  /** See `DefinitionCache`. */
   async catchUp(name: string | undefined, signal: AbortSignal): Promise<void> {
     if (this.#off) return;
     const storage = this.#options.storages.storageOf(customresourcedefinitions);

@@ -1,13 +1,12 @@
-/** Entity tags: a client that has the answer already is told so instead of getting it again (RFC 9110, 8.8.3, 13.1.2). */
+/** Entity tags: a client that already has the response gets 304 instead of its body (RFC 9110, 8.8.3, 13.1.2). */
 import { createHash } from 'node:crypto';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 
-/** The tag of these bytes, quoted as in headers. */
 function etagOf(bytes: Buffer): string {
   return `"${createHash('sha256').update(bytes).digest('hex').toUpperCase()}"`;
 }
 
-/** True when the request says that it has the entity with that tag. */
+/** True when the request's If-None-Match names the tag. */
 export function hasEntity(request: Pick<ApiRequest, 'headers'>, etag: string): boolean {
   const header = request.headers['if-none-match'];
   if (header === undefined) return false;
@@ -17,7 +16,7 @@ export function hasEntity(request: Pick<ApiRequest, 'headers'>, etag: string): b
   });
 }
 
-/** An answer with its tag, or 304 in its place. Answers that are no whole buffer stay as they are. */
+/** Adds the tag, or replaces the response by 304. Streamed responses stay unchanged. */
 export function tagged(request: Pick<ApiRequest, 'headers'>, response: ApiResponse): ApiResponse {
   if (response.status !== 200 || !Buffer.isBuffer(response.body)) return response;
   const etag = etagOf(response.body);

@@ -7,7 +7,6 @@ import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { HttpRequest, HttpResponse } from '#http/server/exchange.js';
 
-/** Who asks. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -16,11 +15,11 @@ export interface UserInfo {
 }
 
 export interface ApiRequest extends HttpRequest {
-  /** Set where the body was YAML and is JSON now: what it said twice (`ReadYAML`). */
+  /** Set where a YAML body was converted to JSON: its duplicate keys (`ReadYAML`). */
   repeatedKeys?: readonly string[];
-  /** Set where the body is YAML that cannot be read; it is left as it came. */
+  /** Set where the body is invalid YAML; the body stays as received. */
   yamlFault?: DecodeError;
-  /** Set by the in-process transport only: the caller is already known. */
+  /** Set by the in-process transport only, whose caller needs no authentication. */
   readonly user?: UserInfo;
 }
 
@@ -29,5 +28,5 @@ export type ApiResponse = HttpResponse;
 /** The whole API server as a function. Never rejects: failures become Status responses. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;
 
-/** The same without a promise where the answer is at hand. Never throws. */
+/** Like `ApiHandler`, but without a promise when the response is available at once. Never throws. */
 export type PromptHandler = (request: ApiRequest) => MaybePromise<ApiResponse>;

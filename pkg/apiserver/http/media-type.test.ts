@@ -41,7 +41,7 @@ t.test('Accept headers', async (t) => {
   }
 });
 
-t.test('what has no Protobuf form has its metadata in it', async (t) => {
+t.test('custom objects have a Protobuf form of their metadata only', async (t) => {
   const options = { dialect: kubernetesDialect, hasProtobuf, pretty: null, userAgent: undefined };
   const custom = (accept: string) => negotiate({ ...options, formats: ['json', 'yaml'], transforms, accept });
   const type = 'application/vnd.kubernetes.protobuf';
@@ -52,14 +52,14 @@ t.test('what has no Protobuf form has its metadata in it', async (t) => {
   t.throws(() => custom(type), { code: 406, message });
 });
 
-t.test('browsers and curl get indented answers unless they say otherwise', async (t) => {
+t.test('browsers and curl get indented responses by default', async (t) => {
   t.equal(ask('application/json', { userAgent: 'curl/8' }).pretty, true);
   t.equal(ask('application/json', { userAgent: 'curl/8', pretty: 'false' }).pretty, false);
   t.equal(ask('application/json', { userAgent: 'client' }).pretty, false);
   t.equal(ask('application/json', { pretty: 'true' }).pretty, true);
 });
 
-t.test('each dialect also answers for the meta group that existing clients ask for', async (t) => {
+t.test('each dialect accepts the meta groups of both dialects', async (t) => {
   const options = { dialect: orchDialect, formats, transforms, hasProtobuf, pretty: null, userAgent: undefined };
   for (const group of ['meta.orch.io', 'meta.k8s.io']) {
     const answer = negotiate({ ...options, accept: `application/json;as=Table;v=v1;g=${group}` });

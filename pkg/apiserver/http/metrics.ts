@@ -27,23 +27,23 @@ const eventLabels = ['group', 'version', 'kind'] as const;
 
 export interface RequestMetricsOptions {
   readonly registry: Registry;
-  /** True for a resource (and subresource) that exists: only those become labels, so that clients cannot make series. */
+  /** True for a served resource and subresource: only these become labels, so that clients cannot create series. */
   readonly isServed: (info: RequestInfo) => boolean;
 }
 
-/** A request that was answered. */
+/** A request that has its response. */
 export interface Observed {
   readonly request: ApiRequest;
-  /** Absent for what could not be read as a request. */
+  /** Absent for a malformed request. */
   readonly info: RequestInfo | undefined;
   readonly elapsedMs: number;
-  /** How much of it webhooks took. */
+  /** The part of `elapsedMs` spent in webhooks. */
   readonly webhookMs: number;
-  /** It came from this server itself. */
+  /** Sent by this server itself. */
   readonly own: boolean;
 }
 
-/** Time that the stages before the endpoint took, of requests that they let through. */
+/** Durations of the stages before the endpoint, for requests that pass them. */
 export interface FilterSeries {
   readonly authentication: HistogramSeries;
   readonly impersonation: HistogramSeries;
@@ -106,12 +106,12 @@ export class RequestMetrics {
     };
   }
 
-  /** Remembers a request for what will go away; `removed` is the release that has it no more, if that is known. */
+  /** Records a request for a deprecated version; `removed` is the release that removes it, or empty. */
   deprecated({ group, version, resource, subresource }: RequestInfo, removed: string): void {
     this.#deprecated.labels(group, version, resource, subresource, removed).value = 1;
   }
 
-  /** Drops what there is of a resource that is served no more: names that come and go must not add up. */
+  /** Drops the series of a resource that is no longer served, so that short-lived definitions do not pile up. */
   forget(resource: PlaceOf, kind: string): void {
     this.#series.forget(resource);
     this.#failures.forget(resource);
@@ -120,7 +120,7 @@ export class RequestMetrics {
     for (const metric of [this.#watchEvents, this.#watchEventSizes]) metric.forget({ group, version, kind });
   }
 
-  /** Counts the request, and the size of the response as it is written. */
+  /** Counts the request and its duration; the size of a streamed response follows when it ends. */
   observe(observed: Observed, response: ApiResponse): void {
     const { request, info, elapsedMs, webhookMs, own } = observed;
     const kind = this.#kind(request, info);
@@ -139,17 +139,17 @@ export class RequestMetrics {
     }
   }
 
-  /** An answer broke off after its head had been sent. */
+  /** Counts a response that was cut off after its head. */
   aborted(request: Pick<ApiRequest, 'method' | 'url' | 'headers'>): void {
     this.#failures.aborted(this.#place(request, infoOf(request)));
   }
 
-  /** A request was refused because there were too many of its kind. */
+  /** Counts a request refused with 429. */
   dropped(kind: InFlightKind, request: ApiRequest, info: RequestInfo): void {
     this.#failures.dropped(kind, this.#place(request, info));
   }
 
-  /** The time of a request was over. */
+  /** Counts a request that timed out. */
   timedOut(request: ApiRequest, info: RequestInfo): void {
     this.#failures.timedOut(this.#place(request, info));
   }
@@ -162,7 +162,7 @@ export class RequestMetrics {
     this.#failures.handshakeFailed();
   }
 
-  /** The series of a watch's events: how many were sent, and the bytes of each. */
+  /** The series of events sent to a watcher: their number and sizes in bytes. */
   watchEvents(group: string, version: string, kind: string): WatchEventSeries {
     return {
       count: this.#watchEvents.labels(group, version, kind),
@@ -170,7 +170,7 @@ export class RequestMetrics {
     };
   }
 
-  /** Tells how many requests are being worked on; asked when the series are read. */
+  /** `counts` is called when the series are read. */
   inFlight(counts: () => { readonly readOnly: number; readonly mutating: number }): void {
     new Gauge({
       name: 'apiserver_current_inflight_requests',
@@ -193,7 +193,7 @@ export class RequestMetrics {
     return () => open.inc(-1);
   }
 
-  /** Tells of the memory that answers share; the result counts one that was refused. */
+  /** `budget` is read with the series; the result counts a refused response. */
   responseMemory(budget: () => { readonly used: number; readonly waiting: number } | undefined): () => void {
     const registers = [this.#registry];
     const series = (name: string, help: string, value: () => number) =>
@@ -207,13 +207,13 @@ export class RequestMetrics {
       });
     series(
       'apiserver_response_memory_bytes',
-      'Memory that answers on their way to clients hold, in bytes.',
+      'Memory held by responses that are being sent, in bytes.',
       () => budget()?.used ?? 0,
     );
-    series('apiserver_waiting_responses', 'Answers that wait for memory.', () => budget()?.waiting ?? 0);
+    series('apiserver_waiting_responses', 'Responses waiting for memory.', () => budget()?.waiting ?? 0);
     const refused = new Counter({
       name: 'apiserver_refused_responses_total',
-      help: 'Answers refused because too many waited for memory, or for too long.',
+      help: 'Responses refused because too many waited for memory, or waited too long.',
       registers,
     });
     return () => refused.inc();
@@ -223,11 +223,11 @@ export class RequestMetrics {
     const dryRun = info === undefined ? '' : dryRunLabel(info);
     if (info?.resourceRequest === true) {
       const key = `${placeKey(request, info)} ${dryRun}`;
-      const known = this.#series.get(key);
-      if (known !== undefined) return known;
+      const series = this.#series.get(key);
+      if (series !== undefined) return series;
       if (this.#isServed(info)) return this.#add(key, resourcePlace(request, info), dryRun);
     }
-    // What is not served becomes one series for each method, however many names clients think of.
+    // Requests for unserved resources share one series per method, whatever names clients use.
     const place = this.#place(request, info);
     const key = `${place.verb} ${place.subresource}`;
     return this.#series.get(key) ?? this.#add(key, place, '');
@@ -250,7 +250,7 @@ function infoOf(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo | unde
   try {
     return requestInfo(request);
   } catch {
-    // What is no request has been answered with 400; it counts by its method.
+    // A malformed request got 400; it counts by its method.
     return undefined;
   }
 }

@@ -1,11 +1,11 @@
-/** The series of requests that this server gave up or refused, named as in release 1.24. All of them are rare. */
+/** Series of requests that the server cut off or refused, named as in release 1.24. */
 import { Counter, type Registry } from 'prom-client';
 import { type Place, type PlaceOf, placeLabels } from '#apiserver/http/request-series.js';
 import { PlainCounter } from '#daemon/metrics/plain-series.js';
 
-/** What is limited apart. */
+/** Each kind has its own limit. */
 export type InFlightKind = 'readOnly' | 'mutating';
-/** What became of the work on a request that had been answered with 504 already. */
+/** How the work on a request ended that had already got 504. */
 export type AfterTimeout = 'ok' | 'panic' | 'pending';
 
 export class RequestFailures {
@@ -46,12 +46,12 @@ export class RequestFailures {
     });
   }
 
-  /** An answer broke off after its head had been sent. */
+  /** Counts a response that was cut off after its head. */
   aborted(place: Place): void {
     this.#aborts.labels(...valuesOf(place)).inc();
   }
 
-  /** There were too many. */
+  /** Counts a request refused with 429. */
   dropped(kind: InFlightKind, place: Place): void {
     this.#dropped.inc({ request_kind: kind });
     this.#terminated(place, 429);
@@ -69,7 +69,7 @@ export class RequestFailures {
     this.#handshakes.inc();
   }
 
-  /** The resource is served no more. */
+  /** Drops the series of a resource that is no longer served. */
   forget(resource: PlaceOf): void {
     this.#aborts.forget(resource);
     this.#terminations.forget(resource);

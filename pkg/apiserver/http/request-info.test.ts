@@ -73,7 +73,7 @@ const rows: Row[] = [
   ['GET', '/', { resourceRequest: false, path: '/' }],
 ];
 
-t.test('what paths and methods ask for', async (t) => {
+t.test('paths and methods are parsed', async (t) => {
   for (const [method, url, expected] of rows) t.match(requestInfo({ method, url }), expected, `${method} ${url}`);
 });
 
@@ -81,7 +81,7 @@ t.test('malformed percent-encoding is refused', async (t) => {
   t.throws(() => requestInfo({ method: 'GET', url: '/api/v1/namespaces/%zz/pods' }), { code: 400 });
 });
 
-t.test('the parts that discovery, documents and proxies go by', async (t) => {
+t.test('segments, query and tail for discovery, OpenAPI documents and proxies', async (t) => {
   t.match(requestInfo({ method: 'GET', url: '//openapi//v3/apis%2Fapps/v1/?hash=a?b' }), {
     path: '//openapi//v3/apis%2Fapps/v1/',
     segments: ['openapi', 'v3', 'apis%2Fapps', 'v1'],

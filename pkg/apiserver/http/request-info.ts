@@ -1,6 +1,6 @@
 /**
- * What a request's URL and method ask for (specification 1, 4.1): all that looks at the URL goes by this one description. Pure: no
- * table of resources is consulted.
+ * Parses a request's URL and method (specification 1, 4.1); no other code parses the URL. Pure: it does not look resources
+ * up.
  *
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
@@ -12,7 +12,7 @@ import type { ApiRequest } from '#apiserver/http/exchange.js';
 
 const subresources = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
 
-/** Requests that live as long as their client wants: no time limit, no place among those in flight. */
+/** Requests that last until the client ends them; they have no time limit and do not count as in flight. */
 export function isLongRunning(info: Pick<RequestInfo, 'resourceRequest' | 'verb' | 'subresource'>): boolean {
   return info.resourceRequest && (info.verb === 'watch' || info.verb === 'proxy' || subresources.has(info.subresource));
 }
@@ -20,9 +20,9 @@ export function isLongRunning(info: Pick<RequestInfo, 'resourceRequest' | 'verb'
 export interface RequestInfo {
   /** Without the query, percent-encoding as received. */
   readonly path: string;
-  /** Its parts that are not empty, percent-encoding as received. */
+  /** The path's segments without empty ones, percent-encoding as received. */
   readonly segments: readonly string[];
-  /** The query as received, with its question mark; empty where there is none. */
+  /** The query as received, with its question mark; empty without a query. */
   readonly search: string;
   readonly query: URLSearchParams;
   /** `get list watch create update patch delete deletecollection` for resources, the lower-case method for other paths. */
@@ -36,26 +36,26 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Decoded path segments behind the subresource: what `…/proxy/a/b` passes on. */
+  /** Decoded path segments behind the subresource, such as `a` and `b` of `…/proxy/a/b`. */
   readonly rest: readonly string[];
-  /** The same as received, with the slashes before and behind: `/a/b`, or nothing. */
+  /** The same as received, with leading and trailing slashes: `/a/b`, or empty. */
   readonly tail: string;
-  /** Where the resource stands in the path, which `namespace` and `name` alone do not tell. */
+  /** How the path addresses the resource: `namespace` and `name` alone are ambiguous. */
   readonly address: Address;
-  /** The field selector of a request for several objects, or why it is none; everything for all other requests. */
+  /** The field selector of a request for several objects, or its error; selects everything for other requests. */
   readonly fields: FieldSelector | StatusError;
 }
 
 export interface Address {
-  /** Below `/namespaces/NAME/`. A namespace itself is not, although `namespace` is its name then. */
+  /** Below `/namespaces/NAME/`; false for a namespace itself, although `namespace` is its name. */
   readonly inNamespace: boolean;
-  /** The path ends in a name or in what belongs to one; else `name` is that of a field selector, if any. */
+  /** The path has a name; otherwise `name` comes from the field selector, if it selects one. */
   readonly named: boolean;
-  /** A segment that should say something is empty (`//`), or two are made out to be one (`%2F`). */
+  /** A required segment is empty (`//`), or contains an encoded slash (`%2F`). */
   readonly broken: boolean;
 }
 
-/** Others have no verb where a resource is meant, as with 1.24. */
+/** Like in 1.24, requests for resources by other methods have no verb. */
 const methodVerbs: Readonly<Record<string, string>> = {
   POST: 'create',
   GET: 'get',
@@ -65,10 +65,10 @@ const methodVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Subresources of namespaces: behind `/namespaces/NAME/` they are not resources inside the namespace. */
+/** Behind `/namespaces/NAME/`, these are subresources of the namespace, not resources inside it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
-/** A boolean query parameter, as 1.24 reads them: only `0` and `false` say no; present without a value counts as true. */
+/** A boolean query parameter, as 1.24 reads it: false if absent, `0` or `false`; true otherwise, even without a value. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   if (value === null) return false;
@@ -77,13 +77,13 @@ export function flag(query: URLSearchParams, name: string): boolean {
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** A whole-number query parameter of 64 bits; undefined when it is absent. Throws 400, in the words of 1.24. */
+/** A 64-bit integer query parameter; undefined when absent. Throws 400 with the message of 1.24. */
 export function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const refuse = (why: string) => badRequest(`strconv.ParseInt: parsing ${quoted(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');
-  // What is longer needs no parsing to be too large.
+  // Longer texts are out of range without parsing.
   const value = text.length > 20 ? maxInt64 + 1n : BigInt(text.replace(/^\+/, ''));
   if (value > maxInt64 || value < -maxInt64 - 1n) throw refuse('value out of range');
   return Number(value);
@@ -101,7 +101,7 @@ export function requestInfo({ method, url }: Pick<ApiRequest, 'method' | 'url'>)
   const encoded = segmentsOf(path);
   const segments = path.includes('//') ? encoded.filter((segment) => segment !== '') : encoded;
   const plain = { path, segments, search, query: new URLSearchParams(search) };
-  const parts = path.includes('%') ? decoded(encoded) : encoded;
+  const parts = path.includes('%') ? decodeSegments(encoded) : encoded;
   const groupless = parts[0] === 'api';
   if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {
     return {
@@ -114,9 +114,9 @@ export function requestInfo({ method, url }: Pick<ApiRequest, 'method' | 'url'>)
       resource: '',
       subresource: '',
       name: '',
-      rest: nothing,
+      rest: noSegments,
       tail: '',
-      address: nowhere,
+      address: noAddress,
       fields: everyField,
     };
   }
@@ -126,7 +126,7 @@ export function requestInfo({ method, url }: Pick<ApiRequest, 'method' | 'url'>)
   return resourceInfo({ ...plain, group, version, brokenRoot, parts }, method);
 }
 
-/** Group and version of a path that only names these, as discovery does. */
+/** Group and version of a discovery path. */
 export function discoveredVersion({ segments }: Pick<RequestInfo, 'segments'>): Pick<RequestInfo, 'group' | 'version'> {
   const [root, first = '', second = ''] = segments;
   if (root === 'api') return { group: '', version: first };
@@ -135,7 +135,7 @@ export function discoveredVersion({ segments }: Pick<RequestInfo, 'segments'>): 
 
 interface Root extends Pick<RequestInfo, 'path' | 'segments' | 'search' | 'query' | 'group' | 'version'> {
   readonly brokenRoot: boolean;
-  /** Decoded, with empty ones. */
+  /** Decoded segments, empty ones included. */
   readonly parts: readonly string[];
 }
 
@@ -143,7 +143,7 @@ function resourceInfo({ brokenRoot, parts: all, ...root }: Root, method: string)
   const { path, query } = root;
   let parts = all.slice(all[0] === 'api' ? 2 : 3);
   let verb = methodVerbs[method] ?? '';
-  // The old form of a watch: `/api/v1/watch/…`.
+  // Deprecated form of a watch: `/api/v1/watch/…`.
   const oldWatch = parts[0] === 'watch' && parts.length > 1;
   if (oldWatch) {
     verb = 'watch';
@@ -167,10 +167,10 @@ function resourceInfo({ brokenRoot, parts: all, ...root }: Root, method: string)
   if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
   if (name === '' && verb === 'delete') verb = 'deletecollection';
   const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
-  // A list or watch that selects one name is authorized as one for that name.
+  // A list or watch that selects one name is authorized for that name.
   if (name === '' && verb !== 'deletecollection') name = selectedName(fields);
-  const rest = parts.length > 3 ? parts.slice(3) : nothing;
-  const tail = rest.length > 0 || subresource === 'proxy' ? behindSegments(path, all.length - rest.length) : '';
+  const rest = parts.length > 3 ? parts.slice(3) : noSegments;
+  const tail = rest.length > 0 || subresource === 'proxy' ? pathAfter(path, all.length - rest.length) : '';
   const address = { inNamespace, named, broken: broken || brokenRoot };
   return { ...root, verb, resourceRequest: true, namespace, resource, subresource, name, rest, tail, address, fields };
 }
@@ -181,13 +181,13 @@ function selectedFields(query: URLSearchParams): FieldSelector | StatusError {
   try {
     return parseFieldSelector(text);
   } catch (error) {
-    // Whether the client may ask is decided first.
+    // The error waits until the request is authorized.
     if (error instanceof StatusError) return error;
     throw error;
   }
 }
 
-/** The one name that a selector leaves over; empty when there is none, or none that an object can have. */
+/** The single name that the selector allows; empty without one, or if no object can have it. */
 function selectedName(fields: FieldSelector | StatusError): string {
   const name = fields instanceof StatusError ? undefined : fields.exactValue('metadata.name');
   return name === undefined || name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
@@ -195,11 +195,11 @@ function selectedName(fields: FieldSelector | StatusError): string {
 
 const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-const nowhere: Address = { inNamespace: false, named: false, broken: false };
-const nothing: readonly string[] = [];
+const noAddress: Address = { inNamespace: false, named: false, broken: false };
+const noSegments: readonly string[] = [];
 const slash = '/'.charCodeAt(0);
 
-/** Without those at both ends that are empty. */
+/** Splits the path, without empty segments at either end. */
 function segmentsOf(path: string): string[] {
   let start = 0;
   let end = path.length;
@@ -208,15 +208,15 @@ function segmentsOf(path: string): string[] {
   return start === end ? [] : path.slice(start, end).split('/');
 }
 
-/** What is behind so many segments, as `segmentsOf` counts them. */
-function behindSegments(path: string, count: number): string {
+/** The rest of the path behind `count` segments, as `segmentsOf` counts them. */
+function pathAfter(path: string, count: number): string {
   let at = 0;
   while (path.charCodeAt(at) === slash) at++;
   for (let i = 0; i < count && at >= 0; i++) at = path.indexOf('/', i === 0 ? at : at + 1);
   return at < 0 ? '' : path.slice(at);
 }
 
-function decoded(segments: readonly string[]): string[] {
+function decodeSegments(segments: readonly string[]): string[] {
   try {
     return segments.map(decodeURIComponent);
   } catch (error) {

@@ -1,8 +1,7 @@
 /**
- * The series that every request adds to, kept as plain numbers and turned into prom-client's form when they are read:
- * looking a series up by a set of labels for each request would cost more than what the request itself takes out of memory.
+ * Series that every request updates. They are plain numbers, converted to prom-client's form when they are read: a label
+ * lookup per request would cost more than serving a cached object.
  */
-
 import type { Registry } from 'prom-client';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -12,12 +11,12 @@ import { HistogramSeries, registerMetric, type SeriesValue } from '#daemon/metri
 /** The labels of a request's series, as release 1.24 reports them. */
 export const placeLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
 export type Place = Readonly<Record<(typeof placeLabels)[number], string>>;
-/** A resource, by the labels that are its own. */
+/** The labels that identify a resource. */
 export type PlaceOf = Pick<Place, 'group' | 'version' | 'resource'>;
 
 const applyType = 'application/apply-patch+yaml';
 
-/** By the request's verb: the HTTP method, but for reads, which are told apart. */
+/** The label for each verb: the HTTP method, except for reads. */
 const reportedVerbs: ReadonlyMap<string, string> = new Map([
   ['get', 'GET'],
   ['list', 'LIST'],
@@ -29,7 +28,7 @@ const reportedVerbs: ReadonlyMap<string, string> = new Map([
   ['deletecollection', 'DELETE'],
 ]);
 
-/** Of requests that are for no resource, by their method. */
+/** The label for requests of plain paths, by method. */
 const plainVerbs: ReadonlyMap<string, string> = new Map([
   ['GET', 'GET'],
   ['HEAD', 'GET'],
@@ -39,30 +38,29 @@ const plainVerbs: ReadonlyMap<string, string> = new Map([
   ['DELETE', 'DELETE'],
 ]);
 
-/** Paths that have series of their own. */
+/** Plain paths with their own series. */
 const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 
 const otherVerb = 'other';
 
-/** What clients may make up is not in it: requests for what is not served differ by their method only. */
+/** Labels of a plain path or an unserved resource: only the method, so that clients cannot create series. */
 export function plainPlace(method: string, path: string | undefined): Place {
   const subresource = path !== undefined && healthPaths.has(path) ? path : '';
   return { verb: plainVerbs.get(method) ?? otherVerb, group: '', version: '', resource: '', subresource, scope: '' };
 }
 
-/** Of a request for a resource that is served. */
+/** Labels of a request for a served resource. */
 export function resourcePlace(request: Pick<ApiRequest, 'headers'>, info: RequestInfo): Place {
   const { group, version, resource, subresource } = info;
   return { verb: reportedVerb(request, info), group, version, resource, subresource, scope: scopeOf(info) };
 }
 
-/** One text for one place, made without the place. */
+/** A unique key for each `resourcePlace`, without creating it. */
 export function placeKey(request: Pick<ApiRequest, 'headers'>, info: RequestInfo): string {
   const { group, version, resource, subresource } = info;
   return `${reportedVerb(request, info)} ${group}/${version}/${resource}/${subresource} ${scopeOf(info)}`;
 }
 
-/** One text for one resource. */
 function resourceKey({ group, version, resource }: PlaceOf): string {
   return `${group}/${version}/${resource}`;
 }
@@ -89,17 +87,17 @@ const secondsBuckets = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5,
 /** From 1 kB to 1 GB. */
 const sizeBuckets = exponentialBuckets(1000, 10, 7);
 
-/** What requests of one kind have added up to. */
+/** Counts and durations of requests with the same labels. */
 export class RequestKind {
   readonly place: Place;
   readonly dryRun: string;
   readonly byCode = new Map<number, number>();
   readonly seconds = new HistogramSeries(secondsBuckets);
-  /** Without the time that webhooks took. */
+  /** Without the time spent in webhooks. */
   readonly ownSeconds = new HistogramSeries(secondsBuckets);
-  /** Of reads only. */
+  /** For reads only. */
   sizes: HistogramSeries | undefined;
-  /** Made by this server itself, over its loopback client. */
+  /** Requests by this server's own client. */
   own = 0;
 
   constructor(place: Place, dryRun: string) {
@@ -121,13 +119,13 @@ export class RequestKind {
 
 export class RequestSeries {
   readonly #kinds = new Map<string, RequestKind>();
-  /** Their keys by resource. */
-  readonly #ofResources = new Map<string, Set<string>>();
+  /** Keys of `#kinds`, by resource. */
+  readonly #keysByResource = new Map<string, Set<string>>();
 
   constructor(registry: Registry) {
     const reset = () => {
       this.#kinds.clear();
-      this.#ofResources.clear();
+      this.#keysByResource.clear();
     };
     registerMetric(registry, {
       name: 'apiserver_request_total',
@@ -173,14 +171,14 @@ export class RequestSeries {
   set(key: string, kind: RequestKind): void {
     this.#kinds.set(key, kind);
     const resource = resourceKey(kind.place);
-    const keys = this.#ofResources.get(resource) ?? new Set();
-    this.#ofResources.set(resource, keys.add(key));
+    const keys = this.#keysByResource.get(resource) ?? new Set();
+    this.#keysByResource.set(resource, keys.add(key));
   }
 
-  /** The resource is served no more. */
+  /** Drops the series of a resource that is no longer served. */
   forget(resource: PlaceOf): void {
-    for (const key of this.#ofResources.get(resourceKey(resource)) ?? []) this.#kinds.delete(key);
-    this.#ofResources.delete(resourceKey(resource));
+    for (const key of this.#keysByResource.get(resourceKey(resource)) ?? []) this.#kinds.delete(key);
+    this.#keysByResource.delete(resourceKey(resource));
   }
 
   *#requests(): Generator<SeriesValue> {
@@ -195,7 +193,7 @@ export class RequestSeries {
     }
   }
 
-  /** Dry runs and others together. */
+  /** Sums dry runs and other requests. */
   *#merged(
     name: string,
     buckets: readonly number[],

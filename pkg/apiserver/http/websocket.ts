@@ -1,15 +1,15 @@
-/** What all of the server's WebSocket connections have in common. */
+/** Sending messages over the server's WebSocket connections. */
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface MessageSenderOptions {
   readonly clock: Clock;
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that reads nothing for so long is disconnected. */
   readonly stallMs: number;
 }
 
-/** Messages to clients, one at a time, and only as long as the client takes what it is sent. */
+/** Sends one message at a time, and disconnects clients that stop reading. */
 export class MessageSender {
   readonly #options: MessageSenderOptions;
 
@@ -18,8 +18,8 @@ export class MessageSender {
   }
 
   /**
-   * False when the client is gone, or was cut because it takes nothing. Waits until the message has left, so that a slow
-   * client is not queued up for.
+   * False when the client has disconnected or was disconnected. Waits until the message is written, so that nothing is queued
+   * for a slow client.
    */
   send(client: WebSocket, message: string | Buffer): Promise<boolean> {
     if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);
@@ -37,6 +37,6 @@ export class MessageSender {
   }
 }
 
-/** How a WebSocket subprotocol begins that is no protocol but a token. It is never answered with. */
+/** Prefix of a WebSocket subprotocol that carries a bearer token; the server never selects it. */
 export const tokenSubprotocolPrefix = (dialect: Dialect): string =>
   `base64url.bearer.authorization.${dialect.apiDomain}.`;

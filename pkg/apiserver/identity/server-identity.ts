@@ -1,6 +1,6 @@
 /**
- * Shows which API servers there are, behind the feature gate APIServerIdentity: each keeps a Lease named after itself, and
- * all of them remove those that are over. Names, labels and times are those of release 1.24.
+ * Publishes the identities of API servers, behind the feature gate APIServerIdentity: each server keeps a Lease with its name,
+ * and all servers remove expired ones. Names, labels and times are those of release 1.24.
  */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
@@ -11,7 +11,7 @@ import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 
-/** Feature gates that the server itself asks for, whatever kinds ask for. */
+/** Feature gates of the server itself, besides those of kinds. */
 export const serverGates: readonly FeatureGateName[] = ['APIServerIdentity', 'APIServerTracing', 'StorageVersionAPI'];
 
 export interface ServerIdentityOptions {
@@ -24,12 +24,12 @@ export interface ServerIdentityOptions {
   readonly renewMs: number;
 }
 
-/** `kube-apiserver-` and a UID: of one process, never the same again. */
+/** `kube-apiserver-` and a UID; unique to one process. */
 export function newIdentity(dialect: Dialect, newUID: () => string): string {
   return `${dialect.components.apiServer}-${newUID()}`;
 }
 
-/** What tells leases of API servers from others. */
+/** The label of API servers' leases. */
 function labelOf({ apiDomain, components }: Dialect): { readonly key: string; readonly value: string } {
   return { key: `${apiDomain}/component`, value: components.apiServer };
 }
@@ -47,8 +47,8 @@ export class ServerIdentity {
     const where = { namespace: client.dialect.namespaces.system, signal };
     const resource = client.resource<Lease>(leases);
     try {
-      const found = await resource.get(id, where);
-      await resource.update({ ...found, spec: { ...found.spec, ...this.#spec() } }, where);
+      const lease = await resource.get(id, where);
+      await resource.update({ ...lease, spec: { ...lease.spec, ...this.#spec() } }, where);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const { key, value } = labelOf(client.dialect);
@@ -59,12 +59,12 @@ export class ServerIdentity {
     }
   }
 
-  /** Renews the lease, and removes those of servers that are gone, until the signal aborts. */
+  /** Renews the lease and removes expired ones, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { leaseSeconds, renewMs } = this.#options;
     await Promise.all([
-      this.#every(renewMs, signal, () => this.ensure(signal), 'Could not renew the lease of this server'),
-      this.#every(leaseSeconds * 1000, signal, () => this.#collect(signal), 'Could not remove leases that are over'),
+      this.#every(renewMs, signal, () => this.ensure(signal), 'could not renew the lease of this server'),
+      this.#every(leaseSeconds * 1000, signal, () => this.#collect(signal), 'could not remove expired leases'),
     ]);
   }
 
@@ -89,12 +89,12 @@ export class ServerIdentity {
     const where = { namespace: namespaces.system, signal };
     const { items } = await resource.list({ ...where, labelSelector: `${key}=${value}` });
     for (const { metadata, spec } of items) {
-      if (!isOver(spec, clock.now())) continue;
+      if (!isExpired(spec, clock.now())) continue;
       const { name = '', uid = '', resourceVersion = '' } = metadata;
       try {
         await resource.delete(name, { ...where, preconditions: { uid, resourceVersion } });
       } catch (error) {
-        // Somebody else has removed it, or its server lives after all.
+        // Another server has removed it, or its server has renewed it.
         if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     }
@@ -106,8 +106,8 @@ export class ServerIdentity {
   }
 }
 
-/** Leases without the times that every server writes count as over. `now` in milliseconds. */
-function isOver(spec: Lease['spec'], now: number): boolean {
+/** Leases without the times that every server writes count as expired. `now` in milliseconds. */
+function isExpired(spec: Lease['spec'], now: number): boolean {
   const { renewTime, leaseDurationSeconds } = spec ?? {};
   if (renewTime === undefined || leaseDurationSeconds === undefined) return true;
   return Date.parse(renewTime) + leaseDurationSeconds * 1000 < now;

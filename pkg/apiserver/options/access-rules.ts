@@ -1,4 +1,4 @@
-/** What 1.24 refuses about authentication, authorization and admission. */
+/** Checks of authentication, authorization and admission options, as in 1.24. */
 import { quoted } from '#apimachinery/errors/shown.js';
 import { unknownPlugins } from '#apiserver/admission/chain/plugins.js';
 import { authorizationModes } from '#apiserver/options/authorization.js';
@@ -6,15 +6,15 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 /**
- * What Go's URL parser (`net/url`) refuses about the text of an option, in its words. Undefined for what it takes,
- * which is nearly everything: a host needs no dots, and a text without a scheme is a path.
+ * The error of Go's URL parser (`net/url`), or undefined. It accepts nearly everything: a host needs no dots, and a text without a
+ * scheme is a path.
  */
 function goURLError(text: string): string | undefined {
-  const why = problemOf(text);
+  const why = urlProblem(text);
   return why === undefined ? undefined : `parse ${quoted(text)}: ${why}`;
 }
 
-function problemOf(text: string): string | undefined {
+function urlProblem(text: string): string | undefined {
   if (/[\u0000-\u001f\u007f]/.test(text)) return 'net/url: invalid control character in URL';
   if (text.startsWith(':')) return 'missing protocol scheme';
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0] ?? '';
@@ -39,7 +39,7 @@ function missing(values: ApiServerValues, name: keyof ApiServerValues): boolean 
   return (values[name] ?? '') === '';
 }
 
-/** Looked at before everything else, where tokens are issued at all. */
+/** Checked first, if tokens are issued. */
 export const tokenExpirationRule: Rule<ApiServerValues> = (values) => {
   const [issuer = ''] = values['service-account-issuer'];
   const maxMs = values['service-account-max-token-expiration'];
@@ -84,7 +84,7 @@ function issuerErrors(issuers: readonly string[]): string[] {
   });
 }
 
-/** Tokens need an issuer and a key; audiences alone are nothing. */
+/** Tokens need an issuer and a key. */
 export const tokenRequestRule: Rule<ApiServerValues> = (values) => {
   const [issuer = ''] = values['service-account-issuer'];
   const hasKey = !missing(values, 'service-account-signing-key-file');
@@ -99,7 +99,7 @@ export const tokenRequestRule: Rule<ApiServerValues> = (values) => {
 
 const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** The OpenID server: looked at when the authenticators are made. */
+/** Checked when the authenticators are built. */
 export const oidcRule: Rule<ApiServerValues> = (values) => {
   const issuer = values['oidc-issuer-url'] ?? '';
   if (issuer === '') return [];
@@ -142,16 +142,16 @@ export const authorizationRules: Rule<ApiServerValues> = (values) => {
   return messages;
 };
 
-/** Modes that the command line may name and that nothing implements. */
+/** Modes that the command line accepts but that are not implemented. */
 export const authorizerRule: Rule<ApiServerValues> = (values) =>
   values['authorization-mode']
     .filter((mode) => mode === 'ABAC' || mode === 'Webhook')
     .map((mode) => `authorization-mode ${mode} is not supported yet`);
 
-export const admissionRules: Rule<ApiServerValues> = (values, given) => {
+export const admissionRules: Rule<ApiServerValues> = (values, setOptions) => {
   const messages: string[] = [];
   const lists = ['enable-admission-plugins', 'disable-admission-plugins'] as const;
-  if (given.has('admission-control') && lists.some((list) => given.has(list))) {
+  if (setOptions.has('admission-control') && lists.some((list) => setOptions.has(list))) {
     messages.push(
       'admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
     );

@@ -1,5 +1,5 @@
 /**
- * Which versions and resources of the API are served: `--runtime-config` with the rules of 1.24
+ * The versions and resources that are served: `--runtime-config` with the rules of 1.24
  * (`staging/src/k8s.io/apiserver/pkg/server/resourceconfig`).
  */
 import { quoted } from '#apimachinery/errors/shown.js';
@@ -16,13 +16,12 @@ const families: readonly (readonly [key: string, versions: RegExp])[] = [
 
 const familyKeys: ReadonlySet<string> = new Set(families.map(([key]) => key));
 
-/** As Go reads booleans; a key without a value turns on. */
+/** Booleans as in Go; a key without a value is true. */
 const on: ReadonlySet<string> = new Set(['', '1', 't', 'T', 'true', 'TRUE', 'True']);
 const off: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
 export type RuntimeConfig = Readonly<Record<string, string>>;
 
-/** What one key speaks of. */
 interface Subject {
   /** Empty for the core group. */
   readonly group: string;
@@ -30,7 +29,7 @@ interface Subject {
   readonly resource: string | undefined;
 }
 
-/** Other forms of `/v1`: 1.24 takes what follows them for nothing. */
+/** Other forms of `/v1`; like 1.24, ignores the rest of the key. */
 const coreForms = /^(api\/)?v1(\/|$)/;
 
 /** `v1`, `/v1`, `api/v1`, `apps/v1` or `apps/v1/deployments`; undefined for anything else. */
@@ -44,14 +43,14 @@ function subjectOf(key: string): Subject | undefined {
   return resource === undefined || /^[a-z0-9]+$/.test(resource) ? { group, version, resource } : undefined;
 }
 
-/** What is wrong with the option whatever the server serves. */
+/** Errors that do not depend on the served resources. */
 export function runtimeConfigErrors(config: RuntimeConfig): string[] {
   if (config['api/all'] === 'false' && Object.keys(config).length === 1) return ['invalid key with only api/all=false'];
-  const unread = Object.keys(config).find((key) => !familyKeys.has(key) && subjectOf(key) === undefined);
-  return unread === undefined ? [] : [`runtime-config invalid key ${unread}`];
+  const invalidKey = Object.keys(config).find((key) => !familyKeys.has(key) && subjectOf(key) === undefined);
+  return invalidKey === undefined ? [] : [`runtime-config invalid key ${invalidKey}`];
 }
 
-/** The first value that is none, when what is served is worked out. */
+/** The first invalid value. */
 function valueError(config: RuntimeConfig): string | undefined {
   for (const [key, value] of Object.entries(config)) {
     if (familyKeys.has(key)) {
@@ -64,10 +63,10 @@ function valueError(config: RuntimeConfig): string | undefined {
 }
 
 /**
- * Tells what is served of `resources`, all that there are. Versions are on unless they are alpha; families of versions
- * come first, then single versions, then single resources, each of which overrules those before. A resource with a
- * feature gate of its own needs the gate and nothing else: 1.24 asks for this option as well, which tells nobody why
- * the feature that they turned on is not there. Throws OptionsError for groups and versions that do not exist.
+ * Returns whether a resource is served; `resources` are all existing ones. Versions are on unless they are alpha. Keys for families
+ * of versions apply first, then keys for versions, then keys for resources. A resource with a feature gate needs only the gate;
+ * 1.24 requires this option, too, so that turning on the gate alone has no effect. Throws OptionsError for unknown groups and
+ * versions.
  */
 export function apiEnablement(
   config: RuntimeConfig,
@@ -89,8 +88,8 @@ export function apiEnablement(
     chosen.set([group, version, ...(resource === undefined ? [] : [resource])].join('/'), on.has(value));
   }
   if (messages.length > 0) throw new OptionsError(messages);
-  const wrong = valueError(config);
-  if (wrong !== undefined) throw new OptionsError([wrong]);
+  const invalidValue = valueError(config);
+  if (invalidValue !== undefined) throw new OptionsError([invalidValue]);
   return ({ groupName, declaration: { version, resource, featureGate } }) =>
     chosen.get(`${groupName}/${version}/${resource}`) ??
     chosen.get(`${groupName}/${version}`) ??

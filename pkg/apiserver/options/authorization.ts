@@ -12,7 +12,7 @@ export const authorizationOptions = {
     default: ['AlwaysAllow'],
     choices: authorizationModes,
     section,
-    meaning: 'Authorizers in the order in which they are asked.',
+    meaning: 'Authorizers, in the order in which they decide.',
   },
   'authorization-policy-file': { type: 'string', inert: true, section, meaning: 'Policies of the ABAC mode.' },
   'authorization-webhook-cache-authorized-ttl': {
@@ -20,27 +20,27 @@ export const authorizationOptions = {
     default: 300_000,
     inert: true,
     section,
-    meaning: 'How long permissions by the webhook are kept.',
+    meaning: 'How long the webhook’s permissions are cached.',
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
     default: 30_000,
     inert: true,
     section,
-    meaning: 'How long refusals by the webhook are kept.',
+    meaning: 'How long the webhook’s refusals are cached.',
   },
   'authorization-webhook-config-file': {
     type: 'string',
     inert: true,
     section,
-    meaning: 'Client config of the Webhook mode.',
+    meaning: 'Kubeconfig file of the Webhook mode.',
   },
   'authorization-webhook-version': {
     type: 'string',
     default: 'v1beta1',
     inert: true,
     section,
-    meaning: 'Version of access reviews that are sent to the webhook.',
+    meaning: 'Version of the access reviews sent to the webhook.',
   },
   'admission-control': {
     type: 'strings',
@@ -52,16 +52,16 @@ export const authorizationOptions = {
   'admission-control-config-file': {
     type: 'string',
     section: admission,
-    meaning: 'Config of admission plugins, of which ResourceQuota takes some.',
+    meaning: 'Configuration file of admission plugins.',
   },
   'enable-admission-plugins': {
     type: 'strings',
     section: admission,
-    meaning: 'Admission plugins besides those that are on by default; the order does not matter.',
+    meaning: 'Admission plugins to enable besides the default ones; the order does not matter.',
   },
   'disable-admission-plugins': {
     type: 'strings',
     section: admission,
-    meaning: 'Admission plugins that are turned off, although they are on by default.',
+    meaning: 'Admission plugins to disable although they are on by default.',
   },
 } as const satisfies OptionTable;

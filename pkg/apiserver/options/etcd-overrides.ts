@@ -1,14 +1,14 @@
 /** One entry of --etcd-servers-overrides: `group/resource#servers`, the servers separated by semicolons. */
 
 export interface EtcdOverride {
-  /** Empty for the core. */
+  /** Empty for the core group. */
   readonly group: string;
   /** `*`: all resources of the group. */
   readonly resource: string;
   readonly servers: readonly string[];
 }
 
-/** Undefined where the entry is not of that form. */
+/** Undefined for an invalid entry. */
 export function parseOverride(text: string): EtcdOverride | undefined {
   const [name, servers, ...more] = text.split('#');
   const [group, resource, ...rest] = (name ?? '').split('/');

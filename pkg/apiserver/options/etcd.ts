@@ -5,16 +5,16 @@ import type { OptionTable } from '#daemon/options/option.js';
 const section = 'Etcd';
 
 export const etcdOptions = {
-  'etcd-servers': { type: 'strings', section, meaning: 'etcd’s addresses, scheme://host:port, comma separated.' },
-  'etcd-cafile': { type: 'string', section, meaning: 'Authorities that vouch for etcd.' },
-  'etcd-certfile': { type: 'string', section, meaning: 'Client certificate towards etcd.' },
-  'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate towards etcd.' },
-  'etcd-prefix': { type: 'string', default: '/registry', section, meaning: 'Beginning of all keys in etcd.' },
+  'etcd-servers': { type: 'strings', section, meaning: 'Addresses of etcd, scheme://host:port, comma separated.' },
+  'etcd-cafile': { type: 'string', section, meaning: 'CA bundle for etcd.' },
+  'etcd-certfile': { type: 'string', section, meaning: 'Client certificate for etcd.' },
+  'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate for etcd.' },
+  'etcd-prefix': { type: 'string', default: '/registry', section, meaning: 'Prefix of all keys in etcd.' },
   'etcd-servers-overrides': {
     type: 'strings',
     section,
     meaning:
-      'Other etcd servers for single resources, custom ones too: group/resource#servers, where servers are URLs, semicolon separated.',
+      'Other etcd servers for single resources, including custom ones: group/resource#servers, where servers are URLs, semicolon separated.',
   },
   'etcd-compaction-interval': {
     type: 'duration',
@@ -32,7 +32,7 @@ export const etcdOptions = {
     type: 'duration',
     default: 30_000,
     section,
-    meaning: 'How often the size of the store is asked for, for the metrics; 0 turns that off.',
+    meaning: 'How often the size of the store is measured for the metrics; 0 turns that off.',
   },
   'etcd-healthcheck-timeout': {
     type: 'duration',
@@ -44,35 +44,35 @@ export const etcdOptions = {
     type: 'int',
     default: 60,
     section,
-    meaning: 'How long one etcd lease takes further keys, at most.',
+    meaning: 'Longest time that an etcd lease is reused for further keys.',
   },
   'storage-backend': { type: 'string', default: 'etcd3', choices: ['etcd3'], section, meaning: 'The kind of store.' },
   'storage-media-type': {
     type: 'string',
     default: 'application/json',
-    inert: 'objects are stored as JSON; those of other forms are read',
+    inert: 'objects are stored as JSON; objects in other formats can be read',
     inertUnless: ['', 'application/json'],
     section,
-    meaning: 'Form in which objects are stored. Empty: JSON.',
+    meaning: 'Format in which objects are stored. Empty: JSON.',
   },
   'encryption-provider-config': {
     type: 'string',
     section,
-    meaning: 'File that says which resources are encrypted in the store, and with what.',
+    meaning: 'Encryption configuration: the resources that are encrypted in the store, and their keys.',
   },
   'enable-garbage-collector': {
     type: 'bool',
     default: true,
     inert: true,
     section,
-    meaning: 'Must be the same as for the controller manager.',
+    meaning: 'Must equal the option of the controller manager.',
   },
   'delete-collection-workers': {
     type: 'int',
     default: 1,
     inert: true,
     section,
-    meaning: 'Objects that one request to delete a collection deletes at once.',
+    meaning: 'Concurrent deletions by one request to delete a collection.',
   },
   'watch-cache': { type: 'bool', default: true, inert: true, section, meaning: 'Serve reads and watches from memory.' },
   'default-watch-cache-size': {
@@ -90,7 +90,7 @@ export const etcdOptions = {
   },
 } as const satisfies OptionTable;
 
-/** What keys in etcd begin with, without a slash behind it; one before it need not be given. */
+/** Prefix of the keys in etcd: with a leading slash, without a trailing one. */
 export function etcdRoot(prefix: string): string {
   return posix.join('/', prefix).replace(/\/$/, '');
 }

@@ -11,7 +11,7 @@ export const genericServerOptions = {
     check: addressError,
     section,
     meaning:
-      'Address under which the other members of the cluster reach this server. Empty: the bind address, or that of an interface of the machine when the bind address is not one that others can use.',
+      'Address at which other members of the cluster reach this server. Empty: the bind address, or the address of a network interface if the bind address is not reachable from other machines.',
   },
   'cors-allowed-origins': {
     type: 'strings',
@@ -24,14 +24,14 @@ export const genericServerOptions = {
     plainErrors: true,
     default: 300,
     section,
-    meaning: 'How long pods that do not say otherwise stay on a node that is not ready.',
+    meaning: 'Default time that pods stay on a node that is not ready.',
   },
   'default-unreachable-toleration-seconds': {
     type: 'int',
     plainErrors: true,
     default: 300,
     section,
-    meaning: 'How long pods that do not say otherwise stay on a node that cannot be reached.',
+    meaning: 'Default time that pods stay on an unreachable node.',
   },
   'enable-priority-and-fairness': {
     type: 'bool',
@@ -44,26 +44,25 @@ export const genericServerOptions = {
     type: 'string',
     inert: true,
     section,
-    meaning: 'Host name of this server in URLs that it writes, as in the discovery of token issuers.',
+    meaning: 'Host name of this server in URLs, such as in the discovery of token issuers.',
   },
   'goaway-chance': {
     type: 'float',
     section,
-    meaning:
-      'Share of HTTP/2 requests after which the connection is asked to be made anew, to spread clients over servers.',
+    meaning: 'Share of HTTP/2 requests that make the client reconnect, to spread clients over servers.',
   },
   'metric-resolution': {
     type: 'duration',
     default: 15_000,
     section,
     meaning:
-      'Time between two measurements of what a node and its pods use, for the metrics API. Nodes are measured while somebody asks for figures.',
+      'Time between two measurements of a node and its pods, for the metrics API. Nodes are measured while clients request metrics.',
   },
   'livez-grace-period': {
     type: 'duration',
     inert: true,
     section,
-    meaning: 'Longest start-up time during which /livez does not fail for what is still starting.',
+    meaning: 'Longest startup during which /livez ignores checks that still fail.',
   },
   'master-service-namespace': {
     type: 'string',
@@ -77,26 +76,26 @@ export const genericServerOptions = {
     type: 'int',
     default: 200,
     section,
-    meaning: 'Writing requests under way at once; 0 means no limit.',
+    meaning: 'Most writing requests in flight; 0 means no limit.',
   },
   'max-requests-inflight': {
     type: 'int',
     default: 400,
     section,
-    meaning: 'Reading requests under way at once; 0 means no limit.',
+    meaning: 'Most reading requests in flight; 0 means no limit.',
   },
   'min-request-timeout': {
     type: 'int',
     default: 1800,
     section,
     meaning:
-      'Seconds that a watch without a time limit of its own lives at least; it ends at a random time before twice that.',
+      'Shortest duration in seconds of a watch without a time limit; it ends at a random time before twice that.',
   },
   'request-timeout': {
     type: 'duration',
     default: 60_000,
     section,
-    meaning: 'Longest time of a request that is not a watch or another long one.',
+    meaning: 'Time limit of requests that are not long-running, such as watches.',
   },
   'response-memory-mb': {
     type: 'int',
@@ -104,12 +103,12 @@ export const genericServerOptions = {
     default: 0,
     section,
     meaning:
-      'Megabytes that answers on their way to clients may hold together. Further ones wait for a while, and are then refused with 429. 0: a sixteenth of the memory that the process may use, between 64 and 512.',
+      'Megabytes that all responses being sent may hold. Further responses wait for a while and are then refused with 429. 0: a sixteenth of the memory that the process may use, between 64 and 512.',
   },
   'shutdown-delay-duration': {
     type: 'duration',
     section,
-    meaning: 'Time between the order to stop and the refusal of new connections, with /readyz failing meanwhile.',
+    meaning: 'Time between the stop signal and the refusal of new connections; /readyz fails meanwhile.',
   },
   'shutdown-send-retry-after': {
     type: 'bool',
@@ -127,7 +126,7 @@ export const genericServerOptions = {
     min: 0,
     section,
     meaning:
-      'Processes that serve requests, each with a cache of its own. 0: half as many as the machine has cores, eight at most, and one on machines with fewer than four.',
+      'Processes that serve requests, each with its own cache. 0: half the number of cores, at most eight, and one on machines with fewer than four cores.',
   },
   'cloud-provider-gce-l7lb-src-cidrs': {
     type: 'strings',
@@ -140,25 +139,25 @@ export const genericServerOptions = {
     bareKeys: true,
     section: 'API enablement',
     meaning:
-      'What of the API is turned on or off: `api/all`, `api/ga`, `api/beta` or `api/alpha`, all versions of that kind; `group/version` (`v1` for the core group); `group/version/resource`; each `=true|false`, the more particular overruling the others. Alpha versions are off unless told; a feature gate that is on turns its resources on.',
+      'Parts of the API to turn on or off: `api/all`, `api/ga`, `api/beta` or `api/alpha` for all versions of that kind; `group/version` (`v1` for the core group); `group/version/resource`; each with `=true|false`. The most specific key counts. Alpha versions are off by default; a feature gate that is on turns its resources on.',
   },
   'egress-selector-config-file': {
     type: 'string',
     inert: true,
     section: 'Egress selector',
-    meaning: 'Config of the proxies through which the server reaches nodes, etcd and others.',
+    meaning: 'Configuration of proxies to nodes, etcd and other servers.',
   },
   'tracing-config-file': {
     type: 'string',
     section: 'Traces',
     meaning:
-      'TracingConfiguration: where spans of requests and of their calls to etcd are sent, and of how many requests. Needs the feature gate APIServerTracing.',
+      'TracingConfiguration: where the spans of requests and their etcd calls are sent, and the share of sampled requests. Needs the feature gate APIServerTracing.',
   },
   'cloud-config': {
     type: 'string',
     inert: true,
     section: 'Cloud provider',
-    meaning: 'Config file of the cloud provider.',
+    meaning: 'Configuration file of the cloud provider.',
   },
   'cloud-provider': {
     type: 'string',
@@ -172,17 +171,12 @@ export const genericServerOptions = {
     section: misc,
     meaning: 'Refuse redirects of extension API servers instead of passing them to clients.',
   },
-  'allow-privileged': {
-    type: 'bool',
-    default: true,
-    section: misc,
-    meaning: 'Admit privileged containers.',
-  },
+  'allow-privileged': { type: 'bool', default: true, section: misc, meaning: 'Admit privileged containers.' },
   'apiserver-count': {
     type: 'int',
     default: 1,
     inert: true,
-    deprecated: 'the endpoints are kept by leases.',
+    deprecated: 'the endpoints are maintained by leases.',
     section: misc,
     meaning: 'Number of API servers of the cluster.',
   },
@@ -190,14 +184,14 @@ export const genericServerOptions = {
     type: 'bool',
     section: misc,
     meaning:
-      'Send requests to webhooks and extension API servers to endpoints of their Services rather than to cluster IPs.',
+      'Send requests for webhooks and extension API servers to endpoints of their Services rather than to cluster IPs.',
   },
   'endpoint-reconciler-type': {
     type: 'string',
     default: 'lease',
     oneOf: ['lease', 'master-count', 'none'],
     section: misc,
-    meaning: 'How the endpoints of the API’s own Service are kept: by leases of the servers, or not at all.',
+    meaning: 'How the endpoints of the API’s own Service are maintained: by leases of the servers, or not at all.',
   },
   'event-ttl': { type: 'duration', default: 3_600_000, section: misc, meaning: 'How long events are kept.' },
   'identity-lease-duration-seconds': {

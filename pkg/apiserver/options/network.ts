@@ -1,4 +1,4 @@
-/** Options of Services and of the ways to nodes and extension API servers. */
+/** Options of Services, and of connections to nodes and extension API servers. */
 
 import { portRangeError } from '#apiserver/allocators/node-port-range.js';
 import { defaultAddressTypes } from '#apiserver/streaming/node-agents.js';
@@ -28,31 +28,23 @@ export const networkOptions = {
   'nodeagent-certificate-authority': {
     type: 'string',
     section,
-    meaning: 'Authorities that vouch for node agents; their certificates are not checked when empty.',
+    meaning: 'CA bundle for node agents. Empty: their certificates are not verified.',
   },
-  'nodeagent-client-certificate': {
-    type: 'string',
-    section,
-    meaning: 'Client certificate that is shown to node agents.',
-  },
-  'nodeagent-client-key': {
-    type: 'string',
-    section,
-    meaning: 'Key of the client certificate that is shown to node agents.',
-  },
+  'nodeagent-client-certificate': { type: 'string', section, meaning: 'Client certificate for node agents.' },
+  'nodeagent-client-key': { type: 'string', section, meaning: 'Key of the client certificate for node agents.' },
   'nodeagent-port': {
     type: 'int',
     unsigned: true,
     default: 10_250,
-    deprecated: 'nodes say their port themselves.',
+    deprecated: 'nodes report their port themselves.',
     section,
-    meaning: 'Port of node agents that do not say theirs.',
+    meaning: 'Port of node agents that do not report theirs.',
   },
   'nodeagent-preferred-address-types': {
     type: 'strings',
     default: [...defaultAddressTypes],
     section,
-    meaning: 'Types of node addresses, the best one first.',
+    meaning: 'Types of node addresses, in order of preference.',
   },
   'nodeagent-read-only-port': {
     type: 'int',
@@ -70,14 +62,10 @@ export const networkOptions = {
     section,
     meaning: 'Time limit of requests to node agents.',
   },
-  'proxy-client-cert-file': {
-    type: 'string',
-    section,
-    meaning: 'Client certificate that is shown to extension API servers.',
-  },
+  'proxy-client-cert-file': { type: 'string', section, meaning: 'Client certificate for extension API servers.' },
   'proxy-client-key-file': {
     type: 'string',
     section,
-    meaning: 'Key of the client certificate that is shown to extension API servers.',
+    meaning: 'Key of the client certificate for extension API servers.',
   },
 } as const satisfies OptionTable;

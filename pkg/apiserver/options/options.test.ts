@@ -103,7 +103,7 @@ t.test('defaults of release 1.24', async (t) => {
   });
 });
 
-t.test('a whole command line', async (t) => {
+t.test('a complete command line', async (t) => {
   const argv =
     `--dialect=kubernetes --advertise-address=192.0.2.4 --allow-privileged=true --authorization-mode=Node,RBAC
     --client-ca-file=/pki/ca.crt --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true
@@ -137,7 +137,7 @@ t.test('a whole command line', async (t) => {
   t.ok(parsed.warnings.some((text) => text.startsWith('Flag --logtostderr has been deprecated')));
 });
 
-t.test('values that are allowed', async (t) => {
+t.test('valid values', async (t) => {
   const rows: string[][] = [
     [],
     ['--secure-port=1', '--goaway-chance=0.02', '--max-requests-inflight=0'],
@@ -162,7 +162,7 @@ t.test('values that are allowed', async (t) => {
 const auditLog = '--audit-log-path=/a';
 const auditHook = '--audit-webhook-config-file=/a';
 
-t.test('values that are refused', async (t) => {
+t.test('invalid values are refused', async (t) => {
   const rows: [string[], RegExp][] = [
     [
       ['--secure-port=65536'],
@@ -250,13 +250,13 @@ t.test('values that are refused', async (t) => {
     [['--show-hidden-metrics-for-version=1.20'], /Only the previous minor version is allowed$/],
   ];
   for (const [argv, expected] of rows) {
-    const found = messages(argv);
-    t.equal(found.length, 1, `${argv.join(' ')}: ${found.join('; ')}`);
-    t.match(found[0] ?? '', expected);
+    const errors = messages(argv);
+    t.equal(errors.length, 1, `${argv.join(' ')}: ${errors.join('; ')}`);
+    t.match(errors[0] ?? '', expected);
   }
 });
 
-t.test('what is missing is said at once; the store may come from outside', async (t) => {
+t.test('all missing options are reported; the store may be provided', async (t) => {
   const missing = [
     'service-account-issuer is a required flag',
     'service-account-key-file is a required flag',
@@ -266,7 +266,7 @@ t.test('what is missing is said at once; the store may come from outside', async
   t.throws(() => validateOptions(parse([]), apiServerRules), new OptionsError(missing));
 });
 
-t.test('the prefix of keys in etcd begins with a slash and ends without one, however it is given', (t) => {
+t.test('the etcd prefix is normalized to a leading slash and no trailing one', (t) => {
   for (const [prefix, root] of [
     ['/registry', '/registry'],
     ['registry', '/registry'],

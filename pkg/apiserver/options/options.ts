@@ -57,7 +57,7 @@ export type ApiServerValues = OptionValues<ReturnType<typeof apiServerOptions>>;
 
 const section = 'Deprecated';
 
-/** Options that 1.24 still accepts and that nothing needs any more. */
+/** Options that 1.24 still accepts without effect. */
 const deprecatedOptions = {
   'cloud-provider-gce-lb-src-cidrs': {
     type: 'strings',

@@ -1,4 +1,4 @@
-/** What 1.24 refuses about request handling and the server's part in the cluster. */
+/** Checks of request handling and of the server's identity, as in 1.24. */
 import { dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
@@ -11,8 +11,8 @@ type NumberOption = {
 }[keyof ApiServerValues];
 
 /**
- * Release 1.24 has the first five of these words and never says them: its kube-apiserver leaves that check out, and then
- * serves nothing, or never stops. The others it does not look at.
+ * Release 1.24 has messages for the first five options, but its kube-apiserver never checks them, and then serves nothing or never
+ * stops. It does not check the others.
  */
 const notNegative: readonly (readonly [name: NumberOption, article: 'a ' | ''])[] = [
   ['livez-grace-period', 'a '],
@@ -38,10 +38,10 @@ const positive: readonly NumberOption[] = [
 const maxGoawayChance = 0.02;
 const highestPort = 65_535;
 
-/** More workers than any machine gains by. */
+/** No machine gains by more workers. */
 const maxWorkers = 64;
 
-/** What only our server looks at, and what 1.24 forgets to look at. */
+/** Checks that 1.24 does not have. */
 export const strictRules: Rule<ApiServerValues> = (values) => [
   ...(values.workers > maxWorkers ? [`--workers can not be more than ${maxWorkers}`] : []),
   ...notNegative
@@ -93,7 +93,7 @@ export const identityRules: Rule<ApiServerValues> = (values) =>
     positiveWords(name, values[name]),
   );
 
-/** Fairness needs the API that it is configured by. The first of these that is given decides. */
+/** Fairness needs the API of its configuration. The first key that is set decides. */
 export const fairnessRule: Rule<ApiServerValues> = (values) => {
   if (!values['enable-priority-and-fairness'] || values['feature-gates']['APIPriorityAndFairness'] === false) return [];
   const group = dialectByName(values.dialect).groupName('flowcontrol');
@@ -113,7 +113,7 @@ export const enablementRule: Rule<ApiServerValues> = (values) => runtimeConfigEr
 
 export const headerRules: Rule<ApiServerValues> = requestHeaderRules;
 
-/** Fairness shares out what both limits are together. */
+/** Fairness distributes the sum of both limits. */
 export const limitsRule: Rule<ApiServerValues> = (values) => {
   const [reads, writes] = [values['max-requests-inflight'], values['max-mutating-requests-inflight']];
   if (!values['enable-priority-and-fairness'] || reads + writes > 0) return [];

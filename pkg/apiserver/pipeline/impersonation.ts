@@ -1,8 +1,7 @@
 /**
- * Impersonation: a request may ask to be treated as another user's (`Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`)
- * when its own user is allowed to `impersonate` each of them.
+ * Impersonation: a request may act as another user (`Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`) when its own user is
+ * allowed to `impersonate` each of these.
  */
-
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -16,22 +15,22 @@ const extraPrefix = 'impersonate-extra-';
 const serviceAccountPrefix = 'system:serviceaccount:';
 const anonymous = 'system:anonymous';
 
-interface Wanted {
+interface TargetUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The user that the request is to be treated as. Throws 403 where `user` may not, 400 for headers without a user. */
+/** The user that the request acts as. Throws 403 where `user` may not impersonate, 400 for headers without a user. */
 export function impersonate(
   request: ApiRequest,
   user: UserInfo,
   authorizer: Authorizer,
   dialect: Dialect,
 ): MaybePromise<UserInfo> {
-  const wanted = wantedUser(request);
-  return wanted === undefined ? user : become(wanted, { request, user, authorizer, dialect });
+  const target = targetUser(request);
+  return target === undefined ? user : become(target, { request, user, authorizer, dialect });
 }
 
 interface Impersonation {
@@ -41,7 +40,7 @@ interface Impersonation {
   readonly dialect: Dialect;
 }
 
-async function become(wanted: Wanted, { request, user, authorizer, dialect }: Impersonation): Promise<UserInfo> {
+async function become(target: TargetUser, { request, user, authorizer, dialect }: Impersonation): Promise<UserInfo> {
   const check = (resource: string, name: string, more: { namespace?: string; subresource?: string; group?: string }) =>
     authorize(authorizer, {
       user,
@@ -56,43 +55,43 @@ async function become(wanted: Wanted, { request, user, authorizer, dialect }: Im
       path: request.url,
     });
   const authentication = dialect.groupName('authentication');
-  const account = serviceAccount(wanted.name);
+  const account = serviceAccount(target.name);
   if (account !== undefined) await check('serviceaccounts', account.name, { namespace: account.namespace });
-  else await check('users', wanted.name, {});
-  for (const group of wanted.groups) await check('groups', group, {});
-  if (wanted.uid !== '') await check('uids', wanted.uid, { group: authentication });
-  for (const [key, values] of Object.entries(wanted.extra)) {
+  else await check('users', target.name, {});
+  for (const group of target.groups) await check('groups', group, {});
+  if (target.uid !== '') await check('uids', target.uid, { group: authentication });
+  for (const [key, values] of Object.entries(target.extra)) {
     for (const value of values) await check('userextras', value, { group: authentication, subresource: key });
   }
-  return impersonated(wanted, account, dialect);
+  return impersonated(target, account, dialect);
 }
 
-function impersonated(wanted: Wanted, account: { namespace: string } | undefined, dialect: Dialect): UserInfo {
-  const groups = [...wanted.groups];
+function impersonated(target: TargetUser, account: { namespace: string } | undefined, dialect: Dialect): UserInfo {
+  const groups = [...target.groups];
   if (account !== undefined && groups.length === 0) {
     groups.push(dialect.groups.serviceAccounts, `${dialect.groups.serviceAccounts}:${account.namespace}`);
   }
   const { authenticated, unauthenticated } = dialect.groups;
-  if (wanted.name === anonymous) {
+  if (target.name === anonymous) {
     if (!groups.includes(unauthenticated)) groups.push(unauthenticated);
   } else if (!groups.includes(authenticated) && !groups.includes(unauthenticated)) groups.push(authenticated);
-  return { name: wanted.name, groups, ...(wanted.uid === '' ? {} : { uid: wanted.uid }), extra: wanted.extra };
+  return { name: target.name, groups, ...(target.uid === '' ? {} : { uid: target.uid }), extra: target.extra };
 }
 
-function wantedUser(request: ApiRequest): Wanted | undefined {
+function targetUser(request: ApiRequest): TargetUser | undefined {
   const { headers } = request;
   let extra: Map<string, readonly string[]> | undefined;
-  let asked = false;
+  let impersonates = false;
   for (const name in headers) {
-    // Hardly any request has such headers, and each request comes through here.
+    // Hot path: few requests have these headers.
     if (!name.startsWith(prefix)) continue;
-    asked = true;
+    impersonates = true;
     if (!name.startsWith(extraPrefix)) continue;
     extra ??= new Map();
     const key = extraKey(name.slice(extraPrefix.length));
     extra.set(key, [...(extra.get(key) ?? []), ...headerValues(request, name)]);
   }
-  if (!asked) return undefined;
+  if (!impersonates) return undefined;
   const name = headers['impersonate-user'] ?? '';
   const groups = headerValues(request, 'impersonate-group');
   const uid = headers['impersonate-uid'] ?? '';
@@ -101,7 +100,7 @@ function wantedUser(request: ApiRequest): Wanted | undefined {
   throw badRequest('requested groups, uid or extra for impersonation without impersonating a user');
 }
 
-/** Keys that are no names of headers are percent-encoded; what is no such encoding stands for itself, as in 1.24. */
+/** Keys may be percent-encoded; like 1.24, invalid encoding is taken literally. */
 function extraKey(encoded: string): string {
   try {
     return decodeURIComponent(encoded);

@@ -1,4 +1,4 @@
-/** Bounds how many requests are worked on at once, reads and writes apart, as 1.24's max-in-flight filter. */
+/** Limits requests in flight, reads and writes separately, like 1.24's max-in-flight filter. */
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { InFlightKind } from '#apiserver/http/request-failures.js';
@@ -17,9 +17,9 @@ type InFlightRequest = Pick<RequestContext, 'info' | 'user' | 'request'>;
 
 export interface MaxInFlightOptions {
   readonly limits: InFlightLimits;
-  /** Its members are never refused: they are the ones who repair things. */
+  /** Its members are never refused, so that administrators can always act. */
   readonly exemptGroup: string;
-  /** Told of each request that is refused. */
+  /** Called for each refused request. */
   readonly refused: (kind: InFlightKind, context: InFlightRequest) => void;
 }
 
@@ -40,8 +40,8 @@ export class MaxInFlight {
   }
 
   /**
-   * Takes a place and gives the function that frees it. Throws 429 when there is none. Requests of daemons in this very
-   * process take no place: their number is bounded by their workers, and a refusal would cost more than it spares.
+   * Counts the request until the result is called. Throws 429 at the limit. Requests of daemons in this process do not count:
+   * their workers bound their number, and a refusal would cost more than it saves.
    */
   enter(context: InFlightRequest): () => void {
     const { info, user, request } = context;

@@ -1,8 +1,7 @@
 /**
- * The way of every request: request info → time limit → authentication → impersonation → in flight → authorization →
- * body → endpoint → response. Whatever is thrown on the way becomes one Status here and nowhere else.
+ * The stages of every request: request info → time limit → authentication → impersonation → in flight → authorization →
+ * body → endpoint → response. An error of any stage becomes a Status here and nowhere else.
  */
-
 import { Deadlines } from '#apimachinery/async/deadlines.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -11,7 +10,7 @@ import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { badRequest, statusOf, unauthorized } from '#apimachinery/errors/status.js';
 import type { Auditor } from '#apiserver/audit/auditor.js';
 import type { RequestAudit, StartedRequest } from '#apiserver/audit/request-audit.js';
-import { attemptedBy } from '#apiserver/audit/sources.js';
+import { attemptedBy } from '#apiserver/audit/request-origin.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import type { AuthorizationDecision, Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -23,7 +22,7 @@ import { isLongRunning, type RequestInfo, requestInfo } from '#apiserver/http/re
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
-import { traced } from '#apiserver/pipeline/traced.js';
+import { traced } from '#apiserver/pipeline/request-span.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
@@ -42,28 +41,28 @@ export interface PipelineOptions {
   readonly auditor?: Auditor | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
-  /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
+  /** Prepares a body for fast decoding; undefined if there is nothing to do. Absent: never. */
   readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
-  /** True where the body is passed on as it comes, by who answers; absent: nowhere. */
+  /** True where the endpoint streams the body itself; absent: never. */
   readonly passesOn?: (context: RequestContext) => boolean;
-  /** Longest time a request that is not long-running may take. */
+  /** Time limit of requests that are not long-running. */
   readonly requestTimeoutMs: number;
 }
 
-/** How long the end of work is waited for whose request has been answered with 504. */
+/** How long the metrics wait for the end of work whose request got 504. */
 const followUpMs = 300_000;
 const noWebhooks = { inTurn: 0, atOnce: 0 } as const;
 
-/** Answers an authenticated and authorized request. Throws, or rejects with, what becomes a Status. */
+/** Answers an authenticated and authorized request. Its errors become a Status. */
 export type Endpoint = (context: RequestContext) => MaybePromise<ApiResponse>;
 
-/** A request on its way. */
+/** A request in the pipeline. */
 interface Run {
   readonly request: ApiRequest;
   readonly auditId: string;
   readonly startedMs: number;
   readonly warnings: string[];
-  /** Undefined where the request cannot be read. */
+  /** Undefined for a malformed request. */
   scope: RequestScope | undefined;
 }
 
@@ -84,7 +83,7 @@ export class Pipeline {
     metrics.inFlight(() => this.#inFlight.current);
   }
 
-  /** Answers at once where all that is needed is at hand. Never throws, never rejects. */
+  /** Synchronous where no stage has to wait. Never throws, never rejects. */
   run(request: ApiRequest, endpoint: Endpoint): MaybePromise<ApiResponse> {
     const { tracer, dialect } = this.#options;
     if (tracer === undefined) return this.#run(request, endpoint);
@@ -116,7 +115,7 @@ export class Pipeline {
     const response = responder.failure(scope, error);
     if (auditor !== undefined && scope !== undefined) {
       if (scope.audit !== undefined) scope.audit.failed(toStatus(error));
-      else if (!scope.known) scope.audit = this.#refused(auditor, run, scope, error);
+      else if (!scope.authenticated) scope.audit = this.#refused(auditor, run, scope, error);
     }
     if (response.status >= 500) {
       const { reason, message } = toStatus(error);
@@ -125,7 +124,7 @@ export class Pipeline {
     return this.#answered(run, response);
   }
 
-  /** A request that nobody stands for. */
+  /** Records a request that was not authenticated. */
   #refused(auditor: Auditor, run: Run, scope: RequestScope, error: unknown): RequestAudit | undefined {
     const audit = auditor.begin(this.#arrived(scope, run.startedMs), undefined);
     const status = toStatus(error);
@@ -159,7 +158,7 @@ export class Pipeline {
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');
     if (scope?.timings !== undefined) response.headers['server-timing'] = scope.timings.join(', ');
     if (scope?.audit === undefined) return response;
-    return scope.known ? scope.audit.answered(response) : scope.audit.refused(response);
+    return scope.authenticated ? scope.audit.answered(response) : scope.audit.refused(response);
   }
 
   #limited(scope: RequestScope, endpoint: Endpoint): MaybePromise<ApiResponse> {
@@ -179,20 +178,20 @@ export class Pipeline {
     });
   }
 
-  /** Tells what becomes of the work on a request whose time was over. */
+  /** Counts how the work on a timed-out request ends. */
   #followUp(work: Promise<ApiResponse>): void {
     const { metrics, clock } = this.#options;
-    let told = false;
-    const tell = (status: AfterTimeout) => {
-      if (!told) metrics.afterTimeout(status);
-      told = true;
+    let counted = false;
+    const count = (status: AfterTimeout) => {
+      if (!counted) metrics.afterTimeout(status);
+      counted = true;
       timer.cancel();
     };
-    const timer = clock.setTimer(() => tell('pending'), followUpMs);
+    const timer = clock.setTimer(() => count('pending'), followUpMs);
     work.then(
-      () => tell('ok'),
-      // An answer all the same, unless nobody has foreseen it.
-      (error: unknown) => tell(statusOf(error) === undefined ? 'panic' : 'ok'),
+      () => count('ok'),
+      // A Status is a proper response; any other error is a bug.
+      (error: unknown) => count(statusOf(error) === undefined ? 'panic' : 'ok'),
     );
   }
 
@@ -201,7 +200,7 @@ export class Pipeline {
     const { request } = scope;
     const startedMs = clock.monotonic();
     const user = request.user ?? authenticator.authenticate(request);
-    return andThen(user, (known) => this.#authenticated(scope, endpoint, known, startedMs));
+    return andThen(user, (each) => this.#authenticated(scope, endpoint, each, startedMs));
   }
 
   #authenticated(
@@ -211,7 +210,7 @@ export class Pipeline {
     startedMs: number,
   ): MaybePromise<ApiResponse> {
     if (user === undefined) throw unauthorized();
-    scope.known = true;
+    scope.authenticated = true;
     scope.audit = this.#options.auditor?.begin(this.#arrived(scope, startedMs), user);
     const received = scope.audit?.received();
     if (received === undefined) return this.#recorded(scope, endpoint, user, startedMs);
@@ -223,15 +222,15 @@ export class Pipeline {
     const { request } = scope;
     const nowMs = clock.monotonic();
     if (request.user === undefined) metrics.filters.authentication.observe((nowMs - startedMs) / 1000);
-    const treatedAs = impersonate(request, user, authorizer, dialect);
-    return andThen(treatedAs, (as) => {
+    const effectiveUser = impersonate(request, user, authorizer, dialect);
+    return andThen(effectiveUser, (as) => {
       if (as !== user) scope.audit?.impersonated(as);
-      return this.#known(scope, endpoint, as, nowMs);
+      return this.#enter(scope, endpoint, as, nowMs);
     });
   }
 
-  /** The request's user is known: it takes a place among those under way until it is answered. */
-  #known(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
+  /** Counts the request as in flight until it has its response. */
+  #enter(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
     const { clock, metrics } = this.#options;
     scope.user = user;
     const nowMs = clock.monotonic();
@@ -239,7 +238,7 @@ export class Pipeline {
     const leave = this.#inFlight.enter(scope);
     try {
       const answer = this.#entered(scope, endpoint, nowMs);
-      if (answer instanceof Promise) return left(answer, leave);
+      if (answer instanceof Promise) return leaveAfter(answer, leave);
       leave();
       return answer;
     } catch (error) {
@@ -251,8 +250,8 @@ export class Pipeline {
   #entered(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
     const { authorizer, dialect } = this.#options;
     const { audit } = scope;
-    const told = audit && ((answer: AuthorizationDecision) => recordDecision(audit, dialect, answer));
-    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user), told);
+    const record = audit && ((decision: AuthorizationDecision) => recordDecision(audit, dialect, decision));
+    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user), record);
     return andThen(allowed, () => this.#allowed(scope, endpoint, startedMs));
   }
 
@@ -261,7 +260,7 @@ export class Pipeline {
     const { request } = scope;
     metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
     if (passesOn?.(scope) === true) return endpoint(scope);
-    // Only now that its sender may send it.
+    // Read the body only after authorization.
     if (request.readBody !== undefined) return this.#withBody(scope, endpoint, request.readBody());
     const ahead = parseAhead?.(request);
     return ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
@@ -276,15 +275,15 @@ export class Pipeline {
   }
 
   #timeLimit(info: RequestInfo): number {
-    const asked = info.query.get('timeout');
-    if (asked === null || asked === '') return this.#options.requestTimeoutMs;
-    const ms = parseTimeout(asked);
+    const text = info.query.get('timeout');
+    if (text === null || text === '') return this.#options.requestTimeoutMs;
+    const ms = parseTimeout(text);
     return ms <= 0 ? this.#options.requestTimeoutMs : Math.min(ms, this.#options.requestTimeoutMs);
   }
 }
 
-/** The same answer, once `leave` has been called; with fewer promises than `finally`. */
-function left(answer: Promise<ApiResponse>, leave: () => void): Promise<ApiResponse> {
+/** Like `answer.finally(leave)`, with fewer promises. */
+function leaveAfter(answer: Promise<ApiResponse>, leave: () => void): Promise<ApiResponse> {
   return answer.then(
     (response) => {
       leave();
@@ -303,7 +302,7 @@ function recordDecision(audit: AuditTrail, dialect: Dialect, { decision, reason 
   audit.annotate(`${group}/reason`, reason);
 }
 
-/** Milliseconds of the `timeout` parameter. Throws 400 for what is no duration. */
+/** The `timeout` parameter in milliseconds. Throws 400. */
 function parseTimeout(text: string): number {
   try {
     return parseDuration(text);

@@ -1,5 +1,4 @@
-/** The context of one request while the pipeline works on it. */
-
+/** The mutable context of one request in the pipeline. */
 import type { Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { timeout } from '#apimachinery/errors/status.js';
@@ -8,24 +7,23 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
-const nobody: UserInfo = { name: 'system:anonymous', groups: [] };
+const anonymous: UserInfo = { name: 'system:anonymous', groups: [] };
 
-/** A class for the reason that ServerRequest gives. */
+/** A class, like ServerRequest and for the same reason. */
 export class RequestScope implements RequestContext, Expiring {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly auditId: string;
   readonly warnings: string[];
-  user = nobody;
+  user = anonymous;
   timings: string[] | undefined;
   webhookMs: RequestContext['webhookMs'];
-  /** Who asks has been found out. */
-  known = false;
+  authenticated = false;
   audit: RequestAudit | undefined;
   dueMs = Number.POSITIVE_INFINITY;
   place = -1;
   #expired: ((error: unknown) => void) | undefined;
-  /** Follows the request's signal where that is not ours to abort; made when somebody asks for it. */
+  /** Follows the request's signal where the pipeline cannot abort that; created on first use. */
   #own: { readonly controller: AbortController; readonly follow: () => void } | undefined;
 
   constructor(request: ApiRequest, info: RequestInfo, more: { readonly auditId: string; readonly warnings: string[] }) {
@@ -51,11 +49,11 @@ export class RequestScope implements RequestContext, Expiring {
 
   get cancellation(): Cancellation {
     const { cancellation } = this.request;
-    // Where the request is not ours to abort, the end of its time shows in a signal of its own.
+    // Without `cancel`, the timeout shows only in the scope's own signal.
     return this.request.cancel === undefined || cancellation === undefined ? this.signal : cancellation;
   }
 
-  /** From now on the request has until `dueMs`; `expired` is told when that is over. */
+  /** Sets the deadline; `expired` is called when it passes. */
   limit(dueMs: number, expired: (error: unknown) => void): void {
     this.dueMs = dueMs;
     this.#expired = expired;
@@ -68,7 +66,7 @@ export class RequestScope implements RequestContext, Expiring {
     else this.#own?.controller.abort(error);
   }
 
-  /** The request is answered. */
+  /** Called when the request has its response. */
   release(): void {
     if (this.#own !== undefined) this.request.signal.removeEventListener('abort', this.#own.follow);
   }

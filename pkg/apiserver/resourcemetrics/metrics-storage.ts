@@ -1,4 +1,4 @@
-/** The storages of the metrics API: what nodes and pods use, put together when it is read. Nothing is kept. */
+/** The storages of the metrics API, whose objects are computed when they are read. */
 import { nodes, pods } from '#api/metrics/v1beta1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scraper } from '#apiserver/resourcemetrics/scraper.js';
@@ -9,13 +9,13 @@ import type { Entry, ListOptions, ListResult, ReadVersion, ResourceStorage } fro
 
 export interface MetricsSources {
   readonly dialect: Dialect;
-  readonly scraper: Pick<Scraper, 'wanted' | 'readings'>;
+  readonly scraper: Pick<Scraper, 'ensureReadings' | 'readings'>;
   readonly now: () => number;
-  /** Of the nodes or pods whose metrics these are. */
+  /** The storage of the measured nodes or pods. */
   readonly measured: Pick<ResourceStorage, 'prefix' | 'waitReady' | 'cached' | 'cachedIn'>;
 }
 
-/** What an object says of its node, and what its metrics say of it. */
+/** The part of a node or pod that its metrics need. */
 interface Subject {
   readonly metadata: { readonly name?: string; readonly namespace?: string; readonly labels?: Record<string, string> };
   readonly spec?: { readonly nodeName?: string };
@@ -36,15 +36,15 @@ abstract class MetricsStorage extends EmptyStorage {
 
   override async get(key: string, _version: ReadVersion): Promise<Entry | undefined> {
     const { scraper, measured } = this.sources;
-    await Promise.all([scraper.wanted(), measured.waitReady()]);
+    await Promise.all([scraper.ensureReadings(), measured.waitReady()]);
     const object = measured.cached(key);
     return object === undefined ? undefined : this.#entry(key, object);
   }
 
-  /** All at once, whatever the limit, as metrics-server. */
+  /** Ignores the limit, like metrics-server. */
   override async list({ scope, match }: ListOptions): Promise<ListResult> {
     const { scraper, measured } = this.sources;
-    await Promise.all([scraper.wanted(), measured.waitReady()]);
+    await Promise.all([scraper.ensureReadings(), measured.waitReady()]);
     const entries: Entry[] = [];
     for (const object of measured.cachedIn(scope)) {
       const entry = this.#entry(object.key.slice(measured.prefix.length), object);
@@ -53,7 +53,7 @@ abstract class MetricsStorage extends EmptyStorage {
     return { entries, revision: 0n };
   }
 
-  /** What follows the metadata; undefined where nothing is known. */
+  /** The fields after the metadata; undefined without measurements. */
   protected abstract figures(subject: Subject, key: string): object | undefined;
 
   #entry(key: string, object: Entry): Entry | undefined {
@@ -85,7 +85,7 @@ export class PodMetricsStorage extends MetricsStorage {
     super(sources, pods);
   }
 
-  /** Only of the node that the pod is on: others have no say. */
+  /** Uses only measurements of the pod's own node. */
   protected figures({ spec }: Subject, key: string): object | undefined {
     const readings = this.sources.scraper.readings(spec?.nodeName ?? '');
     const usages = readings === undefined ? undefined : podUsage(readings, key);
@@ -97,7 +97,7 @@ export class PodMetricsStorage extends MetricsStorage {
   }
 }
 
-/** Containers are measured one after the other: the pod as a whole, when the first was. */
+/** A pod's time is that of its first measured container. */
 function earliest(usages: readonly Usage[]): Usage {
   return usages.reduce((a, b) => (b.timestampMs < a.timestampMs ? b : a));
 }

@@ -1,26 +1,25 @@
 /**
- * What an agent's `/metrics/resource` says, in Prometheus's text form. Agents are machines that somebody else may have taken
- * over: nothing of their answers is taken on trust. Pure.
+ * Parses a node agent's `/metrics/resource` in Prometheus's text format. Nodes may be compromised, so every value is validated.
+ * Pure.
  */
 
 /** One measurement of a node or of a container. */
 export interface Point {
   readonly timestampMs: number;
-  /** Used since the start. */
+  /** CPU time since the start. */
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
-  /** Of the container; 0 where the agent does not say. */
+  /** Start of the container; 0 if the agent does not report it. */
   readonly startedMs: number;
 }
 
 export interface Reading {
   readonly node: Point | undefined;
-  /** `namespace/pod` → container → what it has used. Containers of which only a part is told are left out. */
+  /** `namespace/pod` → container → measurement. Incomplete measurements are left out. */
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Point>>;
 }
 
-/** What is known so far of a point. */
-interface Parts {
+interface PartialPoint {
   timestampMs?: number;
   cpuSeconds?: number;
   memoryBytes?: number;
@@ -29,20 +28,20 @@ interface Parts {
 
 const line =
   /^(node|container)_(cpu_usage_seconds_total|memory_working_set_bytes)(?:\{(.*)\})? (\S+) (\d{1,13})$|^container_(start_time_seconds)\{(.*)\} (\S+)(?: \d+)?$/;
-/** More than any machine has of anything. */
+/** Larger values are invalid. */
 const most = 1e15;
 
 const label = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Other families, and lines that are none of theirs, are passed over. */
+/** Ignores other metrics and malformed lines. */
 export function readingOf(text: string): Reading {
-  const node: Parts = {};
-  const pods = new Map<string, Map<string, Parts>>();
-  const ofContainer = (labels: string): Parts | undefined => {
+  const node: PartialPoint = {};
+  const pods = new Map<string, Map<string, PartialPoint>>();
+  const ofContainer = (labels: string): PartialPoint | undefined => {
     const { namespace, pod, container } = labelsIn(labels);
     if (namespace === undefined || pod === undefined || container === undefined || container === '') return undefined;
     const key = `${namespace}/${pod}`;
-    const containers = pods.get(key) ?? new Map<string, Parts>();
+    const containers = pods.get(key) ?? new Map<string, PartialPoint>();
     pods.set(key, containers);
     const parts = containers.get(container) ?? {};
     containers.set(container, parts);
@@ -58,26 +57,26 @@ export function readingOf(text: string): Reading {
     if (match[6] !== undefined) parts.startedMs = value * 1000;
     else if (match[2] === 'memory_working_set_bytes') parts.memoryBytes = value;
     else {
-      // The rate depends on when this was read.
+      // The timestamp is that of the CPU time, for the rate.
       parts.cpuSeconds = value;
       parts.timestampMs = Number(match[5]);
     }
   }
-  return { node: pointOf(node), pods: whole(pods) };
+  return { node: pointOf(node), pods: completePoints(pods) };
 }
 
 function labelsIn(text: string): Partial<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const [, name = '', value = ''] of text.matchAll(label)) found[name] = value.replaceAll(/\\(.)/g, '$1');
-  return found;
+  const result: Record<string, string> = {};
+  for (const [, name = '', value = ''] of text.matchAll(label)) result[name] = value.replaceAll(/\\(.)/g, '$1');
+  return result;
 }
 
-function pointOf({ timestampMs, cpuSeconds, memoryBytes, startedMs = 0 }: Parts): Point | undefined {
+function pointOf({ timestampMs, cpuSeconds, memoryBytes, startedMs = 0 }: PartialPoint): Point | undefined {
   if (timestampMs === undefined || cpuSeconds === undefined || memoryBytes === undefined) return undefined;
   return { timestampMs, cpuSeconds, memoryBytes, startedMs };
 }
 
-function whole(pods: ReadonlyMap<string, ReadonlyMap<string, Parts>>): Map<string, Map<string, Point>> {
+function completePoints(pods: ReadonlyMap<string, ReadonlyMap<string, PartialPoint>>): Map<string, Map<string, Point>> {
   const result = new Map<string, Map<string, Point>>();
   for (const [key, containers] of pods) {
     const points = new Map<string, Point>();

@@ -6,18 +6,18 @@ import { silentLogger } from '#daemon/log/logger.js';
 
 const periodMs = 15_000;
 
-/** Nodes that use half a core each, and what was asked of them. */
+/** Nodes that use half a core each. */
 function setUp(t: { teardown(fn: () => void): void }, count = 3) {
   const clock = new VirtualClock();
   const names = Array.from({ length: count }, (_, i) => `n${i}`);
-  const asked: [node: string, ms: number][] = [];
+  const scraped: [node: string, ms: number][] = [];
   const broken = new Set<string>();
   const hanging = new Set<string>();
   let [atOnce, most] = [0, 0];
   const scraper = new Scraper({
     ...{ clock, log: silentLogger, periodMs, nodes: () => names },
     async read(node, signal) {
-      asked.push([node, clock.monotonic()]);
+      scraped.push([node, clock.monotonic()]);
       most = Math.max(most, ++atOnce);
       try {
         if (hanging.has(node))
@@ -32,105 +32,105 @@ function setUp(t: { teardown(fn: () => void): void }, count = 3) {
     },
   });
   t.teardown(() => scraper.close());
-  const known = () =>
+  const measured = () =>
     names.filter((name) => {
       const readings = scraper.readings(name);
       return readings !== undefined && nodeUsage(readings) !== undefined;
     });
-  const wanted = async (ms: number) => {
+  const requestAfter = async (ms: number) => {
     let done = false;
-    const promise = scraper.wanted().then(() => {
+    const promise = scraper.ensureReadings().then(() => {
       done = true;
     });
     await clock.advance(ms);
     return promise.then(() => done);
   };
-  return { clock, names, asked, broken, hanging, scraper, known, wanted, most: () => most };
+  return { clock, names, scraped, broken, hanging, scraper, measured, requestAfter, most: () => most };
 }
 
-t.test('nothing is read before somebody asks, who waits for two measurements', async (t) => {
-  const { clock, asked, known, wanted, names } = setUp(t);
+t.test('measuring starts with the first request, which waits for two measurements', async (t) => {
+  const { clock, scraped, measured, requestAfter, names } = setUp(t);
   await clock.advance(60_000);
-  t.same(asked, []);
-  await wanted(1100);
-  t.same(known(), names);
-  t.equal(asked.length, 2 * names.length);
+  t.same(scraped, []);
+  await requestAfter(1100);
+  t.same(measured(), names);
+  t.equal(scraped.length, 2 * names.length);
 });
 
-t.test('then each once in a period, at different times, until nobody asks', async (t) => {
-  const { clock, asked, scraper, known, wanted, names } = setUp(t);
-  await wanted(1100);
+t.test('every node is measured once per period, at different times, until requests stop', async (t) => {
+  const { clock, scraped, scraper, measured, requestAfter, names } = setUp(t);
+  await requestAfter(1100);
   for (let i = 0; i < 20; i++) {
     await clock.advance(periodMs);
-    await scraper.wanted();
+    await scraper.ensureReadings();
   }
-  asked.length = 0;
+  scraped.length = 0;
   await clock.advance(periodMs);
-  t.same(asked.map(([node]) => node).sort(), names);
-  t.equal(new Set(asked.map(([, ms]) => Math.round(ms / 1000))).size, 3, 'spread over the period');
-  t.same(known(), names);
+  t.same(scraped.map(([node]) => node).sort(), names);
+  t.equal(new Set(scraped.map(([, ms]) => Math.round(ms / 1000))).size, 3, 'spread over the period');
+  t.same(measured(), names);
   await clock.advance(180_000);
-  asked.length = 0;
+  scraped.length = 0;
   await clock.advance(600_000);
-  t.same(asked, [], 'it has ended');
-  t.same(known(), [], 'and holds nothing');
-  await wanted(1100);
-  t.same(known(), names, 'until somebody asks again');
+  t.same(scraped, [], 'measuring has stopped');
+  t.same(measured(), [], 'no reading is kept');
+  await requestAfter(1100);
+  t.same(measured(), names, 'until the next request');
 });
 
-t.test('nodes that do not answer are left out after two periods, and asked less and less', async (t) => {
-  const { clock, asked, scraper, broken, known, wanted, names } = setUp(t);
-  await wanted(1100);
+t.test('unresponsive nodes are left out after two periods, and measured less often', async (t) => {
+  const { clock, scraped, scraper, broken, measured, requestAfter, names } = setUp(t);
+  await requestAfter(1100);
   broken.add('n1');
   const run = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += periodMs) {
       await clock.advance(periodMs);
-      await scraper.wanted();
+      await scraper.ensureReadings();
     }
   };
   await run(periodMs);
-  t.same(known(), names, 'what was known is good for a while');
+  t.same(measured(), names, 'the last measurement is valid for two periods');
   await run(2 * periodMs);
-  t.same(known(), ['n0', 'n2']);
-  asked.length = 0;
+  t.same(measured(), ['n0', 'n2']);
+  scraped.length = 0;
   await run(20 * periodMs);
-  const times = asked.filter(([node]) => node === 'n1').length;
-  t.ok(times > 0 && times < 6, `asked ${times} times`);
+  const times = scraped.filter(([node]) => node === 'n1').length;
+  t.ok(times > 0 && times < 6, `scraped ${times} times`);
   broken.delete('n1');
   await run(12 * periodMs);
-  t.same(known(), names, 'it is back');
+  t.same(measured(), names, 'the node responds again');
 });
 
-t.test('a node that hangs holds nobody up', async (t) => {
-  const { clock, hanging, known, wanted } = setUp(t);
+t.test('a node that hangs does not delay the others', async (t) => {
+  const { clock, hanging, measured, requestAfter } = setUp(t);
   hanging.add('n0');
-  await wanted(5100);
-  t.same(known(), [], 'whoever asked first does not wait for ever');
+  await requestAfter(5100);
+  t.same(measured(), [], 'the first request does not wait forever');
   await clock.advance(periodMs * 2);
-  t.same(known(), ['n1', 'n2']);
+  t.same(measured(), ['n1', 'n2']);
 });
 
-t.test('many nodes are not asked all at once', async (t) => {
-  const { most, known, wanted, names } = setUp(t, 500);
-  await wanted(3000);
-  t.equal(known().length, names.length);
+t.test('concurrent measurements are limited', async (t) => {
+  const { most, measured, requestAfter, names } = setUp(t, 500);
+  await requestAfter(3000);
+  t.equal(measured().length, names.length);
   t.ok(most() <= 32, `${most()} at a time`);
 });
 
-t.test('nothing is left of nodes that are gone', async (t) => {
-  const { clock, scraper, names, wanted } = setUp(t);
-  await wanted(1100);
+t.test('readings of deleted nodes are dropped', async (t) => {
+  const { clock, scraper, names, requestAfter } = setUp(t);
+  await requestAfter(1100);
   names.splice(0, 1);
   await clock.advance(2 * periodMs);
   t.equal(scraper.readings('n0'), undefined);
 });
 
-t.test('it ends with its server', async (t) => {
-  const { clock, asked, scraper, wanted } = setUp(t);
-  await wanted(1100);
+t.test('closing stops measuring', async (t) => {
+  const { clock, scraped, scraper, requestAfter } = setUp(t);
+  await requestAfter(1100);
   scraper.close();
-  asked.length = 0;
+  scraped.length = 0;
   await clock.advance(600_000);
-  await scraper.wanted();
-  t.same(asked, []);
+  await scraper.ensureReadings();
+  t.same(scraped, []);
 });

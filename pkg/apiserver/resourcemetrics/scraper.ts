@@ -1,7 +1,6 @@
 /**
- * Reads what nodes use, while somebody asks for it: nobody pays for figures that nobody wants. The first who asks waits for
- * two measurements, one shortly after the other; from then on there is one of each node in every period, spread over it,
- * until nobody has asked for a while.
+ * Measures the resource usage of nodes on demand. The first request waits for two measurements in short succession; then every
+ * node is measured once per period, spread over it, until there are no requests for a while.
  */
 import { deadline } from '#apimachinery/async/deadline.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
@@ -15,39 +14,39 @@ import type { Logger } from '#daemon/log/logger.js';
 export interface ScraperOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Between two measurements of a node. */
+  /** Time between two measurements of a node. */
   readonly periodMs: number;
-  /** Names of all nodes there are. */
+  /** Names of all nodes. */
   readonly nodes: () => readonly string[];
   /** The text of a node's `/metrics/resource`. */
   readonly read: (node: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** Between the first two measurements: somebody waits for them. */
+/** Time between the first two measurements; short, as a request waits for them. */
 const firstWindowMs = 1000;
-/** Nobody waits longer than that for figures; nodes that have none by then are left out. */
-const patienceMs = 5000;
-/** Nodes asked at the same time. */
+/** Longest time that a request waits; nodes without measurements by then are left out. */
+const waitLimitMs = 5000;
+/** Nodes measured concurrently. */
 const parallel = 32;
-/** Without a question for so many periods, and at least for so long, nothing is read any more. */
+/** Measuring stops after so many periods without a request, and at least after `leastIdleMs`. */
 const idlePeriods = 4;
 const leastIdleMs = 120_000;
-/** Nodes that do not answer are asked again after twice the time, up to so many periods. */
+/** An unresponsive node is skipped for twice as many rounds after each failure, up to this number. */
 const longestPause = 8;
 
-interface Scraped extends Readings {
-  /** When the last reading came; monotonic. */
+interface TimedReadings extends Readings {
+  /** Time of the last reading; monotonic. */
   readonly readMs: number;
 }
 
 export class Scraper {
   readonly #options: ScraperOptions;
   readonly #closing = new AbortController();
-  readonly #readings = new Map<string, Scraped>();
-  /** Node → rounds to sit out, and how many it will be the next time. */
+  readonly #readings = new Map<string, TimedReadings>();
+  /** Node → remaining rounds to skip, and rounds to skip after the next failure. */
   readonly #pauses = new Map<string, { left: number; next: number }>();
-  #askedMs = Number.NEGATIVE_INFINITY;
-  /** Resolved when there has been time for two measurements; undefined while nothing is read. */
+  #requestedMs = Number.NEGATIVE_INFINITY;
+  /** Resolves after two measurements; undefined while measuring is stopped. */
   #first: Deferred<void> | undefined;
 
   constructor(options: ScraperOptions) {
@@ -55,23 +54,23 @@ export class Scraper {
     shared(this.#closing.signal);
   }
 
-  /** Somebody wants figures. Resolves when there are such as can be had soon. */
-  async wanted(): Promise<void> {
+  /** Starts measuring if necessary. Resolves when readings are available, or after `waitLimitMs`. */
+  async ensureReadings(): Promise<void> {
     const { clock, log } = this.#options;
-    this.#askedMs = clock.monotonic();
+    this.#requestedMs = clock.monotonic();
     if (this.#closing.signal.aborted) return;
     if (this.#first === undefined) {
       this.#first = deferred();
-      this.#run(this.#first).catch((err: unknown) => log.error({ err }, 'Reading what nodes use has ended'));
+      this.#run(this.#first).catch((err: unknown) => log.error({ err }, 'measuring nodes has ended'));
     }
     await this.#first.promise;
   }
 
-  /** Undefined for nodes that have not answered for two periods. */
+  /** Undefined for nodes without a measurement in the last two periods. */
   readings(node: string): Readings | undefined {
-    const found = this.#readings.get(node);
+    const latest = this.#readings.get(node);
     const oldestMs = this.#options.clock.monotonic() - 2 * this.#options.periodMs;
-    return found === undefined || found.readMs < oldestMs ? undefined : found;
+    return latest === undefined || latest.readMs < oldestMs ? undefined : latest;
   }
 
   close(): void {
@@ -81,21 +80,21 @@ export class Scraper {
   async #run(first: Deferred<void>): Promise<void> {
     const { clock, periodMs } = this.#options;
     const { signal } = this.#closing;
-    const patience = clock.setTimer(() => first.resolve(), patienceMs);
+    const timer = clock.setTimer(() => first.resolve(), waitLimitMs);
     try {
       await this.#round(0);
       await clock.sleep(firstWindowMs, signal);
       await this.#round(0);
       first.resolve();
       const idleMs = Math.max(leastIdleMs, idlePeriods * periodMs);
-      while (!signal.aborted && clock.monotonic() - this.#askedMs < idleMs) {
+      while (!signal.aborted && clock.monotonic() - this.#requestedMs < idleMs) {
         const endMs = clock.monotonic() + periodMs;
         await this.#round(periodMs);
-        // There may be no nodes.
+        // Without nodes, the round ends at once.
         await clock.sleep(endMs - clock.monotonic(), signal);
       }
     } finally {
-      patience.cancel();
+      timer.cancel();
       first.resolve();
       this.#first = undefined;
       this.#readings.clear();
@@ -103,7 +102,7 @@ export class Scraper {
     }
   }
 
-  /** Every node once, begun at equal distances within that time. */
+  /** Measures every node once, evenly spread over `durationMs`. */
   async #round(durationMs: number): Promise<void> {
     const { clock, nodes } = this.#options;
     const { signal } = this.#closing;
@@ -116,7 +115,7 @@ export class Scraper {
         const waitMs = beganMs + (durationMs * (index + 1)) / names.length - clock.monotonic();
         if (waitMs > 0) await clock.sleep(waitMs, signal);
         const name = names[index] as string;
-        // In the first round after the two at once: over too short a time figures say little.
+        // Skip nodes that were measured less than half a period ago: a short window is inaccurate.
         const readMs = this.#readings.get(name)?.readMs ?? Number.NEGATIVE_INFINITY;
         if (clock.monotonic() - readMs >= durationMs / 2) await this.#scrape(name);
       }
@@ -135,7 +134,7 @@ export class Scraper {
     try {
       const last = readingOf(await read(node, limit.signal));
       const before = this.#readings.get(node)?.last;
-      // An agent that measures more seldom than it is asked says the same again: what there was before is of use still.
+      // If the agent repeats its last measurement, keep the one before for the rate.
       const isSame = before?.node !== undefined && before.node.timestampMs === last.node?.timestampMs;
       const previous = isSame ? this.#readings.get(node)?.previous : before;
       this.#readings.set(node, { last, previous, readMs: clock.monotonic() });
@@ -144,14 +143,14 @@ export class Scraper {
       if (this.#closing.signal.aborted) return;
       const rounds = pause?.next ?? 0;
       this.#pauses.set(node, { left: rounds, next: Math.min(Math.max(1, rounds * 2), longestPause) });
-      log.info({ node, error: messageOf(error) }, 'Cannot read what the node uses');
+      log.info({ node, error: messageOf(error) }, 'could not read the metrics of a node');
     } finally {
       limit.release();
     }
   }
 
   #forgetOthers(names: ReadonlySet<string>): void {
-    for (const kept of [this.#readings, this.#pauses])
-      for (const name of kept.keys()) if (!names.has(name)) kept.delete(name);
+    for (const map of [this.#readings, this.#pauses])
+      for (const name of map.keys()) if (!names.has(name)) map.delete(name);
   }
 }

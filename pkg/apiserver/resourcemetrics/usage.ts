@@ -1,4 +1,4 @@
-/** What is used now, from two measurements one after the other: as metrics-server 0.6 tells it. Pure. */
+/** Computes current usage from two consecutive measurements, like metrics-server 0.6. Pure. */
 import { formatDuration } from '#apimachinery/duration.js';
 import { canonicalQuantity, quantityFromValue } from '#apimachinery/quantity.js';
 import type { Point, Reading } from '#apiserver/resourcemetrics/reading.js';
@@ -10,7 +10,7 @@ export interface Readings {
 }
 
 export interface Usage {
-  /** End of the time in which it was measured. */
+  /** End of the window. */
   readonly timestampMs: number;
   readonly windowMs: number;
   /** Billionths of a core. */
@@ -18,14 +18,14 @@ export interface Usage {
   readonly memoryBytes: number;
 }
 
-/** A container that has run for less has used nothing that tells how it will go on. */
+/** A younger container has no meaningful usage yet. */
 const leastAgeMs = 10_000;
-/** All that a container has used since it began tells of now while it has not run for longer than that. */
+/** Up to this age, a container's usage since its start counts as current. */
 const youngMs = 30_000;
 
 /**
- * Undefined where two measurements are needed and there is one, and where they are of the same moment. A container that
- * began after the previous one, for the first time or again, has used all that it has since it began.
+ * Undefined without a second measurement, or if both have the same time. For a container that started after the previous
+ * measurement, the window begins at its start.
  */
 export function usageOf(last: Point | undefined, previous: Point | undefined): Usage | undefined {
   if (last === undefined) return undefined;
@@ -35,7 +35,7 @@ export function usageOf(last: Point | undefined, previous: Point | undefined): U
   if (since === undefined) return undefined;
   const windowMs = timestampMs - since.timestampMs;
   const cpuSeconds = last.cpuSeconds - since.cpuSeconds;
-  // A counter that goes back was begun anew without anybody saying so.
+  // A decreasing counter was reset.
   if (windowMs <= 0 || cpuSeconds < 0 || (isFresh && windowMs < leastAgeMs)) return undefined;
   const nanoCores = Math.min(Math.round((cpuSeconds / windowMs) * 1e12), Number.MAX_SAFE_INTEGER);
   return { timestampMs, windowMs, nanoCores, memoryBytes };
@@ -46,7 +46,7 @@ export function nodeUsage({ last, previous }: Readings): Usage | undefined {
 }
 
 /**
- * By container. A pod has figures when all of its containers have: the sum of a part would be taken for the whole.
+ * Usage by container. Undefined unless all containers have a usage: a partial sum would be mistaken for the whole.
  * `key`: `namespace/pod`.
  */
 export function podUsage({ last, previous }: Readings, key: string): ReadonlyMap<string, Usage> | undefined {

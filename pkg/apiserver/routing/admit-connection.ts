@@ -1,5 +1,4 @@
-/** Connections (`exec`, `attach`, `portforward`, `proxy`) go through admission like everything that acts on an object. */
-
+/** Admission of connections (`exec`, `attach`, `portforward`, `proxy`). */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -15,7 +14,7 @@ const terminal: ReadOptions = ({ info: { query } }) => ({
   ...texts(query, ['container']),
 });
 
-/** The options of a connection, as their kinds have them. What is not named here, such as a log, is read, not connected to. */
+/** The options of a connection in the form of their kinds. Other subresources, such as a log, are no connections. */
 const connections: Readonly<Record<string, ReadOptions>> = {
   exec: (context) => ({ ...terminal(context), command: context.info.query.getAll('command') }),
   attach: terminal,
@@ -29,7 +28,7 @@ const connections: Readonly<Record<string, ReadOptions>> = {
   proxy: ({ info: { rest } }) => (rest.length === 0 ? {} : { path: `/${rest.join('/')}` }),
 };
 
-/** Throws what admission throws. */
+/** Throws errors of admission. */
 export async function admitConnection(operation: Operation): Promise<void> {
   const { registry, context, resource } = operation;
   const { namespace, name, subresource } = context.info;

@@ -1,4 +1,4 @@
-/** Paths that are no resources: what the server is, what it serves, how it is. */
+/** Paths without resources: version, discovery, OpenAPI, health and metrics. */
 import type { Registry } from 'prom-client';
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import { Discovery, type DiscoveryOptions, requireReading } from '#apiserver/discovery/discovery.js';
@@ -15,14 +15,14 @@ export interface PlainPathsOptions extends DiscoveryOptions, OpenApiOptions {
   readonly metrics: Registry;
   readonly log: Logger;
   readonly healthChecks: readonly HealthCheck[];
-  /** Those of other rooms, by their exact path; `/logs/*` is all that is below `/logs`. */
+  /** Further handlers, by their exact path; `/logs/*` means every path below `/logs`. */
   readonly paths: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
 }
 
-/** Of documents that have no other form. */
+/** For documents without any other form. */
 const jsonForm = { format: 'json', pretty: true } as const;
 
-/** Paths that are there whatever the server serves. */
+/** Paths that do not depend on the served resources. */
 const fixedPaths = [
   '/api',
   '/api/v1',
@@ -38,7 +38,7 @@ const fixedPaths = [
   '/version',
 ];
 
-/** Throws 404 for what there is not. */
+/** Throws 404 for unknown paths. */
 export function plainPaths(options: PlainPathsOptions): Endpoint {
   const { dialect, responder, metrics, paths } = options;
   const discovery = new Discovery(options);
@@ -61,17 +61,17 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
   };
 }
 
-/** Paths of those who look into the server itself are not told of, as in 1.24. */
+/** Like in 1.24, debugging paths are not listed. */
 const unlisted = /^\/(?:configz$|debug\/)|\*$/;
 
-/** What can be asked for, for people who look around. */
+/** All paths, for the index at `/`. */
 function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions): string[] {
   const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
   const versions = groups.flatMap(({ name, versions: served }) => [
     name,
     ...served.map((version) => `${name}/${version}`),
   ]);
-  // Those of other rooms may stand for one of the fixed ones.
+  // Further handlers may replace fixed paths.
   const checks = healthChecks.flatMap(({ name, endpoints }) => endpoints.map((endpoint) => `/${endpoint}/${name}`));
   const own = Object.keys(paths).filter((path) => !unlisted.test(path));
   return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...checks, ...own])].sort();

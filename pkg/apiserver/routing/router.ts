@@ -1,4 +1,4 @@
-/** From what a request asks for to the function that does it. */
+/** Routes resource requests to the functions of their verbs. */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { acceptsAny } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -32,7 +32,7 @@ import { bindPod } from '#apiserver/subresources/binding.js';
 import { evictPod } from '#apiserver/subresources/eviction.js';
 import { serveScale } from '#apiserver/subresources/scale.js';
 
-/** Throws 404 for subresources that the resource does not have and 405 for verbs that they do not have. */
+/** Throws 404 for unknown subresources and 405 for verbs that the subresource does not have. */
 async function serveSubresource(operation: Operation): Promise<ApiResponse> {
   const { context, resource } = operation;
   const { info } = context;
@@ -51,7 +51,7 @@ async function serveSubresource(operation: Operation): Promise<ApiResponse> {
   throw partMethodNotServed(resource, info.verb);
 }
 
-/** Not of requests that the router of 1.24 refuses: for the media types that they take, or that their patches have. */
+/** Like 1.24, does not warn for requests with unsupported media types. */
 function warnOfDeprecation({ registry, context, resource }: Operation): void {
   const { declaration, group, apiVersion, deprecationWarning } = resource;
   const { deprecation, kind } = declaration;
@@ -62,7 +62,7 @@ function warnOfDeprecation({ registry, context, resource }: Operation): void {
   if (info.verb === 'patch' && !isPatchType(headers['content-type'])) return;
   if (deprecationWarning !== undefined) {
     registry.metrics.deprecated(context.info, '');
-    note(registry.dialect, context, undefined);
+    annotateDeprecation(registry.dialect, context, undefined);
     warn(context, deprecationWarning);
     return;
   }
@@ -71,11 +71,11 @@ function warnOfDeprecation({ registry, context, resource }: Operation): void {
   const gone = until === undefined ? '' : `, unavailable in v${until}+`;
   const instead = replacement === undefined ? '' : `; use ${group}/${replacement} ${kind}`;
   registry.metrics.deprecated(context.info, until ?? '');
-  note(registry.dialect, context, until);
+  annotateDeprecation(registry.dialect, context, until);
   warn(context, `${apiVersion} ${kind} is deprecated in v${since}+${gone}${instead}`);
 }
 
-function note({ apiDomain }: Dialect, { audit }: RequestContext, until: string | undefined): void {
+function annotateDeprecation({ apiDomain }: Dialect, { audit }: RequestContext, until: string | undefined): void {
   audit?.annotate(`${apiDomain}/deprecated`, 'true');
   if (until !== undefined) audit?.annotate(`${apiDomain}/removed-release`, until);
 }
@@ -83,21 +83,21 @@ function note({ apiDomain }: Dialect, { audit }: RequestContext, until: string |
 export interface ResourceRouterOptions {
   readonly virtual: readonly VirtualResource[];
   readonly connects: readonly ConnectEndpoint[];
-  readonly definitions: KnownDefinitions;
-  /** What writes have to wait for; absent: nothing. */
+  readonly definitions: DefinitionCache;
+  /** Holds writes back; absent: none. */
   readonly barrier?: WriteBarrier | undefined;
 }
 
-/** The definitions of custom resources that this server has heard of. */
-export interface KnownDefinitions {
-  /** False until it is known which ones there are. */
+/** This server's cache of CustomResourceDefinitions. */
+export interface DefinitionCache {
+  /** False until the cache is filled. */
   readonly synced: boolean;
-  /** Hears of what is in the store by now, of that definition or of all. Rejects where the store does not answer. */
+  /** Updates the cache from the store, for one definition or all. Rejects if the store does not answer. */
   catchUp(name: string | undefined, signal: AbortSignal): Promise<void>;
 }
 
 export interface WriteBarrier {
-  /** Undefined: the request may go on at once. Throws or rejects where it may not. */
+  /** Undefined: the request need not wait. Throws or rejects if it is refused. */
   admit(context: RequestContext, resource: ServedResource): Promise<void> | undefined;
 }
 
@@ -105,7 +105,7 @@ export class ResourceRouter {
   readonly #registry: RegistryContext;
   readonly #virtual: ReadonlyMap<string, VirtualResource>;
   readonly #connects: ReadonlyMap<string, ConnectEndpoint>;
-  readonly #definitions: KnownDefinitions;
+  readonly #definitions: DefinitionCache;
   readonly #barrier: WriteBarrier | undefined;
 
   constructor(registry: RegistryContext, { virtual, connects, definitions, barrier }: ResourceRouterOptions) {
@@ -116,27 +116,27 @@ export class ResourceRouter {
     this.#connects = new Map(connects.map((c) => [endpointKey(c.group, c.resource, c.subresource), c]));
   }
 
-  /** Throws 404 for what is not served and 405 for verbs that it does not have. */
+  /** Throws 404 for unknown resources and 405 for verbs that the resource does not have. */
   serve(context: RequestContext): MaybePromise<ApiResponse> {
     const caughtUp = this.#caughtUp(context);
     return caughtUp === undefined ? this.#admitted(context) : caughtUp.then(() => this.#admitted(context));
   }
 
-  /** As `find` does, with what has been defined by now. */
+  /** Like `find`, after updating the cache of definitions if necessary. */
   async resolve(context: RequestContext): Promise<ServedResource> {
     await this.#caughtUp(context);
     return this.find(context);
   }
 
-  /** Whoever was told by another server, or by another thread of this one, that it is established may ask here next. */
+  /** Another server or worker may have established a definition that this cache does not contain yet. */
   #caughtUp(context: RequestContext): Promise<void> | undefined {
     const { info } = context;
-    if (this.#isKnown(info) || !this.#definitions.synced) return undefined;
+    if (this.#isDefined(info) || !this.#definitions.synced) return undefined;
     return this.#definitions.catchUp(`${info.resource}.${info.group}`, context.signal);
   }
 
-  /** False for what may have been defined a moment ago. Groups of definitions are domains. */
-  #isKnown({ group, version, resource }: RequestContext['info']): boolean {
+  /** False for resources that a new definition may serve; groups of definitions are domains. */
+  #isDefined({ group, version, resource }: RequestContext['info']): boolean {
     return !group.includes('.') || this.#registry.resources.find(group, version, resource) !== undefined;
   }
 
@@ -149,62 +149,62 @@ export class ResourceRouter {
   #serve(context: RequestContext, resource: ServedResource): MaybePromise<ApiResponse> {
     const { info } = context;
     const { group, verbs } = resource.declaration;
-    // What is only asked has no objects with a path of their own.
+    // Resources that can only be created, such as reviews, have no objects with a path.
     if (info.name !== '' && info.subresource === '' && verbs.every((verb) => verb === 'create')) throw pathNotFound();
-    // A slash that is escaped is one all the same. Custom kinds have answers of their own to it.
+    // An escaped slash counts as a slash; for custom kinds, `checkCustomPath` reports it.
     if (info.name.includes('/') && resource.edition === undefined) throw pathNotFound();
     const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
     const operation = { registry: this.#registry, context, resource };
     if (virtual !== undefined) return serveVirtual(operation, virtual);
     if (info.subresource !== '') {
       const connect = this.connect(context, resource);
-      if (connect?.connect !== undefined) return this.#connected(operation, connect);
-      // What is below an object has a life of its own, unless it is another way to the object itself.
+      if (connect?.connect !== undefined) return this.#connect(operation, connect);
+      // Subresources of the object's own kind are deprecated with it; other kinds are not.
       const { kind, verbs: served = [] } = subresourceOf(resource, info.subresource) ?? {};
       if (kind === resource.declaration.kind && served.includes(info.verb)) warnOfDeprecation(operation);
       return serveSubresource(operation);
     }
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
-    // Across namespaces there is only reading.
+    // Requests across namespaces may only read.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
     if (resource.edition !== undefined) checkCustomPath(resource, context, { nameless, homeless });
     else if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
-    // There is no creating at the path of an object.
+    // Creating at an object's path is refused, so do not warn.
     if (info.verb !== 'create' || info.name === '') warnOfDeprecation(operation);
     return this.#verb(operation);
   }
 
-  /** The resource that a request names. Throws 404, and 405 for watches by other methods than those that read. */
+  /** The request's resource. Throws 404, and 405 for watches with a writing method. */
   find({ info, request }: Pick<RequestContext, 'info' | 'request'>): ServedResource {
     const resource = this.#registry.resources.find(info.group, info.version, info.resource);
     if (resource === undefined) {
-      throw !this.#isKnown(info) && !this.#definitions.synced
+      throw !this.#isDefined(info) && !this.#definitions.synced
         ? serviceUnavailable('server is starting')
         : pathNotFound();
     }
     if (info.verb === 'watch') {
-      // Below `/watch/` there are objects only: who may watch pods may not run commands in them.
+      // No subresources below `/watch/`: permission to watch pods must not allow running commands in them.
       if (info.subresource !== '') throw pathNotFound();
       if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotServed(resource.qualified, 'watch');
     }
     const { named, inNamespace, broken } = info.address;
-    // A namespaced object is addressed below its namespace, a cluster-wide one never is: a namespace's owner has no say there.
+    // Namespaced objects are addressed below their namespace, cluster-wide ones never are: authorization depends on the path.
     const { namespaced } = resource.declaration;
     if (broken || (namespaced ? named && !inNamespace : inNamespace)) throw pathNotFound();
-    // Only a proxy has something behind it.
+    // Only a proxy has further path segments.
     if (info.rest.length > 0 && info.subresource !== 'proxy') throw pathNotFound();
     return resource;
   }
 
-  async #connected(operation: Operation, endpoint: ConnectEndpoint): Promise<ApiResponse> {
+  async #connect(operation: Operation, endpoint: ConnectEndpoint): Promise<ApiResponse> {
     await admitConnection(operation);
     if (endpoint.connect === undefined) throw pathNotFound();
     return endpoint.connect(operation.context);
   }
 
-  /** Who connects to what is outside. Throws 405 for methods that the subresource does not have; a proxy passes any on. */
+  /** The endpoint of a connection. Throws 405 for verbs that the subresource does not have; a proxy accepts all. */
   connect(
     { info, request }: Pick<RequestContext, 'info' | 'request'>,
     resource: ServedResource,
@@ -244,14 +244,14 @@ export class ResourceRouter {
   }
 }
 
-/** The paths of custom resources are no routes of the server's own, which would not allow the method. */
+/** Errors for custom resources differ from those of built-in ones, as in 1.24. */
 function checkCustomPath(
   { qualified, declaration }: ServedResource,
   { info }: RequestContext,
   { nameless, homeless }: { readonly nameless: boolean; readonly homeless: boolean },
 ): void {
   if (homeless) throw pathNotFound();
-  // A slash that is escaped is one all the same, and objects have no part of that name.
+  // An escaped slash counts as a slash, and the object has no such subresource.
   if (info.name.includes('/')) throw notFound(qualified, info.name.slice(0, info.name.indexOf('/')));
   if (nameless) throw badRequest('name must be provided');
   if (!declaration.verbs.includes(info.verb)) throw methodNotAllowed(qualified, info.verb);
@@ -269,15 +269,15 @@ function endpointKey(group: string, resource: string, subresource: string): stri
 
 type Handler = (operation: Operation) => Promise<ApiResponse>;
 
-/** What is done with a kind of its own below an object, or instead of one: by resource and subresource, of the core group. */
+/** Handlers of subresources and resources with a kind of their own, by resource and subresource of the core group. */
 const operations: Readonly<Record<string, Handler>> = {
   'pods/binding': bindPod,
-  // The old form of the same.
+  // The old form of `pods/binding`.
   'bindings/': bindPod,
   'pods/eviction': evictPod,
 };
 
-/** Undefined where the subresource is a view of the object; of an empty name: where the resource is one of objects. */
+/** Undefined for subresources that are views of the object, and for ordinary resources (empty subresource). */
 function operationOf({ group, declaration }: ServedResource, subresource: string): Handler | undefined {
   if (subresource === 'scale') return serveScale;
   return group === '' ? operations[`${declaration.resource}/${subresource}`] : undefined;

@@ -1,4 +1,4 @@
-/** Upgrade requests: through the same pipeline as all others, then the endpoint owns the socket. */
+/** Upgrade requests pass the same pipeline as all others; then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import type { AuditTrail } from '#apiserver/http/context.js';
@@ -14,13 +14,13 @@ export interface UpgradeOptions {
   readonly pipeline: Pipeline;
   readonly router: ResourceRouter;
   readonly registry: RegistryContext;
-  /** Answers requests that ask for an upgrade where there is none to have: as if they had not asked. */
+  /** Answers upgrade requests for endpoints without upgrades, as ordinary requests. */
   readonly plain: Endpoint;
-  /** To servers of other versions; absent: there are none. */
+  /** To extension API servers; absent: there are none. */
   readonly proxy?: AggregationProxy | undefined;
 }
 
-/** Stands for an answer that is on the socket already. */
+/** The status of a response that is on the socket already. */
 const switched = 101;
 const onSocket = () => ({ status: switched, headers: {}, body: undefined });
 
@@ -51,7 +51,7 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
   };
 }
 
-/** Whoever has the socket closes it. */
+/** The endpoint that owns the socket closes it. */
 function whenClosed(socket: Duplex, audit: AuditTrail): void {
   if (socket.closed) audit.completed();
   else socket.once('close', () => audit.completed());

@@ -12,7 +12,7 @@ import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { subresourceType } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 
-/** POST to an operation. */
+/** Serves a POST to a resource whose objects are not stored, such as a review. */
 export async function serveVirtual(operation: Operation, virtual: VirtualResource): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { info } = context;
@@ -29,14 +29,14 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const { subresource } = virtual;
   const fields = registry.codec.typeOf(type);
   fillDefaults(fields, object, anyGate(strategyContext(registry, context)));
-  const spoken = { ...resource, apiVersion: type.apiVersion, type: fields };
+  const resourceOfType = { ...resource, apiVersion: type.apiVersion, type: fields };
   const recorded = { object, manager: options.fieldManager, subresource };
-  await recordManagers({ ...operation, resource: spoken }, recorded, pauseOf(operation));
+  await recordManagers({ ...operation, resource: resourceOfType }, recorded, pauseOf(operation));
   await admitChanges(operation, call);
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });
   const { kind, apiVersion } = type;
-  // What it says nothing of is written as of every other kind.
-  const { object: whole } = registry.codec.normalize({ kind, apiVersion, ...answer }, type, 'Ignore');
-  return registry.responder.object(context, whole, 201, form);
+  // Normalizing adds fields that the handler has not set, as for every other kind.
+  const { object: normalized } = registry.codec.normalize({ kind, apiVersion, ...answer }, type, 'Ignore');
+  return registry.responder.object(context, normalized, 201, form);
 }

@@ -1,4 +1,3 @@
-/** Places of servers that this one asks. */
 import { hostPort } from '#apimachinery/net/host-port.js';
 
 /** A port of a Service of the cluster. */
@@ -8,7 +7,6 @@ export interface ServicePlace {
   readonly port: number;
 }
 
-/** What a connection is made to. */
 export interface Address {
   /** A name or an IP address, without brackets. */
   readonly host: string;

@@ -16,7 +16,7 @@ async function reasonOfHandshake(t: Test, server: Server): Promise<string> {
   return reasonOf(error, 'there:443');
 }
 
-t.test('a handshake that fails is told in words for users', async (t) => {
+t.test('a failed TLS handshake has a readable message', async (t) => {
   // It has no certificate yet, as servers that make their own at first.
   t.match(await reasonOfHandshake(t, createServer()), /^remote error: tls: handshake failure$/);
   const plain = createPlain((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -30,7 +30,7 @@ t.test('a handshake that fails is told in words for users', async (t) => {
   );
 });
 
-t.test('a certificate that does not hold is told as the library of 1.24 does', async (t) => {
+t.test('an invalid certificate has the message of 1.24', async (t) => {
   const of = (code: string, more: object = {}) => reasonOf(Object.assign(new Error('text'), { code, ...more }), '');
   const prefix = 'tls: failed to verify certificate: x509: ';
   t.equal(of('DEPTH_ZERO_SELF_SIGNED_CERT'), `${prefix}certificate signed by unknown authority`);

@@ -1,10 +1,10 @@
-/** Why a connection came to nothing, in the words of 1.24. */
+/** Messages of failed connections, as in 1.24. */
 
 import { isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 
-/** What systems' and TLS' codes are called by the original's library, where it connects. */
+/** Go's messages for error codes while connecting. */
 const connectWords: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
   EHOSTUNREACH: 'connect: no route to host',
@@ -20,7 +20,7 @@ const otherWords: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'http: server gave HTTP response to HTTPS client',
 };
 
-/** What a failed connection or request comes to; `dialled` is the address that was tried. */
+/** The message for a failed connection or request to the address `dialled`. */
 export function reasonOf(error: unknown, dialled: string): string {
   if (!(error instanceof Error)) return String(error);
   const { code = '', hostname } = error as NodeJS.ErrnoException & { readonly hostname?: string };
@@ -33,7 +33,7 @@ export function reasonOf(error: unknown, dialled: string): string {
 }
 
 /**
- * What the other side, or ours, had against a handshake: the library's text is one for its developers
+ * The message of a failed TLS handshake; OpenSSL's own text is for developers
  * (`write EPROTO 806C…:error:0A000438:SSL routines:ssl3_read_bytes:tlsv1 alert internal error:../deps/…`).
  */
 function tlsWords(message: string): string | undefined {
@@ -58,19 +58,18 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: expired,
 };
 
-/** A longer list of names is only counted. */
+/** Longer lists of names are only counted. */
 const mostNames = 100;
 const alternativeName = /(DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g;
 
-/** What Node.js says of a certificate that is for other names. */
+/** Node.js's error for a certificate with other names. */
 interface NameError extends Error {
   readonly host?: string;
   readonly cert?: Pick<PeerCertificate, 'subjectaltname'>;
 }
 
 /**
- * Why the certificate of a server was refused, in the words of 1.24's library, without the prefixes that all of these
- * have in common; undefined where the certificate is not the reason. Pure.
+ * Go's message for a refused server certificate, without the common prefix; undefined for other errors. Pure.
  */
 function certificateWords(error: NodeJS.ErrnoException): string | undefined {
   const { code = '' } = error;
@@ -94,7 +93,7 @@ function alternativeNames(text: string, kind: 'DNS' | 'IP Address'): string[] {
     .map(([, , name = '']) => (kind === 'DNS' ? unquoted(name) : (canonicalAddress(name) ?? name)));
 }
 
-/** Names with commas come as JSON. */
+/** Node.js encodes names with commas as JSON. */
 function unquoted(name: string): string {
   if (!name.startsWith('"')) return name;
   try {

@@ -23,7 +23,7 @@ const cluster: readonly [string, Partial<ServiceSpec>, number, object | string][
   ['another type', { type: 'Other' }, 443, 'unsupported service type "Other"'],
 ];
 
-t.test('by cluster IP', async (t) => {
+t.test('resolves to the cluster IP', async (t) => {
   for (const [name, spec, port, expected] of cluster) {
     const resolve = () => clusterAddress(service(spec), port);
     if (typeof expected === 'string') t.throws(resolve, { message: expected }, name);
@@ -31,29 +31,30 @@ t.test('by cluster IP', async (t) => {
   }
 });
 
-const found = (subsets: Endpoints['subsets']): Endpoints => ({ metadata: { name: 'hooks' }, subsets }) as Endpoints;
+const withSubsets = (subsets: Endpoints['subsets']): Endpoints =>
+  ({ metadata: { name: 'hooks' }, subsets }) as Endpoints;
 const open = [{ name: 'https', port: 8443 }];
 const behind: readonly [string, Endpoints | undefined, object | string][] = [
-  ['an address', found([{ addresses: [{ ip: '10.1.0.1' }], ports: open }]), { host: '10.1.0.1', port: 8443 }],
+  ['an address', withSubsets([{ addresses: [{ ip: '10.1.0.1' }], ports: open }]), { host: '10.1.0.1', port: 8443 }],
   [
     'the first subset with one',
-    found([{ ports: open }, { addresses: [{ ip: '10.1.0.2' }], ports: open }]),
+    withSubsets([{ ports: open }, { addresses: [{ ip: '10.1.0.2' }], ports: open }]),
     { host: '10.1.0.2', port: 8443 },
   ],
   [
-    'nobody ready',
-    found([{ notReadyAddresses: [{ ip: '10.1.0.1' }], ports: open }]),
+    'no ready address',
+    withSubsets([{ notReadyAddresses: [{ ip: '10.1.0.1' }], ports: open }]),
     'no endpoints available for service "hooks"',
   ],
   [
     'another port',
-    found([{ addresses: [{ ip: '10.1.0.1' }], ports: [{ name: 'metrics', port: 1 }] }]),
+    withSubsets([{ addresses: [{ ip: '10.1.0.1' }], ports: [{ name: 'metrics', port: 1 }] }]),
     'no endpoints available for service "hooks"',
   ],
   ['none', undefined, 'no endpoints available for service "hooks"'],
 ];
 
-t.test('by endpoint', async (t) => {
+t.test('resolves to an endpoint', async (t) => {
   for (const [name, object, expected] of behind) {
     const resolve = () => endpointAddress(service({}), object, { port: 443, random: () => 0 });
     if (typeof expected === 'string') t.throws(resolve, { message: expected }, name);
@@ -65,14 +66,14 @@ t.test('by endpoint', async (t) => {
   });
 });
 
-t.test('as the cluster has them', async (t) => {
+t.test('reads Services and Endpoints of the cluster', async (t) => {
   const reader = new MemoryObjectReader();
   const by = (toEndpoints: boolean) => new ServiceResolver({ reader, random: () => 0, toEndpoints });
   const place = { namespace: 'shop', name: 'hooks', port: 443 };
   await t.rejects(by(false).resolve(place), { message: 'service "hooks" not found' });
   reader.put(services, service({}));
   reader.put(endpoints, {
-    ...found([{ addresses: [{ ip: '10.1.0.1' }], ports: open }]),
+    ...withSubsets([{ addresses: [{ ip: '10.1.0.1' }], ports: open }]),
     metadata: { namespace: 'shop', name: 'hooks' },
   } as Endpoints);
   t.same(await by(false).resolve(place), { host: '10.0.0.7', port: 443 });

@@ -1,4 +1,4 @@
-/** The claims of service account tokens: made by the issuer, read by the authenticator. */
+/** The claims of service account tokens: encoded by the issuer, decoded by the authenticator. */
 import type { Pod, Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { JwtClaims } from '#pki/jwt.js';
@@ -8,7 +8,7 @@ export interface BoundName {
   readonly uid: string;
 }
 
-/** What a token says about itself. Times are seconds since the epoch. */
+/** Times are seconds since the epoch. */
 export interface TokenClaims {
   readonly issuer: string;
   readonly audiences: readonly string[];
@@ -19,7 +19,7 @@ export interface TokenClaims {
   readonly serviceAccount: BoundName;
   readonly pod?: BoundName;
   readonly secret?: BoundName;
-  /** From here on, use of the token is worth a warning: it should have been replaced. */
+  /** Later uses get a warning: the token should have been replaced. */
   readonly warnAfterSeconds?: number;
 }
 
@@ -41,7 +41,6 @@ export function serviceAccountUser(namespace: string, name: string): string {
   return `${userPrefix}${namespace}:${name}`;
 }
 
-/** The claims as they stand in the token. */
 export function makeClaims(dialect: Dialect, input: ClaimsInput): JwtClaims {
   const { serviceAccount, pod, secret, nowSeconds } = input;
   const { namespace = '', name = '' } = serviceAccount.metadata;
@@ -66,7 +65,7 @@ export function makeClaims(dialect: Dialect, input: ClaimsInput): JwtClaims {
   };
 }
 
-/** Reads verified claims; undefined when something needed is missing or of another type. */
+/** Decodes verified claims; undefined when a required claim is missing or has the wrong type. */
 export function readClaims(dialect: Dialect, claims: JwtClaims): TokenClaims | undefined {
   const own = asRecord(claims[dialect.tokenClaim]);
   const serviceAccount = boundName(own?.['serviceaccount']);
@@ -77,7 +76,7 @@ export function readClaims(dialect: Dialect, claims: JwtClaims): TokenClaims | u
   if (sub !== serviceAccountUser(namespace, serviceAccount.name)) return undefined;
   const pod = boundName(own['pod']);
   const secret = boundName(own['secret']);
-  // A binding that cannot be read must not count as none.
+  // A malformed binding must not count as no binding.
   if ((own['pod'] !== undefined && pod === undefined) || (own['secret'] !== undefined && secret === undefined))
     return undefined;
   const warnAfter = own['warnafter'];

@@ -1,4 +1,4 @@
-/** OpenID Connect discovery: how others check this cluster's service account tokens. */
+/** OpenID Connect discovery, by which other systems verify this cluster's service account tokens. */
 import type { JwtKey } from '#pki/jwt.js';
 
 export interface IssuerDiscovery {
@@ -16,7 +16,7 @@ export interface IssuerDiscoveryOptions {
   readonly jwksUri?: string;
 }
 
-/** Both documents, or undefined when the issuer is no https URL, as the standard demands. */
+/** Undefined unless the issuer is an https URL, as the standard requires. */
 export function issuerDiscovery(options: IssuerDiscoveryOptions): IssuerDiscovery | undefined {
   const { issuer, keys } = options;
   if (!issuer.startsWith('https://') || !URL.canParse(issuer) || new URL(issuer).search !== '') return undefined;

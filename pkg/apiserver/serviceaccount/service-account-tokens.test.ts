@@ -14,7 +14,7 @@ const issuer = 'https://api.example';
 const ec = (curve: string): KeyObject => generateKeyPairSync('ec', { namedCurve: curve }).privateKey;
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 
-t.test('tokens of every key type are verified by their own key only', (t) => {
+t.test('tokens of every key type are verified only by their own key', (t) => {
   for (const privateKey of [rsa, ec('P-256'), ec('P-384'), ec('P-521')]) {
     const key = jwtSigningKey(privateKey);
     const token = signJwt(key, { sub: 'x' });
@@ -65,7 +65,7 @@ const tokenOf = (answer: TokenRequest) => answer.status?.token ?? '';
 const failure = (reason: string) => ({ name: 'StatusError', status: { reason } });
 const unauthorized = failure('Unauthorized');
 
-t.test('a pod-bound token names its user and ends with its pod', async (t) => {
+t.test('a pod-bound token authenticates its user until the pod is deleted', async (t) => {
   const s = setup(kubernetesDialect);
   const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'web-0', uid: 'pod-1' };
   const answer = await s.issuer.request(s.account, request({ boundObjectRef, expirationSeconds: 3607 }));
@@ -119,7 +119,7 @@ t.test('expiry, audience, issuer and account', async (t) => {
   await t.rejects(s.authenticator.authenticateToken(fresh), unauthorized, 'deleted account');
 });
 
-t.test('requests that cannot be answered', async (t) => {
+t.test('invalid token requests are refused', async (t) => {
   const s = setup();
   const ask = (spec: Partial<TokenRequest['spec']>) => s.issuer.request(s.account, request(spec));
   const reference = (kind: string, name: string, uid = '') => ({

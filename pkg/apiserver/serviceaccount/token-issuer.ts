@@ -1,7 +1,4 @@
-/**
- * Answers TokenRequests (`serviceaccounts/token`): a signed token for the account, bound to a pod or secret when the
- * request says so.
- */
+/** Issues tokens for TokenRequests (`serviceaccounts/token`), optionally bound to a pod or secret. */
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { pods, secrets } from '#api/core/v1/resources.gen.js';
 import type { Pod, Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
@@ -17,23 +14,23 @@ export interface TokenIssuerOptions {
   readonly clock: Clock;
   readonly issuer: string;
   readonly key: JwtSigningKey;
-  /** Audiences of this API server: what a request without audiences gets. */
+  /** Audiences of this API server; the default of requests. */
   readonly audiences: readonly string[];
   readonly reader: ObjectReader;
-  /** Longest lifetime; absent or 0 = no limit. */
+  /** Longest lifetime; absent or 0: no limit. */
   readonly maxExpirationSeconds?: number;
-  /** Gives pods' own tokens a year, with a warning after the time asked for (`--service-account-extend-token-expiration`). */
+  /** Pods' tokens last a year, with a warning after the requested time (`--service-account-extend-token-expiration`). */
   readonly extendExpiration: boolean;
 }
 
-/** What the projected volumes of pods ask for: an hour and a little, which no one else does by chance. */
+/** The lifetime that projected volumes of pods request; other clients are unlikely to request the same. */
 export const podTokenExpirationSeconds = 3607;
 const extendedExpirationSeconds = 365 * 24 * 3600;
 const minExpirationSeconds = 10 * 60;
 const maxExpirationSeconds = 2 ** 32;
 const defaultExpirationSeconds = 3600;
 
-interface Bound {
+interface BoundObjects {
   readonly pod?: Pod;
   readonly secret?: Secret;
 }
@@ -46,8 +43,8 @@ export class TokenIssuer {
   }
 
   /**
-   * The request with its status filled. Throws 422 for a bad spec, 400 for an object that cannot be bound, 404 and 409
-   * when the bound object is gone or another one. `warn` is called when the lifetime had to be shortened.
+   * The request with its status. Throws 422 for an invalid spec, 400 for an object that cannot be bound, 404 or 409 when the
+   * bound object does not exist or has another UID. Calls `warn` when the lifetime is shortened.
    */
   async request(
     serviceAccount: ServiceAccount,
@@ -57,11 +54,11 @@ export class TokenIssuer {
     const { clock, audiences: ownAudiences } = this.#options;
     const name = serviceAccount.metadata.name ?? '';
     this.#validate(request);
-    const bound = await this.#bound(serviceAccount, request);
-    const asked = this.#shortened(Number(request.spec.expirationSeconds ?? defaultExpirationSeconds), warn);
+    const boundObjects = await this.#boundObjects(serviceAccount, request);
+    const seconds = this.#shortened(Number(request.spec.expirationSeconds ?? defaultExpirationSeconds), warn);
     const audiences = request.spec.audiences?.length ? request.spec.audiences : [...ownAudiences];
     const now = clock.now();
-    const token = this.#sign({ serviceAccount, ...bound }, { asked, audiences, nowMs: now });
+    const token = this.#sign({ serviceAccount, ...boundObjects }, { seconds, audiences, nowMs: now });
     return {
       ...request,
       metadata: {
@@ -70,20 +67,20 @@ export class TokenIssuer {
         ...(serviceAccount.metadata.namespace === undefined ? {} : { namespace: serviceAccount.metadata.namespace }),
         creationTimestamp: formatTime(now),
       },
-      spec: { ...request.spec, audiences, expirationSeconds: asked },
-      status: { token, expirationTimestamp: formatTime(now + asked * 1000) },
+      spec: { ...request.spec, audiences, expirationSeconds: seconds },
+      status: { token, expirationTimestamp: formatTime(now + seconds * 1000) },
     };
   }
 
   #sign(
-    of: Bound & { readonly serviceAccount: ServiceAccount },
-    token: { readonly asked: number; readonly audiences: readonly string[]; readonly nowMs: number },
+    of: BoundObjects & { readonly serviceAccount: ServiceAccount },
+    token: { readonly seconds: number; readonly audiences: readonly string[]; readonly nowMs: number },
   ): string {
     const { dialect, issuer, key, extendExpiration, audiences: own } = this.#options;
     const extend =
       extendExpiration &&
       of.pod !== undefined &&
-      token.asked === podTokenExpirationSeconds &&
+      token.seconds === podTokenExpirationSeconds &&
       token.audiences.every((audience) => own.includes(audience));
     const claims = makeClaims(dialect, {
       issuer,
@@ -92,16 +89,16 @@ export class TokenIssuer {
       pod: of.pod,
       secret: of.secret,
       nowSeconds: Math.floor(token.nowMs / 1000),
-      expirationSeconds: extend ? extendedExpirationSeconds : token.asked,
-      warnAfterSeconds: extend ? token.asked : undefined,
+      expirationSeconds: extend ? extendedExpirationSeconds : token.seconds,
+      warnAfterSeconds: extend ? token.seconds : undefined,
     });
     return signJwt(key, claims);
   }
 
-  #shortened(asked: number, warn: (text: string) => void): number {
+  #shortened(seconds: number, warn: (text: string) => void): number {
     const { maxExpirationSeconds: max = 0 } = this.#options;
-    if (max <= 0 || asked <= max) return asked;
-    warn(`requested expiration of ${asked} seconds shortened to ${max} seconds`);
+    if (max <= 0 || seconds <= max) return seconds;
+    warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
     return max;
   }
 
@@ -120,7 +117,7 @@ export class TokenIssuer {
     if (failures.length > 0) throw invalid(kind, '', failures);
   }
 
-  async #bound(serviceAccount: ServiceAccount, request: TokenRequest): Promise<Bound> {
+  async #boundObjects(serviceAccount: ServiceAccount, request: TokenRequest): Promise<BoundObjects> {
     const { reader } = this.#options;
     const reference = request.spec.boundObjectRef;
     if (reference === undefined) return {};
@@ -148,8 +145,8 @@ export class TokenIssuer {
   }
 }
 
-function checkUid(resource: string, found: string | undefined, wanted: string | undefined, name: string): void {
-  if (wanted === undefined || wanted === '' || found === wanted) return;
-  const why = `the UID in the bound object reference (${wanted}) does not match the UID in record. The object might have been deleted and then recreated`;
+function checkUid(resource: string, uid: string | undefined, requestedUid: string | undefined, name: string): void {
+  if (requestedUid === undefined || requestedUid === '' || uid === requestedUid) return;
+  const why = `the UID in the bound object reference (${requestedUid}) does not match the UID in record. The object might have been deleted and then recreated`;
   throw conflict({ group: '', resource }, name, why);
 }

@@ -1,4 +1,4 @@
-/** A server behind this one: where it is and how to be sure that it is the one. */
+/** A backend: its address, and how to authenticate it. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -8,25 +8,25 @@ import type { Address } from '#apiserver/service-routing/address.js';
 import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 
 export interface BackendTLS {
-  /** PEM of the client certificate and key to show. */
+  /** PEM of the client certificate and key. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** PEM of the authorities that may vouch for the server; absent: its certificate is not checked, unless `systemTrust`. */
+  /** CA bundle (PEM); absent: the certificate is not verified, unless `systemTrust` is set. */
   readonly ca?: string | Buffer;
-  /** The authorities that Node.js knows may vouch for the server, where `ca` names none. */
+  /** Trusts Node.js's authorities when `ca` is absent. */
   readonly systemTrust?: boolean;
-  /** Name that the server's certificate must have; absent: that of the host. */
+  /** Name expected in the certificate; absent: the host. */
   readonly serverName?: string;
 }
 
 export interface Backend extends Address {
-  /** What `host` stands for, where it is a name that was resolved before; nothing else is dialled then. */
+  /** Addresses of a `host` name that was resolved before; only these are dialled. */
   readonly addresses?: readonly LookupAddress[];
   /** Absent: plain HTTP. */
   readonly tls?: BackendTLS;
 }
 
-/** What to connect to, for `net.connect` and all that is built on it. */
+/** Options for `net.connect` and the functions built on it. */
 export function dialTarget({ host, port, addresses }: Backend): {
   host: string;
   port: number;
@@ -56,20 +56,20 @@ export function tlsOptions(
 }
 
 /**
- * Headers of the client's request that the backend must not see, besides those of its connection: they are for this server.
- * Cookies are not: this server takes none, and programs behind a proxy log people in by them.
+ * Request headers for this server, which the backend must not see. Cookies are passed on: this server uses none, and programs
+ * behind a proxy use them for logins.
  */
 const ownHeaders: ReadonlySet<string> = new Set(['authorization', 'content-length', 'expect', 'host']);
 const ownPrefixes = [':', 'impersonate-', 'x-remote-'];
 
 export function forwardedHeaders(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const kept: Record<string, string> = {};
+  const forwarded: Record<string, string> = {};
   for (const [name, value] of Object.entries(endToEndHeaders(headers)))
-    if (!ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix))) kept[name] = value;
-  return kept;
+    if (!ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix))) forwarded[name] = value;
+  return forwarded;
 }
 
-/** `X-Forwarded-For`: whom the client speaks for, and the client. */
+/** `X-Forwarded-For`: the client's own header, and the client's address. */
 export function forwardedFor({ headers, remoteAddress }: Pick<ApiRequest, 'headers' | 'remoteAddress'>): string {
   const before = headers['x-forwarded-for'];
   return before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;

@@ -13,7 +13,7 @@ async function rewritten(page: string, step = page.length, from = context): Prom
   return (await buffer(rewriter)).toString('latin1');
 }
 
-t.test('links', (t) => {
+t.test('links are rewritten', (t) => {
   const own = { prefix: p, hosts: ['10.0.0.1:80', 'example.test'] };
   const rows: [string, string][] = [
     ['/a', `${p}/a`],
@@ -39,7 +39,7 @@ t.test('links', (t) => {
   t.end();
 });
 
-t.test('pages, in parts of any size', async (t) => {
+t.test('pages are rewritten in chunks of any size', async (t) => {
   const rows: [page: string, want: string][] = [
     ['<a href="/x">/x</a>', `<a href="${p}/x">/x</a>`],
     ["<A HREF='/x' href2='/y'>", `<A HREF='${p}/x' href2='/y'>`],

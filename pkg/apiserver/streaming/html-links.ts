@@ -1,15 +1,14 @@
 /**
- * Links of a page behind a proxy: those that begin at the root of its host lead past the proxy, so its own path is put
- * before them, in the attributes in which release 1.24 does so (apimachinery/pkg/util/proxy). Everything else of the page
- * stays byte for byte as it was.
+ * Rewrites links of a page behind a proxy: absolute paths would bypass the proxy, so its path is prepended to them, in the same
+ * attributes as in release 1.24 (apimachinery/pkg/util/proxy). The rest of the page stays unchanged, byte for byte.
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { Tokenizer } from 'htmlparser2';
 
 export interface LinkContext {
-  /** Path of the proxy, without a slash at its end. */
+  /** Path of the proxy, without a trailing slash. */
   readonly prefix: string;
-  /** `host:port` of links that mean the same server: the backend's, and the one that the client asked for. */
+  /** `host:port` of links to the same server: the backend's own, and that of the client's request. */
   readonly hosts: readonly string[];
 }
 
@@ -48,8 +47,7 @@ const linkAttributes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /**
- * The link as it leads through the proxy. Relative ones and those to other hosts stay, and so do those that have the
- * proxy's path already.
+ * The link through the proxy. Relative links, links to other hosts, and links with the proxy's path stay unchanged.
  */
 export function rewriteLink(link: string, { prefix, hosts }: LinkContext): string {
   const match = /^(?:(?:[a-z][a-z0-9+.-]*:)?\/\/(?:[^/?#@]*@)?([^/?#]*))?(\/.*)$/is.exec(link);
@@ -59,29 +57,29 @@ export function rewriteLink(link: string, { prefix, hosts }: LinkContext): strin
   return path.startsWith(prefix) ? path : `${prefix}${path}`;
 }
 
-/** Longer links are left as they are: so much of a page is held back at most. */
+/** Longer links stay unchanged, which bounds the buffered part of a page. */
 const maxLinkLength = 8192;
-/** Names of elements and attributes may be cut by the end of a part. */
+/** Longest name of an element or attribute that can span two chunks. */
 const maxNameLength = 64;
 
-/** Passes a page on with its links rewritten, part by part. Its bytes are taken as they are, whatever their charset. */
+/** Rewrites a page's links, chunk by chunk. Works on bytes, in any charset. */
 export class LinkRewriter extends Transform {
   readonly #context: LinkContext;
   readonly #tokenizer: Tokenizer;
-  /** Of the page, from `#base` on; what was written out long ago is dropped. */
+  /** The page from `#base` on; the part written long ago is dropped. */
   #text = '';
   #base = 0;
-  /** How far the page was written out. */
+  /** End of the part of the page that was written. */
   #written = 0;
   #parts: string[] = [];
   #attributes: ReadonlySet<string> | undefined;
   #isLink = false;
-  /** The value of a link attribute that is being read. */
+  /** The current value of a link attribute. */
   #value: { readonly from: number; to: number } | undefined;
 
   constructor({ prefix, hosts }: LinkContext) {
     super();
-    // The path came with a request, and goes between quotes of any kind.
+    // The path comes from a request and is inserted between quotes of any kind.
     const safe = prefix.replace(/["'<>`\s&]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
     this.#context = { prefix: safe, hosts: hosts.map((host) => host.toLowerCase()) };
     const ignored = () => undefined;
@@ -125,12 +123,12 @@ export class LinkRewriter extends Transform {
       this.#isLink = false;
     }
     this.#writeOut(this.#value?.from ?? end);
-    done(null, this.#taken());
+    done(null, this.#takeOutput());
   }
 
   override _flush(done: TransformCallback): void {
     this.#writeOut(this.#base + this.#text.length);
-    done(null, this.#taken());
+    done(null, this.#takeOutput());
   }
 
   #endOfValue(): void {
@@ -150,17 +148,17 @@ export class LinkRewriter extends Transform {
     this.#written = to;
   }
 
-  /** What was written out since the last time; forgets what no name can reach back to. */
-  #taken(): Buffer {
+  /** Returns the new output, and drops text that no name can reach back to. */
+  #takeOutput(): Buffer {
     const text = this.#parts.join('');
     this.#parts = [];
-    const keptFrom = Math.max(this.#base, Math.min(this.#written, this.#base + this.#text.length - maxNameLength));
-    this.#text = this.#text.slice(keptFrom - this.#base);
-    this.#base = keptFrom;
+    const newBase = Math.max(this.#base, Math.min(this.#written, this.#base + this.#text.length - maxNameLength));
+    this.#text = this.#text.slice(newBase - this.#base);
+    this.#base = newBase;
     return Buffer.from(text, 'latin1');
   }
 
-  /** In lower case; empty for one that is too long to be known. */
+  /** Lower case; empty for names longer than any known one. */
   #name(from: number, to: number): string {
     return from < this.#base || to - from > maxNameLength ? '' : this.#slice(from, to).toLowerCase();
   }

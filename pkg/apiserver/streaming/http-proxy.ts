@@ -1,5 +1,4 @@
-/** One plain HTTP request to a backend; the answer is streamed. */
-
+/** Sends one plain HTTP request to a backend and streams the response. */
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { pipeline, Readable, type Transform } from 'node:stream';
@@ -17,17 +16,17 @@ import type { Tracer } from '#daemon/tracing/tracer.js';
 import { IterableBody, SourceBody } from '#http/server/body.js';
 import type { StreamedBody } from '#http/server/exchange.js';
 
-/** Whole bodies are sent again where a kept connection turns out to be dead; longer ones are not kept for that. */
+/** Bodies up to this size are buffered, so that they can be sent again when a keep-alive connection is stale. */
 const wholeBytes = 256 * 1024;
 
 export type PassedBody = Buffer | StreamedBody;
 
-/** The body of a request that is passed on. Rejects with a StatusError. */
+/** The body to forward. Rejects with a StatusError. */
 export async function bodyToPass(request: ApiRequest): Promise<PassedBody> {
   const { readBody, openBody, body, headers } = request;
   if (readBody === undefined || openBody === undefined) return body;
   const length = headers['content-length'];
-  // What has no length may be one side of a conversation, whose other side is to hear each part of it at once.
+  // A body without a length may be interactive: forward each part at once.
   return length !== undefined && Number(length) <= wholeBytes ? readBody() : openBody();
 }
 
@@ -35,14 +34,14 @@ function isWhole(body: PassedBody): body is Buffer {
   return Buffer.isBuffer(body);
 }
 
-/** How the body's end is found. Always said: Node.js says nothing for methods that mostly have no body. */
+/** Headers that frame the body. Always set: Node.js omits them for methods that usually have no body. */
 function framing(body: PassedBody): { 'transfer-encoding'?: string; 'content-length'?: string } {
   const { length } = body;
   if (length === undefined) return { 'transfer-encoding': 'chunked' };
   return length === 0 ? {} : { 'content-length': String(length) };
 }
 
-/** Sends the body as fast as the backend takes it; a client that breaks off breaks the request off. */
+/** Sends the body with backpressure; if the client aborts, the request is aborted. */
 function send(body: PassedBody, outgoing: ClientRequest): void {
   if (isWhole(body)) {
     outgoing.end(body);
@@ -50,7 +49,7 @@ function send(body: PassedBody, outgoing: ClientRequest): void {
   }
   const { source } = body;
   source.on('error', (error) => outgoing.destroy(error));
-  // The answer may be there before the body is.
+  // The response may arrive before the body's end.
   outgoing.once('close', () => {
     source.unpipe(outgoing);
     body.leave();
@@ -65,35 +64,35 @@ export interface BackendRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: PassedBody;
-  /** Of kept connections, for backends with TLS; absent: a connection of the request's own. */
+  /** Pool of keep-alive connections, for backends with TLS; absent: a new connection. */
   readonly agent?: Agent;
-  /** Aborting it ends the request, and with it the streamed answer. */
+  /** Aborting it ends the request and the streamed response. */
   readonly signal: AbortSignal;
 }
 
 export interface ProxyRequest extends BackendRequest {
-  /** Where this server passes requests on: before the links of pages that lead to the root of their host. */
+  /** The proxy's own path, for links of pages. */
   readonly links: LinkContext;
-  /** An answer that breaks off breaks off for the client, too; absent: it gets what there was. */
+  /** True: a truncated response is an error for the client, too; absent: it simply ends. */
   readonly whole?: boolean;
-  /** Longest time that the body takes; absent: any. */
+  /** Time limit of the body; absent: none. */
   readonly limit?: { readonly clock: Clock; readonly ms: number };
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
-/** For a connection to be made, TLS included: 1.24's. */
+/** Time limit of connecting, TLS included; as in 1.24. */
 const dialMs = 30_000;
 
-/** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
+/** Resolves with the head of the response. Rejects with the network error when the backend cannot be reached. */
 export async function openRequest(request: BackendRequest): Promise<IncomingMessage> {
-  const { agent: _, ...alone } = request;
-  // A body that passes once needs a connection that is there for sure.
-  const first = request.body === undefined || isWhole(request.body) ? request : alone;
+  const { agent: _, ...withoutAgent } = request;
+  // A streamed body cannot be sent again, so it needs a new connection.
+  const first = request.body === undefined || isWhole(request.body) ? request : withoutAgent;
   return attempt(first).catch((failure: Failure) => {
-    // A kept connection that the backend has closed meanwhile.
+    // The backend has closed the keep-alive connection.
     if (!failure.reused || !repeatableMethods.has(request.method) || request.signal.aborted) throw failure.error;
-    return attempt(alone).catch((second: Failure) => {
+    return attempt(withoutAgent).catch((second: Failure) => {
       throw second.error;
     });
   });
@@ -101,7 +100,7 @@ export async function openRequest(request: BackendRequest): Promise<IncomingMess
 
 interface Failure {
   readonly error: Error;
-  /** It happened on a connection that had served before. */
+  /** The connection had served requests before. */
   readonly reused: boolean;
 }
 
@@ -128,27 +127,27 @@ function attempt(request: BackendRequest): Promise<IncomingMessage> {
     });
     outgoing.once('timeout', () => outgoing.destroy(new Error(`dial tcp ${authority(backend)}: i/o timeout`)));
     outgoing.once('response', resolve);
-    // Node.js would close the connection, and tell nobody.
+    // Without this listener, Node.js would close the connection without an error.
     outgoing.once('upgrade', ({ headers }, socket) => {
       socket.destroy();
       const protocol = JSON.stringify(headers.upgrade ?? '');
       const error = new Error(`backend tried to switch protocol ${protocol} when "" was requested`);
       reject({ error, reused: false } satisfies Failure);
     });
-    // Once it has answered, failures are those of the answer's body.
+    // After the response's head, errors show in its body.
     outgoing.on('error', (error) => reject({ error, reused: outgoing.reusedSocket } satisfies Failure));
     if (body === undefined) outgoing.end();
     else send(body, outgoing);
   });
 }
 
-/** Who is asked goes on with the trace; where it is not kept here, with what the client has said of it. */
+/** Passes the trace on: its own span when this server records traces, the client's header otherwise. */
 function openTraced(request: ProxyRequest): Promise<IncomingMessage> {
   const { tracer, backend, method, path } = request;
   if (tracer === undefined) return openRequest(request);
   const attributes = {
     'http.method': method,
-    // Not the query, in which there may be anything.
+    // Without the query, which may contain secrets.
     'http.url': `${backend.tls === undefined ? 'http' : 'https'}://${authority(backend)}${path.split('?', 1)[0]}`,
   };
   const open = (traceparent: string | undefined) =>
@@ -159,16 +158,16 @@ function openTraced(request: ProxyRequest): Promise<IncomingMessage> {
   }));
 }
 
-/** Passes the request on, and the answer back. Throws 503 when the backend cannot be reached. */
+/** Forwards the request and returns the response. Throws 503 when the backend cannot be reached. */
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
   const response = await openTraced(request).catch((error: unknown) => {
     const why = reasonOf(error, authority(request.backend));
-    // No time to wait is named: clients would only hide the failure behind their retries.
+    // Without Retry-After: clients would retry and hide the failure.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });
   const answer = answerOf(response);
   if (request.method === 'HEAD' || answer.status === 204 || answer.status === 304) {
-    // There is no body, but Node.js wants that read before it lets go of the connection.
+    // There is no body, but Node.js frees the connection only after reading it.
     response.resume();
     return withOwnLinks({ ...answer, body: undefined }, request);
   }
@@ -176,10 +175,10 @@ export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> 
   return withOwnLinks({ ...answer, body: new IterableBody(wholeBody(response, request)) }, request);
 }
 
-/** The body as it arrives. Throws when it is not the whole one, or takes too long. */
+/** Streams the body. Throws when it is truncated or exceeds the time limit. */
 async function* wholeBody(response: IncomingMessage, { limit }: ProxyRequest): AsyncGenerator<Buffer> {
   const timer = limit?.clock.setTimer(
-    () => response.destroy(new Error(`the answer took longer than ${limit.ms} ms`)),
+    () => response.destroy(new Error(`the response took longer than ${limit.ms} ms`)),
     limit.ms,
   );
   try {
@@ -190,7 +189,7 @@ async function* wholeBody(response: IncomingMessage, { limit }: ProxyRequest): A
   }
 }
 
-/** Of answers of other origins; this server says itself who may read them. */
+/** Dropped from responses: this server sets its own CORS headers. */
 const corsHeaders = [
   'access-control-allow-credentials',
   'access-control-allow-headers',
@@ -198,7 +197,7 @@ const corsHeaders = [
   'access-control-allow-origin',
 ];
 
-/** Redirections and links of pages lead through the proxy, as in 1.24; pages in an encoding other than gzip stay. */
+/** Rewrites redirections and links of pages to go through the proxy, like 1.24; only plain and gzip pages. */
 function withOwnLinks(answer: ApiResponse, { links, method }: ProxyRequest): ApiResponse {
   const headers = { ...answer.headers };
   for (const name of corsHeaders) delete headers[name];
@@ -219,26 +218,26 @@ function withOwnLinks(answer: ApiResponse, { links, method }: ProxyRequest): Api
   delete headers['content-length'];
   const steps =
     encoding === 'gzip' ? [createGunzip(), new LinkRewriter(links), createGzip()] : [new LinkRewriter(links)];
-  return { ...answer, headers, body: new IterableBody(rewritten(body, steps)) };
+  return { ...answer, headers, body: new IterableBody(rewriteBody(body, steps)) };
 }
 
-async function* rewritten(body: AsyncIterable<Buffer>, steps: readonly Transform[]): AsyncGenerator<Buffer> {
-  // A reader that leaves ends all of them, and a failure of one shows where the last is read.
+async function* rewriteBody(body: AsyncIterable<Buffer>, steps: readonly Transform[]): AsyncGenerator<Buffer> {
+  // When the reader stops, all steps end; an error of any step shows in the last one.
   const last = pipeline([Readable.from(body, { objectMode: false }), ...steps], () => undefined);
   yield* last as unknown as AsyncIterable<Buffer>;
 }
 
-/** The backend's answer as this server's, with at most `limit` bytes of its body. */
+/** Converts the backend's response, with at most `limit` bytes of its body. */
 export function answerOf(response: IncomingMessage, limit?: number): ApiResponse {
   const headers: Record<string, string> = {};
-  // The only one that Node.js leaves apart.
+  // The only header that Node.js does not join.
   const { 'set-cookie': cookies, ...others } = response.headers;
   for (const [name, value] of Object.entries(endToEndHeaders(others)))
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   return { status: response.statusCode ?? 502, headers, cookies, body: new IterableBody(chunks(response, limit)) };
 }
 
-/** The body as it arrives. Ends without an error when the backend breaks off: the client got what there was. */
+/** Streams the body. A truncated body ends without an error. */
 export async function* chunks(response: IncomingMessage, limit = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   let left = limit;
   try {
@@ -249,14 +248,14 @@ export async function* chunks(response: IncomingMessage, limit = Number.POSITIVE
       if (left <= 0) return;
     }
   } catch (error) {
-    // A stream that its reader ended, or that the other side reset: there is nobody left to tell.
+    // The reader has stopped, or the backend has reset the connection: not an error.
     if (!response.destroyed && !response.aborted) throw error;
   } finally {
     response.destroy();
   }
 }
 
-/** The text of a short body, for messages. */
+/** The beginning of the body, for messages. */
 export async function bodyText(response: IncomingMessage, limit = 2048): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of chunks(response, limit)) parts.push(chunk);

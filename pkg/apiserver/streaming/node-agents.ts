@@ -1,4 +1,4 @@
-/** Where a node's agent is, and how this server shows itself to it. */
+/** Addresses of node agents, and this server's credentials for them. */
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { notFound, unclassified } from '#apimachinery/errors/status.js';
@@ -9,14 +9,14 @@ import type { TlsSource } from '#http/client/credentials.js';
 
 export interface NodeAgentsOptions {
   readonly reader: ObjectReader;
-  /** What to show and whom to believe, which may change; without a `ca` any serving certificate is taken. */
+  /** Client certificate and CA bundle, which may change; without `ca`, any serving certificate is accepted. */
   readonly tls: TlsSource;
-  /** Types of node addresses, the best one first. */
+  /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];
-  /** Port for nodes that do not say theirs. */
+  /** Port of nodes without one in their status. */
   readonly defaultPort: number;
   readonly resolve: ResolveName;
-  /** True where this server itself listens: it would be asked with the rights that it has at agents. Absent: nowhere. */
+  /** True for this server's own address: it must not call itself with its rights at agents. Absent: never. */
   readonly isOwn?: (address: string, port: number) => boolean;
 }
 
@@ -29,34 +29,34 @@ export class NodeAgents {
     this.#options = options;
   }
 
-  /** Throws 404 for an unknown node, 500 for one without an address, and 400 where that is no machine's. */
+  /** Throws 404 for an unknown node, 500 for a node without an address, 400 for an address that is not allowed. */
   async backend(nodeName: string, options: { readonly insecure?: boolean } = {}): Promise<Backend> {
     const { reader, tls, defaultPort, resolve, isOwn } = this.#options;
     const node = (await reader.get(nodes, '', nodeName)) ?? (await reader.get(nodes, '', nodeName, 'latest'));
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
     const host = this.#address(node);
-    if (host === undefined) throw unclassified(`no preferred addresses found; known addresses: ${known(node)}`);
-    const told = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
-    const port = told === 0 ? defaultPort : told;
+    if (host === undefined) throw unclassified(`no preferred addresses found; known addresses: ${addressList(node)}`);
+    const nodePort = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+    const port = nodePort === 0 ? defaultPort : nodePort;
     const { ca, cert, key } = await tls.current();
-    const shown: BackendTLS = {
+    const client: BackendTLS = {
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
     };
     const where = await agentHost(host, resolve, (address) => isOwn?.(address, port) === true);
-    return { ...where, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
+    return { ...where, port, tls: options.insecure === true || ca === undefined ? client : { ...client, ca } };
   }
 
   #address(node: Node): string | undefined {
     const addresses = node.status?.addresses ?? [];
     for (const type of this.#options.addressTypes) {
-      const found = addresses.find((each) => each.type === type);
-      if (found !== undefined) return found.address;
+      const match = addresses.find((each) => each.type === type);
+      if (match !== undefined) return match.address;
     }
     return undefined;
   }
 }
 
-function known(node: Node): string {
+function addressList(node: Node): string {
   return JSON.stringify((node.status?.addresses ?? []).map(({ type, address }) => `${type} ${address}`));
 }

@@ -48,7 +48,7 @@ function connectEndpoint(
   subresource: string,
   agentPath: AgentPath,
 ): ConnectEndpoint {
-  const chosen =
+  const containerOf =
     (pod: Pod, { info }: RequestContext) =>
     () =>
       chooseContainer(pod, info.query.get('container') ?? '');
@@ -56,17 +56,17 @@ function connectEndpoint(
     group: 'core',
     resource: 'pods',
     subresource,
-    // What else is wrong with the request is said first.
+    // Other errors of the request take precedence.
     async connect(context) {
       const pod = await findPod(reader, context.info.namespace, context.info.name);
-      if (subresource !== 'portforward') chosen(pod, context)();
+      if (subresource !== 'portforward') containerOf(pod, context)();
       await nodeAgents.backend(nodeOfPod(pod));
       throw badRequest('Upgrade request required');
     },
     async upgrade(context, { socket, head }) {
       const { info, request } = context;
       const pod = await findPod(reader, info.namespace, info.name);
-      const path = agentPath(context, chosen(pod, context));
+      const path = agentPath(context, containerOf(pod, context));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       return upgradeBackend({
@@ -83,11 +83,11 @@ function connectEndpoint(
   };
 }
 
-/** The node agent's names of the streams. Throws 400 when none is wanted. */
+/** The query with the node agent's names of the streams. Throws 400 without any stream. */
 function streamQuery(query: URLSearchParams): string {
   const out = new URLSearchParams();
   const [stdin, stdout, stderr, tty] = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => flag(query, name));
-  // A terminal has one output.
+  // A terminal merges stdout and stderr.
   const errors = stderr === true && tty !== true;
   if (stdin !== true && stdout !== true && !errors)
     throw badRequest('you must specify at least 1 of stdin, stdout, stderr');

@@ -1,19 +1,28 @@
-/** `pods/log`: the container's output, streamed from the node agent. */
+/** `pods/log`: a container's log, streamed from the node agent; over WebSocket for clients in browsers. */
 
+import type { IncomingMessage } from 'node:http';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { badRequest, type FieldFailure, internalError, invalid, StatusError } from '#apimachinery/errors/status.js';
+import {
+  badRequest,
+  type FieldFailure,
+  forbidden,
+  internalError,
+  invalid,
+  StatusError,
+} from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
+import type { ConnectEndpoint, UpgradedConnection } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/service-routing/address.js';
-import { bodyProtocol, sendOverWebSocket } from '#apiserver/streaming/body-websocket.js';
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { chooseContainer, findPod } from '#apiserver/streaming/pod-target.js';
+import { logProtocol } from '#daemon/streaming/protocols.js';
 import { IterableBody } from '#http/server/body.js';
 
 export interface PodLogOptions extends PodStreamOptions {
@@ -26,7 +35,7 @@ export interface PodStreamOptions {
 }
 
 const flags = ['follow', 'previous', 'timestamps'] as const;
-/** Name → smallest allowed value. */
+/** Smallest allowed values. */
 const numbers = { sinceSeconds: 1, tailLines: 0, limitBytes: 1 } as const;
 
 export function podLog(options: PodLogOptions): ConnectEndpoint {
@@ -52,7 +61,7 @@ async function openLog({ reader, nodeAgents }: PodStreamOptions, context: Reques
   const pod = await findPod(reader, info.namespace, info.name);
   const container = chooseContainer(pod, info.query.get('container') ?? '');
   const headers = { 'content-type': 'text/plain' };
-  // Nothing has run yet that could have written anything.
+  // No container has run before the pod is bound.
   if ((pod.spec.nodeName ?? '') === '') return { status: 204, headers: {}, body: undefined };
   const insecure = flag(info.query, 'insecureSkipTLSVerifyBackend');
   const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
@@ -66,7 +75,7 @@ async function openLog({ reader, nodeAgents }: PodStreamOptions, context: Reques
   throw agentFailure(statusCode, await bodyText(response), info.name);
 }
 
-/** The options in the node agent's query. Throws 422 for those that cannot be. */
+/** The node agent's query. Throws 422 for invalid options. */
 function logQuery(query: URLSearchParams): string {
   const out = new URLSearchParams();
   const failures: FieldFailure[] = [];
@@ -100,7 +109,7 @@ function logQuery(query: URLSearchParams): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** What the node agent refused, as a Status: its text is the message. */
+/** The node agent's error as a Status with its text as the message. */
 function agentFailure(code: number, text: string, name: string): StatusError {
   const message = text.trim();
   if (code === 400) return badRequest(message);
@@ -117,4 +126,67 @@ function agentFailure(code: number, text: string, name: string): StatusError {
     details: { name, kind: 'pods', causes: [{ reason: 'UnexpectedServerResponse', message }] },
     code,
   });
+}
+
+interface WebSocketLog extends UpgradedConnection {
+  readonly request: ApiRequest;
+  readonly answer: ApiResponse;
+  /** Chosen by `bodyProtocol`. */
+  readonly protocol: string;
+}
+
+/** Largest message of a client; all are ignored. */
+const maxPayloadBytes = 1024;
+const protocols: readonly string[] = Object.values(logProtocol);
+
+/** The subprotocol, empty if the client offers none. Throws 403 if it offers only unsupported ones. */
+function bodyProtocol(request: ApiRequest, tokenProtocolPrefix: string): string {
+  const offered = (request.headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '' && !part.startsWith(tokenProtocolPrefix));
+  const protocol = offered.length === 0 ? '' : offered.find((each) => protocols.includes(each));
+  if (protocol !== undefined) return protocol;
+  const lists = `[${offered.join(' ')}]; supports [${protocols.join(' ')}]`;
+  throw forbidden({ group: '', resource: '' }, '', `requested protocol(s) are not supported: ${lists}`);
+}
+
+/**
+ * Sends the body as messages: bytes, or text in the base64 subprotocol. Resolves when the body has ended or the client has
+ * disconnected; the request's signal ends the body then.
+ */
+async function sendOverWebSocket(options: WebSocketLog): Promise<void> {
+  const { answer, protocol, messages } = options;
+  const client = await accept(options);
+  if (client === undefined) return;
+  client.on('error', () => undefined);
+  const base64 = protocol === logProtocol.base64;
+  // Like 1.24, begin with an empty message.
+  let open = await messages.send(client, base64 ? '' : Buffer.alloc(0));
+  for await (const chunk of parts(answer)) {
+    open &&= await messages.send(client, base64 ? chunk.toString('base64') : chunk);
+    if (!open) break;
+  }
+  client.close(1000);
+}
+
+function accept({ request, protocol, socket, head }: WebSocketLog): Promise<WebSocket | undefined> {
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: maxPayloadBytes,
+    handleProtocols: () => (protocol === '' ? false : protocol),
+  });
+  const { method, url, headers } = request;
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve(undefined));
+    // The library reads only these three, and answers invalid requests itself.
+    server.handleUpgrade({ method, url, headers } as IncomingMessage, socket, head, resolve);
+  });
+}
+
+async function* parts({ body }: ApiResponse): AsyncGenerator<Buffer> {
+  if (body === undefined) return;
+  if (Buffer.isBuffer(body)) yield body;
+  else yield* body;
 }

@@ -26,9 +26,9 @@ async function start(t: Test) {
   const { port } = victim.address() as AddressInfo;
   const reader = new MemoryObjectReader();
   const names: Record<string, string[]> = {};
-  const asked: string[] = [];
+  const requests: string[] = [];
   const resolve = async (name: string) => {
-    asked.push(name);
+    requests.push(name);
     return (names[name] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   };
   const nodeAgents = new NodeAgents({
@@ -50,9 +50,9 @@ async function start(t: Test) {
     };
     const info = requestInfo(request);
     const scope = new RequestScope(request, info, { auditId: '', warnings: [] });
-    const found = all.find(({ resource }) => resource === info.resource);
+    const endpoint = all.find(({ resource }) => resource === info.resource);
     try {
-      const answer = await found?.connect?.(scope);
+      const answer = await endpoint?.connect?.(scope);
       const parts: Buffer[] = [];
       for await (const part of (answer?.body ?? []) as AsyncIterable<Buffer>) parts.push(part);
       return `${answer?.status} ${Buffer.concat(parts).toString()}`;
@@ -61,11 +61,11 @@ async function start(t: Test) {
       return `${error.status.code} ${error.status.message}`;
     }
   };
-  return { reader, port, seen, names, asked, ask };
+  return { reader, port, seen, names, requests, ask };
 }
 
 const refused = '400 address not allowed';
-/** This machine and what is next to it, in as many spellings as somebody who wants to go there may think of. */
+/** Special addresses, in many spellings. */
 const special = [
   ...[
     '127.0.0.1',
@@ -82,7 +82,7 @@ const special = [
   ...['224.0.0.1', 'ff02::1', '255.255.255.255', '', 'localhost'],
 ];
 
-t.test('a pod is gone to only at an address of its own', async (t) => {
+t.test('requests to a pod go only to its own address', async (t) => {
   const { reader, port, seen, ask } = await start(t);
   for (const podIP of special) {
     reader.put<Pod>(pods, {
@@ -96,12 +96,12 @@ t.test('a pod is gone to only at an address of its own', async (t) => {
   }
   t.same(seen, []);
   for (const target of ['ftp:p:80', ':80', 'http::80', 'a:b:c:d']) {
-    const wanted = `400 invalid pod request ${JSON.stringify(target)}`;
-    t.equal(await ask(`/api/v1/namespaces/ns/pods/${target}/proxy/x`), wanted);
+    const expected = `400 invalid pod request ${JSON.stringify(target)}`;
+    t.equal(await ask(`/api/v1/namespaces/ns/pods/${target}/proxy/x`), expected);
   }
 });
 
-t.test('endpoints lead to pods of their own namespace only, and not to this machine', async (t) => {
+t.test('Endpoints route only to pods of their namespace, and not to this machine', async (t) => {
   const { reader, port, seen, ask } = await start(t);
   const service = { metadata: { name: 's', namespace: 'ns' }, spec: { ports: [{ port: 80 }] } };
   reader.put<Service>(services, service as unknown as Service);
@@ -137,7 +137,7 @@ t.test('endpoints lead to pods of their own namespace only, and not to this mach
   t.same(seen, []);
 });
 
-t.test("a node's ports other than its agent's are of other servers", async (t) => {
+t.test("a node's other ports do not get this server's credentials", async (t) => {
   const { reader, port, seen, names, ask } = await start(t);
   const node = (type: string, address: string, agentPort = 2) =>
     reader.put<Node>(nodes, {
@@ -161,8 +161,8 @@ t.test("a node's ports other than its agent's are of other servers", async (t) =
   t.same(seen, []);
 });
 
-t.test("a node's agent may be on this machine, and its name is resolved once", async (t) => {
-  const { reader, names, asked, ask } = await start(t);
+t.test("a node's agent may run on this machine, and its name is resolved once", async (t) => {
+  const { reader, names, requests, ask } = await start(t);
   const agent = createServer((request, response) => response.end(`agent ${request.url}`));
   await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
   t.teardown(() => agent.close());
@@ -180,14 +180,14 @@ t.test("a node's agent may be on this machine, and its name is resolved once", a
   names['agent.test'] = ['127.0.0.1'];
   at('Hostname', 'agent.test');
   t.match(await ask('/api/v1/nodes/n/proxy/x'), reached, 'by a name that only this resolver knows');
-  t.same(asked, ['agent.test']);
+  t.same(requests, ['agent.test']);
   for (const address of ['169.254.169.254', '0.0.0.0', '::', '224.0.0.1', 'fe80::1%lo']) {
     at('InternalIP', address);
     t.equal(await ask('/api/v1/nodes/n/proxy/x'), refused, address);
   }
 });
 
-t.test('what is passed on is what stands behind the subresource', async (t) => {
+t.test('the path behind the subresource is forwarded', async (t) => {
   for (const [url, tail, search] of [
     ['/api/v1/nodes/n/proxy', '', ''],
     ['/api/v1/nodes/n/proxy/', '/', ''],

@@ -1,4 +1,4 @@
-/** `nodes/proxy`, `pods/proxy`, `services/proxy`: any HTTP request, passed on to a node agent, a pod or a Service. */
+/** `nodes/proxy`, `pods/proxy`, `services/proxy`: forward any HTTP request to a node agent, a pod or a Service. */
 import { endpoints, pods, services } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, Service } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -48,7 +48,7 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
       const { request, info, signal } = context;
       const { tail, search } = info;
       const backend = await locate(context);
-      // Relative links of a page work only below a path that ends with a slash.
+      // A page's relative links need a path that ends with a slash.
       if (tail === '' && (request.method === 'GET' || request.method === 'HEAD'))
         return { status: 301, headers: { location: `${info.path}/${search}` }, body: undefined };
       const prefix = info.path.slice(0, info.path.length - tail.length).replace(/\/+$/, '');
@@ -86,7 +86,7 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
   };
 }
 
-/** A port of a node other than its agent's is some other server's there, and gets nothing of this one's. */
+/** Other ports than the agent's belong to other servers, which do not get this server's credentials. */
 async function locateNode({ nodeAgents, resolve }: ProxyOptions, text: string): Promise<Backend> {
   const { name, port, scheme } = splitTarget(text, 'node');
   const agent = await nodeAgents.backend(name);
@@ -109,12 +109,12 @@ async function locateService(options: ProxyOptions, namespace: string, text: str
   const { scheme, name, port } = splitTarget(text, 'service');
   const service = await reader.get(services, namespace, name);
   if (service === undefined) throw notFound({ group: '', resource: 'services' }, name);
-  const wanted = portName(service, port);
-  const found = await reader.get(endpoints, namespace, name);
-  if (found === undefined) throw notFound({ group: '', resource: 'services' }, name);
-  const candidates = (found.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
+  const wantedPort = portName(service, port);
+  const object = await reader.get(endpoints, namespace, name);
+  if (object === undefined) throw notFound({ group: '', resource: 'services' }, name);
+  const candidates = (object.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
     open
-      .filter((each) => (each.name ?? '') === wanted)
+      .filter((each) => (each.name ?? '') === wantedPort)
       .flatMap((each) => addresses.map((at) => ({ at, port: each.port }))),
   );
   const start = Math.floor(random() * candidates.length);
@@ -124,10 +124,7 @@ async function locateService(options: ProxyOptions, namespace: string, text: str
   throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(text)}`);
 }
 
-/**
- * Whoever may write Endpoints may write any address of the network into them. Only those of pods of the same namespace
- * are gone to, as in 1.24.
- */
+/** Authors of Endpoints may enter any address of the network. Like 1.24, forward only to pods of the same namespace. */
 async function isOfPod(
   { reader }: ProxyOptions,
   namespace: string,
@@ -138,13 +135,13 @@ async function isOfPod(
   return ip === podIP || podIPs.some((each) => each.ip === ip);
 }
 
-/** A port may be given by its number in the Service; endpoints know only names. Throws 503 for one that it does not have. */
+/** The name of a Service's port, which may be given as a number. Throws 503 for an unknown number. */
 function portName({ metadata, spec }: Service, port: string): string {
   const ports = spec?.ports ?? [];
   if (port === '') return ports.length === 1 ? (ports[0]?.name ?? '') : '';
   if (!/^[+-]?\d+$/.test(port)) return port;
-  const found = ports.find((each) => each.port === Number(port));
-  if (found !== undefined) return found.name ?? '';
+  const match = ports.find((each) => each.port === Number(port));
+  if (match !== undefined) return match.name ?? '';
   throw serviceUnavailable(`no service port ${Number(port)} found for service ${JSON.stringify(metadata.name ?? '')}`);
 }
 

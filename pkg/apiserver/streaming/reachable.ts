@@ -1,6 +1,6 @@
 /**
- * Which addresses this server may be led to by what others wrote into a status: names are resolved once, every address
- * is judged, and the judged ones are dialled, so that no second answer of a name server can lead elsewhere.
+ * Which addresses from objects' statuses this server may connect to. Names are resolved once, every address is checked, and
+ * only checked addresses are dialled, so that a later answer of a name server cannot redirect the connection.
  */
 
 import type { LookupAddress } from 'node:dns';
@@ -15,13 +15,13 @@ export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
 
 export interface Reachable {
   readonly host: string;
-  /** The only ones to dial, where `host` is a name. */
+  /** The only addresses to dial, if `host` is a name. */
   readonly addresses?: readonly LookupAddress[];
 }
 
 /**
- * An address of one other machine, in the form that was judged: the resolver of the C library would read leading zeros as
- * octal numbers, which is another machine. Throws 400 in the words of 1.24.
+ * An address of another machine, in canonical form: the C library would read leading zeros as octal numbers. Throws 400 with the
+ * message of 1.24.
  */
 export function proxyableAddress(address: string): Reachable {
   const host = canonicalAddress(address);
@@ -35,24 +35,24 @@ export function proxyableHost(host: string, resolve: ResolveName): Promise<Reach
 }
 
 /**
- * Where a node's agent says it is. It may be on this machine, unlike other servers of a node, unless that is this server
- * itself; what is no machine's own address, such as the link-local one of a cloud's metadata, is refused. Throws 400.
+ * The address of a node's agent. Unlike other servers of a node, it may be on this machine, but not this server itself. Other
+ * special addresses, such as a cloud's link-local metadata server, are refused. Throws 400.
  */
 export function agentHost(host: string, resolve: ResolveName, isOwn: (address: string) => boolean): Promise<Reachable> {
   const isMachine = (address: string) => specialRange(address) === 'loopback' || isProxyable(address);
   return reachable(host, resolve, (address) => isMachine(address) && !isOwn(address));
 }
 
-async function reachable(host: string, resolve: ResolveName, good: (ip: string) => boolean): Promise<Reachable> {
+async function reachable(host: string, resolve: ResolveName, isAllowed: (ip: string) => boolean): Promise<Reachable> {
   const own = canonicalAddress(host);
-  if (own !== undefined && good(own)) return { host: own };
-  // Node.js takes zones (`fe80::1%eth0`) for addresses; they are none here.
+  if (own !== undefined && isAllowed(own)) return { host: own };
+  // Node.js accepts addresses with zones (`fe80::1%eth0`); refuse them.
   if (own !== undefined || isIP(host) !== 0) throw notAllowed();
   const addresses = await resolve(host).catch((error: unknown) => {
     throw badRequest(messageOf(error), error);
   });
   if (addresses.length === 0) throw badRequest('no addresses for hostname');
-  if (!addresses.every(({ address }) => good(address))) throw notAllowed();
+  if (!addresses.every(({ address }) => isAllowed(address))) throw notAllowed();
   return { host, addresses };
 }
 

@@ -86,7 +86,7 @@ async function answering(t: Test, text: string, then: (socket: Socket) => void =
   return { port, seen };
 }
 
-t.test('the request arrives without what was meant for this server, and the answer as it is', async (t) => {
+t.test('the request is forwarded without headers for this server, and the response unchanged', async (t) => {
   let after = '';
   const { port, seen } = await answering(t, `${switching}at once`, (socket) => {
     socket.on('data', (data: Buffer) => {
@@ -127,7 +127,7 @@ t.test('the request arrives without what was meant for this server, and the answ
   t.notMatch(got, /secret|c2VjcmV0|root/i);
 });
 
-t.test('large amounts go both ways', async (t) => {
+t.test('large amounts of data flow in both directions', async (t) => {
   const { port } = await answering(t, switching, (socket) => socket.pipe(socket));
   const { client, server } = await socketPair(t);
   await tunnel(port, server);
@@ -136,7 +136,7 @@ t.test('large amounts go both ways', async (t) => {
   t.equal((await textOf(client)).length, switching.length + sent.length);
 });
 
-t.test('either side, and the signal, end both', async (t) => {
+t.test('either side and the signal end the tunnel', async (t) => {
   let ended = 0;
   const { port } = await answering(t, switching, (socket) => {
     socket.once('end', () => {
@@ -159,7 +159,7 @@ t.test('either side, and the signal, end both', async (t) => {
   while (ended < 2) await realClock.sleep(5);
 });
 
-t.test('when the backend has ended, so does a client that is gone, and one that only talks', async (t) => {
+t.test('after the backend has ended, clients that disconnect or only send are closed', async (t) => {
   const { port } = await answering(t, switching, (socket) => socket.destroySoon());
   const gone = await socketPair(t);
   await tunnel(port, gone.server);
@@ -179,7 +179,7 @@ t.test('when the backend has ended, so does a client that is gone, and one that 
   t.ok(talking.server.destroyed);
 });
 
-t.test('a client that goes on talking when the backend ends, or breaks off, gets its last words', async (t) => {
+t.test('a client that keeps sending gets the last data of a backend that ends or resets', async (t) => {
   for (const breaksOff of [false, true]) {
     let backend: Socket | undefined;
     const { port } = await answering(t, switching, (socket) => {
@@ -211,15 +211,15 @@ t.test('a client that goes on talking when the backend ends, or breaks off, gets
   }
 });
 
-t.test('a client that resets its connection while it is made to wait ends the tunnel', async (t) => {
+t.test('a client that resets its connection under backpressure ends the tunnel', async (t) => {
   const { port } = await answering(t, switching, (socket) => socket.pause());
   const clock = new VirtualClock();
   const { client, server } = await socketPair(t);
   await tunnel(port, server, { clock });
   const chunk = Buffer.alloc(1024 * 1024);
   // Until its peer takes no more of it.
-  for (let taken = -1; taken !== client.bytesWritten - client.writableLength; await realClock.sleep(50)) {
-    taken = client.bytesWritten - client.writableLength;
+  for (let written = -1; written !== client.bytesWritten - client.writableLength; await realClock.sleep(50)) {
+    written = client.bytesWritten - client.writableLength;
     client.write(chunk);
   }
   client.resetAndDestroy();
@@ -230,7 +230,7 @@ t.test('a client that resets its connection while it is made to wait ends the tu
   t.ok(server.destroyed);
 });
 
-t.test('an answer that switches no protocols is an ordinary one, and bounded', async (t) => {
+t.test('a response without a protocol switch is an ordinary one, and limited', async (t) => {
   const { server } = await socketPair(t);
   const error =
     'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nX-Accepted: a\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 200 OK';
@@ -264,7 +264,7 @@ t.test('an answer that switches no protocols is an ordinary one, and bounded', a
   t.notOk(server.destroyed, 'the client is left to the caller');
 });
 
-t.test('a backend that cannot be reached leaves the client to the caller', async (t) => {
+t.test('an unreachable backend leaves the client connection to the caller', async (t) => {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;

@@ -1,6 +1,6 @@
 /**
- * Requests for another protocol (SPDY, WebSocket, or whatever the client asks for), sent to the backend as they came. When
- * that switches protocols there is a tunnel from then on; any other answer is an ordinary one.
+ * Forwards upgrade requests (SPDY, WebSocket or others) to the backend. When the backend switches protocols, the connections are
+ * joined to a tunnel; any other response is an ordinary one.
  */
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -20,11 +20,11 @@ export interface TunnelOptions {
   readonly request: ApiRequest;
   /** Path and query at the backend. */
   readonly path: string;
-  /** Prefix of the subprotocol in which browsers carry their token; the backend does not get it. */
+  /** Prefix of the subprotocol that carries a browser's token, which is not forwarded. */
   readonly tokenProtocolPrefix: string;
-  /** Sent besides the client's own. */
+  /** Sent in addition to the client's headers. */
   readonly extraHeaders?: Readonly<Record<string, string | string[]>>;
-  /** The client's side; owned from here on once the backend has switched protocols. */
+  /** The client's connection; owned by the tunnel once the backend has switched protocols. */
   readonly socket: Duplex;
   readonly head: Buffer;
   /** Ends the tunnel. */
@@ -32,15 +32,15 @@ export interface TunnelOptions {
   readonly clock: Clock;
 }
 
-/** Time for the backend to answer at all. */
-const answerMs = 60_000;
-/** Bounds of an answer that is no upgrade: 1.24's time, and more than any message of an error needs. */
+/** Time for the backend to respond. */
+const responseMs = 60_000;
+/** Limits of a response that is no upgrade; the time is 1.24's. */
 const refusalMs = 10_000;
 const maxRefusalBytes = 1024 * 1024;
 
 /**
- * Resolves with undefined when both sides are connected, and with the backend's answer when that is an error (400 and
- * above). Throws 500 when the backend cannot be reached, or answers with neither; the client's side is untouched then.
+ * Resolves with undefined when the tunnel is open, and with the backend's response when that is an error (400 and above). Throws
+ * 500 when the backend cannot be reached or responds otherwise; the client's connection is untouched then.
  */
 export async function upgradeBackend(options: TunnelOptions): Promise<ApiResponse | undefined> {
   const { clock, head, request, socket, signal } = options;
@@ -59,7 +59,7 @@ export async function upgradeBackend(options: TunnelOptions): Promise<ApiRespons
   }
   response.socket.setTimeout(refusalMs, () => response.destroy());
   const refusal = answerOf(response, maxRefusalBytes);
-  // The end of the connection is the end of what may have been cut.
+  // The body may be cut to the limit, so its end is the end of the connection.
   const { 'content-length': _, ...headers } = refusal.headers;
   return { ...refusal, headers };
 }
@@ -74,24 +74,24 @@ async function ask(options: TunnelOptions): Promise<UpgradeAnswer> {
     headers: { ...requestHeaders(backend, request, tokenProtocolPrefix), ...extraHeaders },
     signal,
     agent: false,
-    // Of the connection, too.
-    timeout: answerMs,
+    // Includes connecting.
+    timeout: responseMs,
   };
   const outgoing = tls === undefined ? httpRequest(passed) : httpsRequest({ ...passed, ...tlsOptions(tls) });
-  let doing = 'dialing backend';
+  let phase = 'dialing backend';
   outgoing.once('socket', (socket) => {
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
-      doing = 'upgrading connection';
+      phase = 'upgrading connection';
     });
   });
   try {
-    return await askUpgrade(outgoing, answerMs);
+    return await askUpgrade(outgoing, responseMs);
   } catch (error) {
-    throw failed(`error ${doing}: ${messageOf(error)}`, error);
+    throw failed(`error ${phase}: ${messageOf(error)}`, error);
   }
 }
 
-/** What 1.24 makes of an error that has no Status of its own. */
+/** Like 1.24's Status of an unclassified error. */
 function failed(message: string, cause?: unknown): StatusError {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 } as const;
   return new StatusError(status, cause === undefined ? {} : { cause });
@@ -111,7 +111,7 @@ function requestHeaders(
     upgrade: received['upgrade'] ?? spdyUpgrade,
     'x-forwarded-for': forwardedFor(request),
   };
-  // Servers of that age know of no lists in one line.
+  // Old servers do not parse lists in one header line.
   const versions = listed(kept[protocolVersionHeader.toLowerCase()] ?? '');
   if (versions.length > 0) headers[protocolVersionHeader.toLowerCase()] = versions;
   const protocols = listed(offered).filter((protocol) => !protocol.startsWith(tokenProtocolPrefix));

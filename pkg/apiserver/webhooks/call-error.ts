@@ -1,16 +1,16 @@
-/** Why a webhook gave no answer, in the words of 1.24. */
+/** Failures of webhook calls, with the messages of 1.24. */
 import { StatusError } from '#apimachinery/errors/status.js';
 
 /**
- * `unusable`: its configuration leads nowhere. `unreachable`: no connection, or one that broke. `deadline`: no answer in
- * time. `canceled`: nobody waits any more. `refused`: it answered with a failure. `invalid`: its answer is none.
+ * `unusable`: invalid configuration. `unreachable`: no connection, or a broken one. `deadline`: no response in time. `canceled`:
+ * the caller has ended the call. `refused`: an error response. `invalid`: a malformed response.
  */
 export type CallFailure = 'unusable' | 'unreachable' | 'deadline' | 'canceled' | 'refused' | 'invalid';
 
 export class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError';
   readonly failure: CallFailure;
-  /** Of the answer, where there was one; metrics tell it. */
+  /** Status code of the response, if any; shown in metrics. */
   readonly code: number;
 
   constructor(failure: CallFailure, message: string, { code = 503, cause }: { code?: number; cause?: unknown } = {}) {
@@ -35,11 +35,11 @@ const fixedWords: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-/** Characters of an answer's text that a message shows. */
+/** Most characters of a response in a message. */
 const maxShown = 2048;
 
-/** An answer that is no success, such as one that leads elsewhere. `text` is the beginning of its body. */
-export function answerFailure(code: number, text: string): WebhookCallError {
+/** The error for a response without success, redirections included. `text` is the beginning of its body. */
+export function responseFailure(code: number, text: string): WebhookCallError {
   const shown = text.trim().slice(0, maxShown);
   const fixed = fixedWords[code];
   if (fixed !== undefined) return new WebhookCallError('refused', fixed, { code });
@@ -51,8 +51,8 @@ export function answerFailure(code: number, text: string): WebhookCallError {
 }
 
 /**
- * 429: so many calls of that webhook are under way that another one would have to wait for them. Whoever asked may try
- * again; nobody else's place in the server is taken meanwhile.
+ * 429: the limit of concurrent calls of this webhook is reached. The client may try again; requests without this webhook are not
+ * affected.
  */
 export function tooManyCalls(url: string, calls: number): StatusError {
   return new StatusError({

@@ -13,7 +13,7 @@ const rows: [target: string, user: string][] = [
   ['elsewhere', '*'],
 ];
 
-t.test('whom the server is to a webhook', async (t) => {
+t.test('the user for a webhook is chosen by its address', async (t) => {
   for (const [target, user] of rows) t.equal(userFor({ users }, target), users.get(user), target);
   const [, current] = named('current');
   t.equal(userFor({ users: new Map(), current }, 'a'), current);

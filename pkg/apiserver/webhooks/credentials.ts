@@ -1,5 +1,5 @@
 /**
- * Who the server is to webhooks: users of a client config file, by the webhook's address (1.24:
+ * The server's credentials at webhooks: users of a kubeconfig file, by the webhook's address (1.24:
  * `util/webhook/authentication.go`).
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -15,11 +15,11 @@ export interface WebhookUser {
 export interface WebhookCredentials {
   /** By the user's name: `hooks.shop.svc`, `hooks.shop.svc:8443`, `*.svc`, `*`. */
   readonly users: ReadonlyMap<string, WebhookUser>;
-  /** Of the current context: for all others. */
+  /** The user of the current context, for all other webhooks. */
   readonly current?: WebhookUser | undefined;
 }
 
-/** Undefined: whoever asks that webhook is nobody. `target`: its host, and its port where the address names one. */
+/** Undefined: calls without credentials. `target`: the webhook's host, with its port if the address has one. */
 export function userFor({ users, current }: WebhookCredentials, target: string): WebhookUser | undefined {
   const steps = target.split('.');
   const names = [target, ...steps.slice(1).map((_, i) => `*.${steps.slice(i + 1).join('.')}`)];
@@ -31,27 +31,26 @@ export function userFor({ users, current }: WebhookCredentials, target: string):
   return users.get('*') ?? current;
 }
 
-/** What a call proves itself with. */
-export interface Proof {
+export interface CallCredentials {
   readonly context: SecureContext | undefined;
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** The proofs of one user to servers of one authority; parsed again only when the user's files have changed. */
-export class Prover {
+/** One user's credentials for servers of one CA bundle; parsed again only when the user's files have changed. */
+export class CredentialSource {
   readonly #user: WebhookUser;
   readonly #ca: string | undefined;
-  #known: { readonly material: TlsMaterial; readonly context: SecureContext } | undefined;
+  #cached: { readonly material: TlsMaterial; readonly context: SecureContext } | undefined;
 
   constructor(user: WebhookUser, ca: string | undefined) {
     this.#user = user;
     this.#ca = ca;
   }
 
-  async proof(): Promise<Proof> {
+  async callCredentials(): Promise<CallCredentials> {
     const { tls, token, headers = {} } = this.#user;
     const [material, bearer] = await Promise.all([tls.current(), token?.token()]);
-    if (this.#known?.material !== material) {
+    if (this.#cached?.material !== material) {
       const { cert, key } = material;
       const context = createSecureContext(
         trusted({
@@ -60,9 +59,9 @@ export class Prover {
           ...(key === undefined ? {} : { key }),
         }),
       );
-      this.#known = { material, context };
+      this.#cached = { material, context };
     }
     const authorization = bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
-    return { context: this.#known.context, headers: { ...headers, ...authorization } };
+    return { context: this.#cached.context, headers: { ...headers, ...authorization } };
   }
 }

@@ -1,57 +1,57 @@
-/** Connections to webhooks: kept for the next call, as many as are of use, and no more. */
+/** Pools of keep-alive connections to webhooks. */
 import { Agent } from 'node:https';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import { trusted } from '#apimachinery/net/trusted.js';
-import { Prover, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
+import { CredentialSource, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { targetOf, type WebhookTarget } from '#apiserver/webhooks/target.js';
 
-/** Configurations whose connections are kept: 1.24's figure. */
+/** Most pools; as in 1.24. */
 const maxPools = 200;
-/** Connections to one address. */
+/** Most connections to one address. */
 const maxConnections = 100;
-/** Those of them that stay open while nobody uses them, and for how long. */
+/** Most idle connections to one address, and how long they stay open. */
 const maxIdle = 8;
 const idleMs = 90_000;
 
 export interface Pool {
   readonly target: WebhookTarget;
   readonly agent: Agent;
-  /** Parsed once, not for every connection. Absent: the authorities of the system. */
+  /** Parsed once, not per connection. Absent: the system's authorities. */
   readonly trust?: SecureContext;
-  /** Who asks; absent: nobody in particular. */
-  readonly prover?: Prover;
-  /** Under way. */
+  /** Absent: calls without credentials. */
+  readonly credentialSource?: CredentialSource;
+  /** Calls in progress. */
   calls: number;
 }
 
 /**
- * One pool for each target and authority. Node's own agent does the pooling: it is part of the platform, and undici would
- * add half a megabyte and a second parser of HTTP to do the same.
+ * One pool for each target and CA bundle. Uses Node's own agent: undici would add half a megabyte and a second HTTP parser for the
+ * same work.
  */
 export class Pools {
   readonly #byTarget = new Map<string, Pool>();
-  /** Objects of the cache stay the same until they change. */
+  /** Keys of pools; configurations in the cache keep their identity until they change. */
   #byConfig = new WeakMap<WebhookClientConfig, string>();
   readonly #numbers = new Map<WebhookCredentials | undefined, number>();
   #closed = false;
 
-  /** Throws WebhookCallError for a configuration that leads nowhere. */
+  /** Throws WebhookCallError for an invalid configuration. */
   of(config: WebhookClientConfig, credentials?: WebhookCredentials): Pool {
-    // Connections are those of who has proved himself.
+    // Calls with different credentials must not share connections.
     const key = `${this.#numberOf(credentials)} ${this.#key(config)}`;
-    const known = this.#byTarget.get(key);
-    if (known !== undefined) {
-      // The last used one is the last to go.
+    const existing = this.#byTarget.get(key);
+    if (existing !== undefined) {
+      // Move it to the end: the least recently used pool is evicted first.
       this.#byTarget.delete(key);
-      this.#byTarget.set(key, known);
-      return known;
+      this.#byTarget.set(key, existing);
+      return existing;
     }
     const target = targetOf(config);
     const user = credentials && userFor(credentials, target.authority);
     const pool: Pool = {
       target,
-      ...(user === undefined ? {} : { prover: new Prover(user, target.ca) }),
+      ...(user === undefined ? {} : { credentialSource: new CredentialSource(user, target.ca) }),
       agent: new Agent({
         keepAlive: !this.#closed,
         maxSockets: maxConnections,
@@ -66,14 +66,14 @@ export class Pools {
     return pool;
   }
 
-  /** Calls under way end by themselves; nothing is kept afterwards. */
+  /** Calls in progress finish; no connection is kept afterwards. */
   close(): void {
     this.#closed = true;
     for (const { agent, calls } of this.#byTarget.values()) if (calls === 0) agent.destroy();
     this.#byTarget.clear();
   }
 
-  /** There are as many as configured plugins. */
+  /** Bounded: one number per configured plugin. */
   #numberOf(credentials: WebhookCredentials | undefined): number {
     const number = this.#numbers.get(credentials) ?? this.#numbers.size;
     this.#numbers.set(credentials, number);

@@ -1,20 +1,20 @@
-/** Names of webhooks' hosts: one question at a time for each, however many connections wait for the answer. */
+/** DNS lookups shared by concurrent connections to the same host. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
 type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * The system's own look-ups run in the few threads that read files, too: a name server that does not answer must not take
- * all of them.
+ * System lookups run in the small thread pool that also reads files: an unresponsive name server must not occupy all of its
+ * threads.
  */
 export function sharedLookup(resolve: Resolve): LookupFunction {
-  const asking = new Map<string, Promise<readonly LookupAddress[]>>();
+  const pending = new Map<string, Promise<readonly LookupAddress[]>>();
   const ask = (name: string) => {
-    const known = asking.get(name);
-    if (known !== undefined) return known;
-    const answer = resolve(name).finally(() => asking.delete(name));
-    asking.set(name, answer);
+    const shared = pending.get(name);
+    if (shared !== undefined) return shared;
+    const answer = resolve(name).finally(() => pending.delete(name));
+    pending.set(name, answer);
     return answer;
   };
   return (name, { all }, done) => {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { targetOf } from '#apiserver/webhooks/target.js';
 
-t.test('paths are those that Go has for a request', (t) => {
+t.test('paths are normalized like in Go', (t) => {
   const rows: readonly (readonly [given: string, sent: string])[] = [
     ['', '/'],
     ['/', '/'],

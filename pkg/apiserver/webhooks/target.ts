@@ -1,29 +1,29 @@
-/** Where a webhook is, out of its client configuration. Pure. */
+/** The target of a webhook's client configuration. Pure. */
 import { posix } from 'node:path';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import type { Address, ServicePlace } from '#apiserver/service-routing/address.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
 
 export interface WebhookTarget extends Address {
-  /** As messages show it: `https://hooks.shop.svc:443/check`. */
+  /** For messages: `https://hooks.shop.svc:443/check`. */
   readonly url: string;
-  /** Of the `Host` header. */
+  /** The `Host` header. */
   readonly authority: string;
-  /** Of the URL: begins with a slash. */
+  /** Begins with a slash. */
   readonly path: string;
-  /** Whom the certificate has to be of. */
+  /** Name expected in the certificate. */
   readonly serverName: string;
-  /** PEM of the authorities that vouch for it; absent: those of the system. */
+  /** CA bundle (PEM); absent: the system's authorities. */
   readonly ca?: string;
-  /** To be resolved to an address; absent: `host` and `port` are the address. */
+  /** The Service to resolve; absent: `host` and `port` are the address. */
   readonly service?: ServicePlace;
 }
 
 const defaultPort = 443;
 
 /**
- * The rules of 1.24 (`util/webhook/client.go`): a Service is called by the name `NAME.NAMESPACE.svc`, wherever it is. Throws
- * WebhookCallError for a configuration that leads nowhere.
+ * The rules of 1.24 (`util/webhook/client.go`): a Service has the host name `NAME.NAMESPACE.svc`, whatever its address. Throws
+ * WebhookCallError for an invalid configuration.
  */
 export function targetOf(config: WebhookClientConfig): WebhookTarget {
   const ca = certificatesOf(config.caBundle);
@@ -66,7 +66,7 @@ export function targetOf(config: WebhookClientConfig): WebhookTarget {
   };
 }
 
-/** Undefined for a path that is not percent-encoded. */
+/** Undefined for invalid percent-encoding. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
@@ -76,8 +76,8 @@ function decoded(path: string): string | undefined {
 }
 
 /**
- * The path that a request has for that of a configuration: 1.24's client joins it to its root (`path.Join`), which takes
- * out empty elements, `.` and `..`, and the slash at the end. Servers in Go answer paths that are not so with a redirection.
+ * The request's path for a configured path. 1.24's client joins it to its root (`path.Join`), which removes empty elements, `.`,
+ * `..` and a trailing slash. Go servers redirect other paths.
  */
 function requestPath(path: string): string {
   const clean = posix.normalize(`/${path}`).replace(/(?<=.)\/$/, '');

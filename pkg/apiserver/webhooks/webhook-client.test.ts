@@ -44,7 +44,7 @@ async function failureOf(promise: Promise<unknown>): Promise<{ failure: CallFail
   throw new Error('it answered');
 }
 
-t.test('asks and keeps the connection', async (t) => {
+t.test('keeps the connection for the next call', async (t) => {
   const seen: unknown[] = [];
   const { server, post } = await pair(t, (text, response, { method, url, headers }) => {
     const { host, 'content-type': type, 'user-agent': agent } = headers;
@@ -61,29 +61,29 @@ t.test('asks and keeps the connection', async (t) => {
   t.equal(server.connections(), 1);
 });
 
-t.test('a webhook is told of the trace that its call is part of', async (t) => {
+t.test('a call carries the header of its trace', async (t) => {
   const seen: unknown[] = [];
   const server = await startWebhook(t, (_, response, { headers }) => {
     seen.push(headers['traceparent']);
     sendJson(response, {});
   });
   const calls: unknown[] = [];
-  const told = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
+  const traceparents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
   const tracer: Pick<Tracer, 'call'> = {
     call: ({ name, attributes }, work) => {
       calls.push([name, attributes]);
-      return work(told[calls.length - 1]);
+      return work(traceparents[calls.length - 1]);
     },
   };
   const client = makeClient(t, { tracer });
   const url = `https://127.0.0.1:${server.port}/check`;
   const config = { url, caBundle: server.caBundle };
-  for (const _ of told) await client.post({ config, body, timeoutMs: patientMs });
-  t.same(seen, told);
+  for (const _ of traceparents) await client.post({ config, body, timeoutMs: patientMs });
+  t.same(seen, traceparents);
   t.same(calls[0], ['HTTP POST', { 'http.method': 'POST', 'http.url': url }]);
 });
 
-t.test('asks anew where a kept connection is gone', async (t) => {
+t.test('a stale connection is replaced by a new one', async (t) => {
   const { server, post } = await pair(t, (_, response) => sendJson(response, {}));
   await post();
   server.cut();
@@ -91,7 +91,7 @@ t.test('asks anew where a kept connection is gone', async (t) => {
   t.equal(server.connections(), 2);
 });
 
-t.test('a service is called by its name, wherever it is', async (t) => {
+t.test('a Service is called by its name, whatever its address', async (t) => {
   const hosts: unknown[] = [];
   const answer: Answer = (_, response, { headers, url, socket }) => {
     hosts.push([headers.host, url, 'servername' in socket ? socket.servername : '']);
@@ -113,7 +113,7 @@ t.test('a service is called by its name, wherever it is', async (t) => {
   );
 });
 
-t.test('says what went wrong as 1.24 does', async (t) => {
+t.test('failures have the messages of 1.24', async (t) => {
   const closed = createServer();
   const port = await new Promise<number>((resolve) =>
     closed.listen(0, '127.0.0.1', () => resolve((closed.address() as { port: number }).port)),
@@ -191,7 +191,7 @@ const answers: readonly [string, Answer, { failure: CallFailure; message: string
     { failure: 'invalid', message: /limit is 100000 objects/ },
   ],
   [
-    'an encoding nobody asked for',
+    'an encoding that was not requested',
     (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
     { failure: 'invalid', message: 'the answer is encoded as "gzip", which was not asked for' },
   ],
@@ -221,19 +221,19 @@ for (const [name, answer, expected] of answers) {
   });
 }
 
-t.test('an answer that does not come is waited for no longer than asked', async (t) => {
-  let asked = 0;
-  const { server, post } = await pair(t, () => void asked++);
+t.test('a call without a response ends after its timeout', async (t) => {
+  let requests = 0;
+  const { server, post } = await pair(t, () => void requests++);
   const failed = await failureOf(post({ timeoutMs: 50 }));
   t.match(failed, { failure: 'deadline', message: /^Post ".*\/check\?timeout=1s": context deadline exceeded$/ });
   const slow = await pair(t, (_, response) => response.write('{'));
   t.match(await failureOf(slow.post({ timeoutMs: 100 })), { failure: 'deadline' });
-  t.equal(asked, 1);
+  t.equal(requests, 1);
   while (server.open() > 0 || slow.server.open() > 0) await realClock.sleep(5);
   t.pass('and its connection is closed');
 });
 
-t.test('nor one that nobody waits for', async (t) => {
+t.test('a cancelled call ends at once', async (t) => {
   const leaving = new AbortController();
   const { server, post } = await pair(t, () => leaving.abort());
   t.match(await failureOf(post({ cancellation: leaving.signal })), {
@@ -244,7 +244,7 @@ t.test('nor one that nobody waits for', async (t) => {
   while (server.open() > 0) await realClock.sleep(5);
 });
 
-t.test('calls of one webhook are bounded, and others have their own', async (t) => {
+t.test('concurrent calls are limited per webhook', async (t) => {
   const waiting: (() => void)[] = [];
   const server = await startWebhook(t, (_, response) => void waiting.push(() => sendJson(response, {})));
   const client = makeClient(t, { maxCalls: 2 });
@@ -262,14 +262,14 @@ t.test('calls of one webhook are bounded, and others have their own', async (t) 
   t.same(await Promise.all([...first, other]), [{}, {}, {}]);
 });
 
-t.test('many who ask for one name ask once', async (t) => {
-  let asked = 0;
-  const found = Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+t.test('concurrent lookups of one name are shared', async (t) => {
+  let requests = 0;
+  const addresses = Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
   const shared = sharedLookup(() => {
-    asked += 1;
-    return found;
+    requests += 1;
+    return addresses;
   });
   const ask = () => new Promise((resolve) => shared('hooks', {}, (_, address) => resolve(address)));
   t.same(await Promise.all([ask(), ask(), ask()]), ['127.0.0.1', '127.0.0.1', '127.0.0.1']);
-  t.equal(asked, 1);
+  t.equal(requests, 1);
 });

@@ -1,7 +1,6 @@
 /**
- * Asks webhooks over HTTPS: one POST of JSON, one answer of JSON. Whatever a webhook does, a call of it ends in time, holds a
- * bounded piece of memory and one connection. Redirections are not followed: they would lead the server's question to where
- * no configuration says it may go.
+ * Calls webhooks over HTTPS: a POST of JSON with a response of JSON. A call is limited in time and memory and uses one connection.
+ * Redirections are not followed: they would send the request to a server that no configuration names.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -18,18 +17,18 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
-import { answerFailure, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
-import type { Proof, Prover, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
+import { responseFailure, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import type { CallCredentials, CredentialSource, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
-  /** Where a Service is. Rejects with a ServiceUnreachableError. */
+  /** Resolves a Service. Rejects with a ServiceUnreachableError. */
   readonly resolve: (service: ServicePlace) => Promise<Address>;
   readonly lookup: LookupFunction;
   readonly userAgent: string;
-  /** Calls of one target that may be under way; further ones fail at once. */
+  /** Most concurrent calls of one target; further calls fail at once. */
   readonly maxCalls: number;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
@@ -40,17 +39,17 @@ export interface WebhookCall {
   /** JSON. */
   readonly body: Buffer;
   readonly timeoutMs: number;
-  /** As whom; absent: as nobody. */
+  /** Absent: calls without credentials. */
   readonly credentials?: WebhookCredentials | undefined;
-  /** Ends the call when nobody waits for it any more. */
+  /** Ends the call when the caller no longer waits. */
   readonly cancellation?: Cancellation;
-  /** Of the answer; absent: as much as any review needs. */
+  /** Limit of the response; absent: enough for any review. */
   readonly maxAnswerBytes?: number;
 }
 
-/** A patch in base64 that replaces the largest object that a request may bring, and some words. */
-const defaultAnswerBytes = 8 * 1024 * 1024;
-/** Bytes that are read of an answer that is a failure. */
+/** Enough for a base64 patch that replaces the largest object of a request. */
+const defaultResponseBytes = 8 * 1024 * 1024;
+/** Most bytes read of an error response. */
 const failureBytes = 8192;
 
 export class WebhookClient {
@@ -62,8 +61,8 @@ export class WebhookClient {
   }
 
   /**
-   * The answer, parsed: some JSON of bounded size and number of parts, though it may nest deeply. Rejects with a
-   * WebhookCallError, and with a StatusError of code 429 where too many calls are under way.
+   * The parsed response: JSON of bounded size and number of parts, though it may be nested deeply. Rejects with a
+   * WebhookCallError, and with a StatusError of code 429 at the limit of concurrent calls.
    */
   async post(call: WebhookCall): Promise<unknown> {
     const pool = this.#pools.of(call.config, call.credentials);
@@ -107,7 +106,7 @@ export class WebhookClient {
       const cause = ended ?? error;
       if (!(cause instanceof WebhookCallError)) throw cause;
       if (cause.failure !== 'deadline' && cause.failure !== 'canceled' && cause.failure !== 'unreachable') throw cause;
-      // As the original's library words it.
+      // The message of Go's HTTP client.
       const { failure, code } = cause;
       throw new WebhookCallError(failure, `Post ${JSON.stringify(url)}: ${cause.message}`, { code, cause: error });
     } finally {
@@ -116,18 +115,19 @@ export class WebhookClient {
     }
   }
 
-  async #ask(pool: Pool, asked: Asked): Promise<unknown> {
-    const { call, signal } = asked;
+  async #ask(pool: Pool, attempt: CallAttempt): Promise<unknown> {
+    const { call, signal } = attempt;
     const { target } = pool;
     const { service } = target;
     const address = service === undefined ? target : await this.#locate(service, signal);
-    const proof = pool.prover && (await unlessAborted(proven(pool.prover), signal));
+    const callCredentials =
+      pool.credentialSource && (await unlessAborted(currentCredentials(pool.credentialSource), signal));
     signal.throwIfAborted();
-    const response = await this.#send(pool, { ...asked, address, proof });
+    const response = await this.#send(pool, { ...attempt, address, callCredentials });
     try {
-      return await answerOf(response, call.maxAnswerBytes ?? defaultAnswerBytes);
+      return await answerOf(response, call.maxAnswerBytes ?? defaultResponseBytes);
     } catch (error) {
-      // What is left of the answer is not waited for, and its connection is of no use any more.
+      // The rest of the response is not read, so its connection cannot be reused.
       response.destroy();
       throw error instanceof WebhookCallError
         ? error
@@ -144,12 +144,12 @@ export class WebhookClient {
     }
   }
 
-  async #send(pool: Pool, attempt: Attempt): Promise<IncomingMessage> {
+  async #send(pool: Pool, attempt: AddressedAttempt): Promise<IncomingMessage> {
     try {
       return await this.#sendOnce(pool, attempt);
     } catch (error) {
-      // A kept connection may be closed by the other side just when it is used: then nobody has seen the question. The
-      // others that are kept may be as dead.
+      // The server may close a keep-alive connection just when it is used; it has not seen the request then. Other idle
+      // connections may be stale, too, so use a new one.
       if (error instanceof StaleConnection && !attempt.signal.aborted)
         return await this.#sendOnce(pool, attempt, false);
       throw error;
@@ -158,7 +158,7 @@ export class WebhookClient {
 
   #sendOnce(
     { target, agent, trust }: Pool,
-    { call, address, proof, signal, traceparent }: Attempt,
+    { call, address, callCredentials, signal, traceparent }: AddressedAttempt,
     kept = true,
   ): Promise<IncomingMessage> {
     const { userAgent, lookup } = this.#options;
@@ -172,9 +172,9 @@ export class WebhookClient {
         servername: isIP(target.serverName) === 0 ? target.serverName : '',
         lookup,
         signal,
-        ...secured(proof?.context ?? trust),
+        ...secured(callCredentials?.context ?? trust),
         headers: {
-          ...proof?.headers,
+          ...callCredentials?.headers,
           host: target.authority,
           'content-type': 'application/json',
           'content-length': call.body.length,
@@ -195,25 +195,25 @@ export class WebhookClient {
   }
 }
 
-interface Asked {
+interface CallAttempt {
   readonly call: WebhookCall;
   readonly traceparent: string | undefined;
   readonly signal: AbortSignal;
 }
 
-interface Attempt extends Asked {
+interface AddressedAttempt extends CallAttempt {
   readonly address: Address;
-  readonly proof: Proof | undefined;
+  readonly callCredentials: CallCredentials | undefined;
 }
 
 function secured(secureContext: SecureContext | undefined): { readonly secureContext?: SecureContext } {
   return secureContext === undefined ? {} : { secureContext };
 }
 
-/** Files that cannot be read make the webhook's configuration unusable, not the server. */
-async function proven(prover: Prover): Promise<Proof> {
+/** Unreadable files make only this webhook unusable. */
+async function currentCredentials(credentialSource: CredentialSource): Promise<CallCredentials> {
   try {
-    return await prover.proof();
+    return await credentialSource.callCredentials();
   } catch (error) {
     throw new WebhookCallError('unusable', messageOf(error), { cause: error });
   }
@@ -227,7 +227,7 @@ class StaleConnection extends WebhookCallError {
 
 async function answerOf(response: IncomingMessage, maxBytes: number): Promise<unknown> {
   const code = response.statusCode ?? 0;
-  if (code < 200 || code > 206) throw answerFailure(code, (await beginningOf(response)).toString());
+  if (code < 200 || code > 206) throw responseFailure(code, (await beginningOf(response)).toString());
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
     throw new WebhookCallError(
@@ -255,7 +255,7 @@ async function answerOf(response: IncomingMessage, maxBytes: number): Promise<un
   }
 }
 
-/** Of a failure's text. The connection is given up where there is more. */
+/** Reads at most `failureBytes`, and closes the connection if there is more. */
 async function beginningOf(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

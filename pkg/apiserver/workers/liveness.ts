@@ -1,41 +1,42 @@
-/** Which workers are held: a pure decision over what was seen of their beats. */
+/** Detects workers whose event loop is stuck, from their heartbeats. Pure. */
 
 export interface LivenessOptions {
-  /** A worker that does not beat for so long is held. */
-  readonly heldMs: number;
-  /** How often one looks. */
+  /** A worker that sends no beat for so long is stuck. */
+  readonly stuckMs: number;
+  /** Period of `check`. */
   readonly periodMs: number;
 }
 
-interface Seen {
+interface LastBeat {
   readonly beats: number;
   readonly atMs: number;
 }
 
 export class Liveness {
   readonly #options: LivenessOptions;
-  readonly #seen = new Map<number, Seen>();
-  #lookedMs: number | undefined;
+  readonly #last = new Map<number, LastBeat>();
+  #checkedMs: number | undefined;
 
   constructor(options: LivenessOptions) {
     this.#options = options;
   }
 
   /**
-   * The workers that are held. `beats` of each that is to be watched; `nowMs` is monotonic. Where the look itself comes
-   * late, the machine did not run, and nobody can be blamed for that time.
+   * The stuck workers. `beats`: the count of beats by worker; `nowMs` is monotonic. After a late check all workers start
+   * anew: the machine was probably suspended.
    */
-  look(beats: ReadonlyMap<number, number>, nowMs: number): number[] {
-    const { heldMs, periodMs } = this.#options;
-    const late = this.#lookedMs !== undefined && nowMs - this.#lookedMs > 3 * periodMs;
-    this.#lookedMs = nowMs;
-    for (const worker of this.#seen.keys()) if (!beats.has(worker)) this.#seen.delete(worker);
-    const held: number[] = [];
+  check(beats: ReadonlyMap<number, number>, nowMs: number): number[] {
+    const { stuckMs, periodMs } = this.#options;
+    const suspended = this.#checkedMs !== undefined && nowMs - this.#checkedMs > 3 * periodMs;
+    this.#checkedMs = nowMs;
+    for (const worker of this.#last.keys()) if (!beats.has(worker)) this.#last.delete(worker);
+    const stuck: number[] = [];
     for (const [worker, count] of beats) {
-      const seen = this.#seen.get(worker);
-      if (seen === undefined || seen.beats !== count || late) this.#seen.set(worker, { beats: count, atMs: nowMs });
-      else if (nowMs - seen.atMs >= heldMs) held.push(worker);
+      const last = this.#last.get(worker);
+      if (last === undefined || last.beats !== count || suspended)
+        this.#last.set(worker, { beats: count, atMs: nowMs });
+      else if (nowMs - last.atMs >= stuckMs) stuck.push(worker);
     }
-    return held;
+    return stuck;
   }
 }

@@ -1,6 +1,6 @@
-/** What the supervisor of an API server and its worker processes tell each other, as JSON. */
+/** Messages between the supervisor of an API server and its worker processes, as JSON. */
 
-/** A metric as prom-client gives it as JSON. */
+/** A metric in prom-client's JSON form. */
 export interface MetricData {
   readonly name: string;
   readonly help: string;
@@ -9,30 +9,29 @@ export interface MetricData {
   readonly values: readonly object[];
 }
 
-/** What a worker is told at its start. The rest it reads from the command line, which is the supervisor's. */
+/** Passed to a worker at its start; it has the same command line as the supervisor. */
 export interface WorkerPlace {
   readonly index: number;
-  /** How many workers share the server's limits. */
+  /** Number of workers, which share the server's limits. */
   readonly workers: number;
-  /** The other workers serve already: this one accepts connections when it can serve them. */
+  /** Other workers serve already, so this one accepts connections only when it is ready. */
   readonly othersServe: boolean;
 }
 
 export type ToWorker =
   | { readonly type: 'stop' }
-  /** The worker answers with `metrics`. */
+  /** The worker replies with `metrics`. */
   | { readonly type: 'collect'; readonly id: number }
-  /** The answer to `gather`. */
+  /** The reply to `gather`. */
   | { readonly type: 'gathered'; readonly id: number; readonly metrics: readonly (readonly MetricData[])[] }
   | { readonly type: 'verbosity'; readonly level: number };
 
 export type FromWorker =
-  /** The event loop of the worker runs. */
+  /** The worker's event loop runs. */
   | { readonly type: 'beat' }
-  /** The worker serves. */
   | { readonly type: 'serving' }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly MetricData[] }
-  /** Asks for the metrics of all other processes. */
+  /** Requests the metrics of all other processes. */
   | { readonly type: 'gather'; readonly id: number }
   /** A client has changed the verbosity of the log. */
   | { readonly type: 'verbosity'; readonly level: number };

@@ -1,22 +1,22 @@
 /**
- * An API server of several processes. Each worker is a whole API server with a cache of its own, as several servers on one
- * etcd are, and all accept connections of one socket. The supervisor serves nothing: it starts the workers, replaces one
- * whose event loop is held or that has died, and puts their metrics together.
+ * An API server of several processes. Each worker is a complete API server with its own cache, and all workers accept
+ * connections from one socket. The supervisor serves no requests: it starts the workers, replaces those that die or whose
+ * event loop is stuck, and merges their metrics.
  *
- * The first worker starts alone, so that what the cluster needs is made once, and a mistake in the options is told once.
+ * The first worker starts alone, so that the cluster's own objects are created once, and option errors are reported once.
  */
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { Liveness } from '#apiserver/workers/liveness.js';
+import { aggregate, metricsOf, withoutGauges } from '#apiserver/workers/merged-metrics.js';
 import type { FromWorker, MetricData, ToWorker, WorkerPlace } from '#apiserver/workers/messages.js';
-import { aggregate, metricsOf, remaining } from '#apiserver/workers/metrics.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
-/** A process that serves, as its supervisor sees it. */
+/** A worker process, as its supervisor sees it. */
 export interface WorkerProcess {
   readonly pid: number;
   /** A message to a process that has ended is dropped. */
@@ -24,29 +24,28 @@ export interface WorkerProcess {
   onMessage(listener: (message: FromWorker) => void): void;
   /** Called once. `code` is null after a signal. */
   onExit(listener: (code: number | null) => void): void;
-  /** Ends it at once. */
+  /** Kills it at once. */
   kill(): void;
 }
 
-/** Starts a process that serves in that place. */
+/** Starts a worker process. */
 export type SpawnWorker = (place: WorkerPlace) => WorkerProcess;
 
 export interface WorkerSupervisorOptions {
   readonly name: string;
   readonly count: number;
   readonly spawn: SpawnWorker;
-  /** Time in which the last requests end after the server was told to stop. */
+  /** Time for the last requests to end after `stop`. */
   readonly shutdownMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** Of the supervisor's log; set when a client changes it. */
+  /** The supervisor's log level; clients may change it. */
   readonly verbosity: { level: number };
 }
 
 type EndReason = 'held' | 'died';
 
-/** One process in one place. */
 interface Running {
   readonly index: number;
   readonly worker: WorkerProcess;
@@ -54,34 +53,34 @@ interface Running {
   /** Undefined before the first beat. */
   beats: number | undefined;
   serving: boolean;
-  held: boolean;
+  stuck: boolean;
   metrics: readonly MetricData[];
 }
 
 /**
- * A worker that does not come back to its event loop for so long is replaced. Longer than any request should take, shorter
- * than the time in which leaders renew their leases (10 s), whose connections may be on it.
+ * A worker whose event loop is stuck for so long is replaced. Longer than any request should take; shorter than the 10 s in
+ * which leaders must renew their leases, as their connections may be on this worker.
  */
-const heldMs = 5000;
-const lookMs = 500;
-/** The metrics of a worker that does not answer for so long are its last ones. */
+const stuckMs = 5000;
+const checkMs = 500;
+/** After this time, a worker's last reported metrics are used. */
 const gatherMs = 1000;
 const retryMs = 100;
 const retryMaxMs = 10_000;
-/** A worker that ran for so long had no trouble at its start. */
-const settledMs = 30_000;
+/** A worker that ran for so long started successfully; its restart is not delayed. */
+const stableMs = 30_000;
 
 export class WorkerSupervisor implements Daemon {
   readonly name: string;
   readonly #options: WorkerSupervisorOptions;
   readonly #running = new Map<number, Running>();
-  readonly #liveness = new Liveness({ heldMs, periodMs: lookMs });
+  readonly #liveness = new Liveness({ stuckMs, periodMs: checkMs });
   readonly #closing = new AbortController();
   readonly #ready = deferred();
   readonly #restarts;
-  /** What workers have counted that are gone. */
-  #departed: (readonly MetricData[])[] = [];
-  /** By the worker's place: starts in a row that failed. */
+  /** Counters of workers that have ended. */
+  #endedMetrics: (readonly MetricData[])[] = [];
+  /** Consecutive failed starts, by the worker's index. */
   readonly #attempts = new Map<number, number>();
   readonly #gathering = new Map<number, (metrics: readonly MetricData[]) => void>();
   #nextGathering = 1;
@@ -102,11 +101,11 @@ export class WorkerSupervisor implements Daemon {
     });
     this.#restarts = counter(metrics, {
       name: 'apiserver_worker_restarts_total',
-      help: 'Workers that were replaced, by the reason: held by something for too long, or died.',
+      help: 'Workers that were replaced, by the reason: held (event loop stuck for too long) or died.',
       labelNames: ['reason'],
     });
     for (const reason of ['held', 'died']) this.#restarts.inc({ reason }, 0);
-    // A failure is told by `start`.
+    // `start` reports a failure.
     this.#ready.promise.catch(() => undefined);
   }
 
@@ -121,7 +120,7 @@ export class WorkerSupervisor implements Daemon {
       signal.removeEventListener('abort', stop);
       await this.close();
     }
-    // The first worker could not serve, and has said why.
+    // Rejects if the first worker could not start; its log says why.
     await this.#ready.promise;
   }
 
@@ -143,7 +142,7 @@ export class WorkerSupervisor implements Daemon {
     const all = Promise.all(running.map(({ exited }) => exited)).then(() => ended.abort());
     await clock.sleep(shutdownMs, ended.signal);
     for (const { worker, index } of this.#running.values()) {
-      log.warn({ worker: index, pid: worker.pid }, 'Worker does not end, stopping it at once');
+      log.warn({ worker: index, pid: worker.pid }, 'worker does not end, killing it');
       worker.kill();
     }
     await all;
@@ -161,7 +160,7 @@ export class WorkerSupervisor implements Daemon {
       exited: exited.promise,
       beats: undefined,
       serving: false,
-      held: false,
+      stuck: false,
       metrics: [],
     };
     this.#running.set(index, running);
@@ -178,7 +177,7 @@ export class WorkerSupervisor implements Daemon {
         running.beats = (running.beats ?? 0) + 1;
         break;
       case 'serving':
-        this.#serves(running, startedMs);
+        this.#markServing(running, startedMs);
         break;
       case 'metrics':
         running.metrics = message.metrics;
@@ -194,11 +193,11 @@ export class WorkerSupervisor implements Daemon {
     }
   }
 
-  #serves(running: Running, startedMs: number): void {
+  #markServing(running: Running, startedMs: number): void {
     const { log, clock, count } = this.#options;
     const { index, worker } = running;
     running.serving = true;
-    log.info({ worker: index, pid: worker.pid, ms: Math.round(clock.monotonic() - startedMs) }, 'Worker serves');
+    log.info({ worker: index, pid: worker.pid, ms: Math.round(clock.monotonic() - startedMs) }, 'worker serves');
     if (this.#hasServed) return;
     this.#hasServed = true;
     this.#ready.resolve();
@@ -212,14 +211,14 @@ export class WorkerSupervisor implements Daemon {
       const own = await metricsOf(metrics);
       const others = [...this.#running.values()].filter((each) => each !== running);
       const theirs = await Promise.all(others.map((each) => this.#collect(each)));
-      running.worker.send({ type: 'gathered', id, metrics: [own, ...theirs, ...this.#departed] });
+      running.worker.send({ type: 'gathered', id, metrics: [own, ...theirs, ...this.#endedMetrics] });
     } catch (err) {
-      log.warn({ err }, 'Cannot read the metrics of the supervisor');
+      log.warn({ err }, 'could not read the metrics of the supervisor');
       running.worker.send({ type: 'gathered', id, metrics: [] });
     }
   }
 
-  /** A worker's metrics, or its last ones when it does not answer. */
+  /** A worker's metrics, or its last reported ones if it does not reply in time. */
   #collect(running: Running): Promise<readonly MetricData[]> {
     if (running.beats === undefined) return Promise.resolve(running.metrics);
     const id = this.#nextGathering++;
@@ -235,7 +234,7 @@ export class WorkerSupervisor implements Daemon {
     });
   }
 
-  /** Starts another one, unless the server ends or never served. */
+  /** Starts a replacement, unless the server is ending or no worker has ever served. */
   #ended(running: Running, code: number | null, ranMs: number): void {
     const { log, clock } = this.#options;
     const { signal } = this.#closing;
@@ -243,45 +242,45 @@ export class WorkerSupervisor implements Daemon {
     this.#running.delete(index);
     if (signal.aborted) return;
     if (!this.#hasServed) {
-      this.#ready.reject(new Error('the API server could not serve: its log says why'));
+      this.#ready.reject(new Error('the API server did not start; see the log of its worker'));
       this.#closing.abort();
       return;
     }
-    const reason: EndReason = running.held ? 'held' : 'died';
+    const reason: EndReason = running.stuck ? 'held' : 'died';
     this.#restarts.inc({ reason });
-    void this.#depart(running.metrics);
-    const attempt = ranMs >= settledMs ? 0 : (this.#attempts.get(index) ?? 0) + 1;
+    void this.#keepMetrics(running.metrics);
+    const attempt = ranMs >= stableMs ? 0 : (this.#attempts.get(index) ?? 0) + 1;
     this.#attempts.set(index, attempt);
     const delayMs = attempt === 0 ? 0 : exponentialDelayMs(attempt, retryMs, retryMaxMs);
-    log.error({ worker: index, reason, code, delayMs }, 'Worker has ended, starting another');
+    log.error({ worker: index, reason, code, delayMs }, 'worker has ended, starting another');
     void clock.sleep(delayMs, signal).then(() => {
       if (!signal.aborted) this.#start(index);
     });
   }
 
-  /** Keeps what a worker had counted when it was last asked: a server's counters do not go back. */
-  async #depart(metrics: readonly MetricData[]): Promise<void> {
-    const all = [...this.#departed, remaining(metrics)];
-    this.#departed = all;
-    const merged = remaining(await metricsOf(aggregate(all)));
-    this.#departed = [merged, ...this.#departed.filter((each) => !all.includes(each))];
+  /** Keeps the last reported counters of an ended worker: a server's counters must not decrease. */
+  async #keepMetrics(metrics: readonly MetricData[]): Promise<void> {
+    const all = [...this.#endedMetrics, withoutGauges(metrics)];
+    this.#endedMetrics = all;
+    const merged = withoutGauges(await metricsOf(aggregate(all)));
+    this.#endedMetrics = [merged, ...this.#endedMetrics.filter((each) => !all.includes(each))];
   }
 
   async #supervise(): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(checkMs, signal);
       if (signal.aborted) return;
       const beats = new Map<number, number>();
-      for (const { index, beats: count, held } of this.#running.values()) {
-        if (count !== undefined && !held) beats.set(index, count);
+      for (const { index, beats: count, stuck } of this.#running.values()) {
+        if (count !== undefined && !stuck) beats.set(index, count);
       }
-      for (const index of this.#liveness.look(beats, clock.monotonic())) {
+      for (const index of this.#liveness.check(beats, clock.monotonic())) {
         const running = this.#running.get(index);
         if (running === undefined) continue;
-        running.held = true;
-        log.error({ worker: index, heldMs }, 'Worker is held by something that does not end, stopping it');
+        running.stuck = true;
+        log.error({ worker: index, stuckMs }, 'worker is stuck, killing it');
         running.worker.kill();
       }
     }

@@ -1,12 +1,12 @@
-/** A worker's end of its channel to the supervisor. */
+/** A worker's side of the channel to its supervisor. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
+import { aggregate, metricsOf } from '#apiserver/workers/merged-metrics.js';
 import type { FromWorker, MetricData, ToWorker, WorkerPlace } from '#apiserver/workers/messages.js';
-import { aggregate, metricsOf } from '#apiserver/workers/metrics.js';
 
-/** Messages between two processes, in order. */
+/** Ordered messages between two processes. */
 export interface Channel {
-  /** A message to a supervisor that is gone is dropped: the worker ends then anyway. */
+  /** Drops the message if the supervisor has ended; the worker ends then, too. */
   send(message: FromWorker): void;
   onMessage(listener: (message: ToWorker) => void): void;
 }
@@ -15,15 +15,15 @@ export interface WorkerLinkOptions {
   readonly place: WorkerPlace;
   readonly channel: Channel;
   readonly clock: Clock;
-  /** This process's own. */
+  /** The metrics of this process. */
   readonly metrics: Registry;
-  /** Of this process's log. */
+  /** The log level of this process. */
   readonly verbosity: { level: number };
-  /** Called when the server is to end. */
+  /** Called when the supervisor stops the server. */
   readonly stop: () => void;
 }
 
-/** How often a worker says that its event loop runs. */
+/** Period of the heartbeats. */
 const beatMs = 500;
 
 export class WorkerLink {
@@ -38,12 +38,12 @@ export class WorkerLink {
     options.channel.onMessage((message) => void this.#hear(message));
   }
 
-  /** The worker's part of a limit of the whole server; 0, which is no limit, stays 0. */
+  /** The worker's part of a limit of the whole server; 0, no limit, stays 0. */
   partOf(limit: number): number {
     return Math.ceil(limit / this.place.workers);
   }
 
-  /** Says until the signal aborts that the event loop runs. */
+  /** Sends heartbeats until the signal aborts. */
   async beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#send({ type: 'beat' });
@@ -55,7 +55,7 @@ export class WorkerLink {
     this.#send({ type: 'serving' });
   }
 
-  /** The metrics of all processes as those of one server. */
+  /** The merged metrics of all processes. */
   async metrics(): Promise<Registry> {
     const own = await metricsOf(this.#options.metrics);
     const id = this.#nextGathering++;
@@ -66,7 +66,7 @@ export class WorkerLink {
     return aggregate([...others, own]);
   }
 
-  /** The verbosity of the log, which a change sets in all processes. */
+  /** The log level; setting it changes all processes. */
   get verbosity(): { level: number } {
     const { verbosity } = this.#options;
     const tell = (level: number) => this.#send({ type: 'verbosity', level });

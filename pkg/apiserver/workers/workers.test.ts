@@ -1,12 +1,12 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import t from 'tap';
-import { workerCount } from '#apiserver/workers/count.js';
-import { aggregate, metricsOf, remaining } from '#apiserver/workers/metrics.js';
+import { aggregate, metricsOf, withoutGauges } from '#apiserver/workers/merged-metrics.js';
+import { workerCount } from '#apiserver/workers/worker-count.js';
 import { PlainHistogram } from '#daemon/metrics/plain-series.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 
-t.test('as many workers as suit the machine', async (t) => {
-  const cases: [asked: number, cores: number, count: number][] = [
+t.test('the number of workers depends on the cores', async (t) => {
+  const cases: [option: number, cores: number, count: number][] = [
     [0, 1, 1],
     [0, 2, 1],
     [0, 3, 1],
@@ -17,10 +17,10 @@ t.test('as many workers as suit the machine', async (t) => {
     [1, 64, 1],
     [5, 2, 5],
   ];
-  for (const [asked, cores, count] of cases) t.equal(workerCount(asked, cores), count, `${asked} of ${cores}`);
+  for (const [option, cores, count] of cases) t.equal(workerCount(option, cores), count, `${option} of ${cores}`);
 });
 
-t.test('metrics of several processes are those of one server', async (t) => {
+t.test('metrics of several processes are merged into one registry', async (t) => {
   const processes = [1, 2].map((n) => {
     const registry = new Registry();
     new Counter({ name: 'requests_total', help: 'Requests.', labelNames: ['code'], registers: [registry] }).inc(
@@ -39,10 +39,10 @@ t.test('metrics of several processes are those of one server', async (t) => {
     return registry;
   });
   const metrics = await Promise.all(processes.map(metricsOf));
-  const gone = remaining(metrics[0] ?? []);
-  const text = await metricsText(aggregate(structuredClone([...metrics, gone])));
-  t.match(text, 'requests_total{code="200"} 4\n', 'also of one that is gone');
-  t.match(text, 'watchers 3\n', 'but not what it had open');
+  const ended = withoutGauges(metrics[0] ?? []);
+  const text = await metricsText(aggregate(structuredClone([...metrics, ended])));
+  t.match(text, 'requests_total{code="200"} 4\n', 'counters of an ended worker count, too');
+  t.match(text, 'watchers 3\n', 'gauges of an ended worker do not count');
   t.match(text, 'orch_build_info 1\n');
   t.match(text, 'seconds_bucket{le="1",verb="GET"} 0\n');
   t.match(text, 'seconds_bucket{le="5",verb="GET"} 3\n');

@@ -1,6 +1,6 @@
 /** Changes of objects that with their managers are about as large as a store takes. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
 import { call } from '#test/integration/apiserver/server.js';
 

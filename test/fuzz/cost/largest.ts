@@ -1,6 +1,6 @@
 /** All requests that are as large as the server takes. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { largestBodies } from '#test/fuzz/cost/bodies.js';
 import { changesOfLarge } from '#test/fuzz/cost/changes.js';
 import { largestOfKinds } from '#test/fuzz/cost/kinds.js';

@@ -6,7 +6,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { type Cost, costOf } from '#test/fuzz/cost/meter.js';
 import { pathOf, type Shape } from '#test/fuzz/cost/shapes.js';
 import { call } from '#test/integration/apiserver/server.js';

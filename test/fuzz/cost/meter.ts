@@ -1,5 +1,5 @@
 /** What a request costs: processor time of all threads, and how long it keeps everybody else waiting. */
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { Turns } from '#test/fuzz/cost/turns.js';
 
 export interface CostRequest {

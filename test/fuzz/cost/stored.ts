@@ -1,6 +1,6 @@
 /** Requests about what is stored already: selectors as long as a URL over many objects, and single objects of many parts. */
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { Shape } from '#test/fuzz/cost/shapes.js';
 import { call } from '#test/integration/apiserver/server.js';
 

@@ -1,10 +1,10 @@
-/** Where objects are, and where they are not: one object has one address, and rights are given by that. */
+/** Paths of objects: each object has one path, on which authorization depends. */
 import t from 'tap';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const notFound = { status: 404, json: { message: 'the server could not find the requested resource' } };
 
-t.test('nothing cluster-wide is below a namespace, other namespaces least of all', async (t) => {
+t.test('cluster-wide resources, such as namespaces, have no path below a namespace', async (t) => {
   const server = await startServer(t);
   for (const name of ['tenant', 'victim']) {
     const body = { metadata: { name } };
@@ -59,7 +59,7 @@ t.test('nothing cluster-wide is below a namespace, other namespaces least of all
   t.equal((await call(server, 'GET', '/api/v1/watch/namespaces/victim?timeoutSeconds=1')).status, 200);
 });
 
-t.test('a path says each thing once and in its place', async (t) => {
+t.test('paths with empty or misplaced segments are not served', async (t) => {
   const server = await startServer(t);
   const body = { metadata: { name: 'a' } };
   await call(server, 'POST', '/api/v1/namespaces', { body });
@@ -93,9 +93,9 @@ t.test('a path says each thing once and in its place', async (t) => {
     t.match(await call(server, 'GET', path), { status: 404 }, path);
   }
   for (const name of ['..', '.', '%2e%2e', '%2E', 'a%25']) {
-    const wanted = { status: 400, json: { message: /^Name parameter invalid: / } };
-    t.match(await call(server, 'GET', `/api/v1/namespaces/a/configmaps/${name}`), wanted, name);
-    t.match(await call(server, 'DELETE', `/api/v1/namespaces/a/configmaps/${name}`), wanted, `DELETE ${name}`);
+    const expected = { status: 400, json: { message: /^Name parameter invalid: / } };
+    t.match(await call(server, 'GET', `/api/v1/namespaces/a/configmaps/${name}`), expected, name);
+    t.match(await call(server, 'DELETE', `/api/v1/namespaces/a/configmaps/${name}`), expected, `DELETE ${name}`);
   }
   t.equal((await call(server, 'GET', '/api/v1/namespaces/a/configmaps/%61')).status, 200);
   t.equal((await call(server, 'GET', '/api/v1/namespaces/a/configmaps/')).status, 200);

@@ -1,4 +1,4 @@
-/** Bodies of requests that are passed on: of any size, part by part, and no faster than who gets them takes them. */
+/** Bodies of forwarded requests: any size, streamed, with backpressure. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { request } from 'node:https';
@@ -43,11 +43,11 @@ function post1(path: string, headers: Record<string, string | number> = {}) {
 }
 
 async function session(t: Test): Promise<ClientHttp2Session> {
-  const made = connect(`https://127.0.0.1:${aggregating.port}`, { rejectUnauthorized: false });
-  made.on('error', () => undefined);
-  t.teardown(() => made.destroy());
-  await once(made, 'connect');
-  return made;
+  const socket = connect(`https://127.0.0.1:${aggregating.port}`, { rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  t.teardown(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
 }
 
 function post2(client: ClientHttp2Session, path: string, method = 'POST') {
@@ -59,7 +59,7 @@ function post2(client: ClientHttp2Session, path: string, method = 'POST') {
   return stream;
 }
 
-/** Writes parts as long as they are taken; the bytes that were, once nothing has been for a while. */
+/** Writes parts until backpressure lasts for a while; returns the written bytes. */
 async function fill(stream: NodeJS.WritableStream & { readonly destroyed?: boolean }): Promise<number> {
   let bytes = 0;
   const more = () => {
@@ -75,22 +75,25 @@ async function fill(stream: NodeJS.WritableStream & { readonly destroyed?: boole
   return bytes;
 }
 
-t.test('more than the server would take itself, with a length and without', async (t) => {
+t.test('bodies above the server’s own limit are forwarded, with and without a length', async (t) => {
   const whole = Buffer.alloc(12 * mebibyte, 'x');
-  const known = await ask(aggregating, 'admin', 'POST', `${root}/echoes`, { body: whole });
-  t.match(known, { status: 200, json: { bytes: whole.length, headers: { 'content-length': String(whole.length) } } });
+  const withLength = await ask(aggregating, 'admin', 'POST', `${root}/echoes`, { body: whole });
+  t.match(withLength, {
+    status: 200,
+    json: { bytes: whole.length, headers: { 'content-length': String(whole.length) } },
+  });
   const client = await session(t);
   for (const method of ['PUT', 'DELETE']) {
     const stream = post2(client, 'echoes/a', method);
     stream.end(whole);
     const parts: Buffer[] = [];
     for await (const chunk of stream as AsyncIterable<Buffer>) parts.push(chunk);
-    const told = JSON.parse(Buffer.concat(parts).toString()) as { bytes: number; headers: object; method: string };
-    t.match(told, { method, bytes: whole.length, headers: { 'transfer-encoding': 'chunked' } });
+    const report = JSON.parse(Buffer.concat(parts).toString()) as { bytes: number; headers: object; method: string };
+    t.match(report, { method, bytes: whole.length, headers: { 'transfer-encoding': 'chunked' } });
   }
 });
 
-t.test('each part is passed on at once, both ways', async (t) => {
+t.test('each part is forwarded at once, in both directions', async (t) => {
   const stream = post2(await session(t), 'mirror');
   for (const word of ['one', 'two', 'three']) {
     stream.write(word);
@@ -108,25 +111,25 @@ t.test('each part is passed on at once, both ways', async (t) => {
   await until(() => extension.open.get(`${root}/mirror`) === 0);
 });
 
-t.test('who sends more than is taken is held back, and when it leaves nothing is left', async (t) => {
+t.test('a fast sender is slowed down, and its disconnection frees everything', async (t) => {
   const outgoing = post1('deaf');
   const over1 = await fill(outgoing);
   const client = await session(t);
   const stream = post2(client, 'deaf');
   const over2 = await fill(stream);
-  // One connection to the server, and one from there.
+  // One connection to the server, and one from it to the extension server.
   const bound = 20 * mebibyte + 2 * mostBufferedBytes();
   t.ok(over1 < bound && over2 < bound, 'held back', { over1, over2 });
   t.equal(extension.open.get(`${root}/deaf`), 2);
   outgoing.destroy();
   stream.close(8);
-  // Whoever does not read does not hear that the other side has gone.
+  // Without reading, the client does not notice that the server has closed the connection.
   for (const each of extension.deaf) each.resume();
   await until(() => extension.open.get(`${root}/deaf`) === 0);
   t.notOk(client.destroyed, 'the connection is there for others');
 });
 
-t.test('an answer before the end of the body arrives, and the connection goes on', async (t) => {
+t.test('a response before the end of the body arrives, and the connection stays usable', async (t) => {
   const outgoing = post1('refusing', { 'content-length': 8 * mebibyte });
   void fill(outgoing);
   const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
@@ -147,7 +150,7 @@ t.test('an answer before the end of the body arrives, and the connection goes on
   t.match(Buffer.concat(parts).toString(), /"body":"after"/);
 });
 
-t.test('a client that waits to be told sends its body when it is wanted', async (t) => {
+t.test('a client that expects 100-continue sends its body after it', async (t) => {
   const outgoing = post1('echoes', { expect: '100-continue', 'content-length': mebibyte });
   outgoing.flushHeaders();
   await once(outgoing, 'continue');
@@ -158,7 +161,7 @@ t.test('a client that waits to be told sends its body when it is wanted', async 
   t.match(JSON.parse(Buffer.concat(parts).toString()), { bytes: mebibyte });
 });
 
-t.test('two requests on one connection, of which the first is answered early', async (t) => {
+t.test('a request after one that was answered early, on the same connection', async (t) => {
   const outgoing = post1('refusing', { 'content-length': 2 * mebibyte, connection: 'keep-alive' });
   outgoing.write(part);
   const [socket] = (await once(outgoing, 'socket')) as [Socket];
@@ -166,6 +169,6 @@ t.test('two requests on one connection, of which the first is answered early', a
   t.equal(response.statusCode, 413);
   response.resume();
   outgoing.end(part);
-  // It is closed in the end: what comes on it cannot be told from the body.
+  // The connection is closed: further data cannot be told from the body.
   if (!socket.destroyed) await once(socket, 'close');
 });

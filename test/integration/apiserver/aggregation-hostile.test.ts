@@ -1,4 +1,4 @@
-/** Extension servers that hang, lie, crash and never end cost their own requests only: bounded time, memory, connections. */
+/** Extension servers that hang, lie, crash or never end affect only their own requests: time, memory and connections are bounded. */
 import { createServer } from 'node:net';
 import t from 'tap';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
@@ -34,7 +34,7 @@ for (const [name, [, status, text = /./]] of Object.entries(behaviours)) {
         () => 'broken' as const,
       );
     const suffering = Promise.all(Array.from({ length: victims }, one));
-    // While they suffer, nobody else does.
+    // Other requests are not affected meanwhile.
     for (let i = 0; i < 5; i++) t.equal((await ask(aggregating, 'admin', 'GET', '/api/v1/namespaces')).status, 200);
     for (const answer of await suffering) {
       if (status === 'broken') t.equal(answer, 'broken');
@@ -49,14 +49,14 @@ for (const [name, [, status, text = /./]] of Object.entries(behaviours)) {
   });
 }
 
-t.test('a server that takes connections and says nothing', async (t) => {
+t.test('a server that accepts connections and never responds', async (t) => {
   let most = 0;
   let open = 0;
   const silent = createServer((socket) => {
     open += 1;
     most = Math.max(most, open);
     socket.on('error', () => undefined);
-    // Who does not read does not hear that the other side has left.
+    // Without reading, the client does not notice that the server has closed the connection.
     socket.resume();
     socket.on('close', () => {
       open -= 1;
@@ -79,8 +79,8 @@ t.test('a server that takes connections and says nothing', async (t) => {
       insecureSkipTLSVerify: true,
     },
   });
-  const found = await condition(aggregating, 'v1.silent.example.com', ({ status }) => status === 'False');
-  t.match(found, { reason: 'FailedDiscoveryCheck', message: /timed out waiting for https/ });
+  const failed = await condition(aggregating, 'v1.silent.example.com', ({ status }) => status === 'False');
+  t.match(failed, { reason: 'FailedDiscoveryCheck', message: /timed out waiting for https/ });
   t.ok(most <= 5, 'as many connections as a check makes', { most });
   t.equal((await ask(aggregating, 'admin', 'GET', '/apis/silent.example.com/v1')).status, 503);
 });

@@ -1,4 +1,4 @@
-/** Documents of extension servers stand in this server's own; one that is of no use costs nobody else anything. */
+/** Documents of extension servers are merged into this server's own; an invalid one affects no others. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import {
@@ -24,7 +24,7 @@ interface DocumentV2 {
 
 const v2 = async () => (await ask(aggregating, 'admin', 'GET', '/openapi/v2')).json as DocumentV2;
 
-t.test('both versions know its kinds', async (t) => {
+t.test('both document versions contain the extension server’s kinds', async (t) => {
   for (const name of ['first', 'second']) {
     await addExtension(t, aggregating, name);
     await condition(aggregating, `v1.${name}.example.com`, isTrue);
@@ -54,8 +54,8 @@ for (const bad of badDocuments) {
     const extension = await addExtension(t, aggregating, name, { documents: bad satisfies BadDocument });
     await condition(aggregating, `v1.${name}.example.com`, isTrue);
     const before = await v2();
-    while (!extension.asked.includes('GET /openapi/v3')) {
-      // While it is waited for, nobody waits.
+    while (!extension.requestedPaths.includes('GET /openapi/v3')) {
+      // Other requests do not wait for it.
       t.equal((await ask(aggregating, 'admin', 'GET', '/openapi/v3')).status, 200);
       if (bad === 'hanging') break;
       await realClock.sleep(20);

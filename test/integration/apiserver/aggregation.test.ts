@@ -1,4 +1,4 @@
-/** Versions that extension API servers serve: asked for like any other, and each costs its own requests only. */
+/** Versions of extension API servers are used like any other, and a failing server affects only its own requests. */
 import { once, setMaxListeners } from 'node:events';
 import { request } from 'node:https';
 import t from 'tap';
@@ -28,11 +28,11 @@ async function until(met: () => boolean): Promise<void> {
   while (!met()) await realClock.sleep(20);
 }
 
-t.test('requests reach the server with who asks, once it is available', async (t) => {
+t.test('requests reach an available server, with the user in headers', async (t) => {
   const { server } = aggregating;
   const extension = await addExtension(t, aggregating, 'echo');
-  const found = await condition(aggregating, 'v1.echo.example.com', isTrue);
-  t.match(found, { reason: 'Passed', message: 'all checks passed' });
+  const service = await condition(aggregating, 'v1.echo.example.com', isTrue);
+  t.match(service, { reason: 'Passed', message: 'all checks passed' });
   t.match(await ask(aggregating, 'admin', 'GET', root), { status: 200, json: { kind: 'APIResourceList' } });
   t.equal((await ask(aggregating, 'alice', 'GET', `${root}/echoes`)).status, 403, 'authorized like any other');
   await server.client.resource<ClusterRole>(clusterroles).create({
@@ -81,12 +81,12 @@ t.test('requests reach the server with who asks, once it is available', async (t
   t.match(await ask(aggregating, 'alice', 'GET', `${root}/leading`), { status: 502, text: /not permitted/ });
   const other = await ask(aggregating, 'admin', 'GET', '/apis/echo.example.com/v1%2fx/echoes');
   t.equal(other.status, 404, 'a path that could be read in two ways goes nowhere');
-  const before = extension.asked.length;
+  const before = extension.requestedPaths.length;
   t.equal((await ask(aggregating, 'alice', 'HEAD', `${root}/echoes`)).status, 200);
-  t.ok(extension.asked.length > before);
+  t.ok(extension.requestedPaths.length > before);
 });
 
-t.test('discovery lists its group, whatever form is asked for', async (t) => {
+t.test('every form of discovery lists the group', async (t) => {
   await addExtension(t, aggregating, 'listed');
   const name = 'listed.example.com';
   const versions = [{ groupVersion: `${name}/v1`, version: 'v1' }];
@@ -104,11 +104,11 @@ t.test('discovery lists its group, whatever form is asked for', async (t) => {
   t.match(own, { status: 200, json: { kind: 'APIGroup', name, versions } });
 });
 
-t.test('a server that fails costs its own requests only', async (t) => {
+t.test('a failing server affects only its own requests', async (t) => {
   const extension = await addExtension(t, aggregating, 'bad');
   await condition(aggregating, 'v1.bad.example.com', isTrue);
   const bad = '/apis/bad.example.com/v1';
-  // A client that reads nothing: nor does the server read more than what fits into its buffers.
+  // The client reads nothing, so the server stops reading, too, when its buffers are full.
   const { port } = aggregating;
   const headers = { authorization: 'Bearer admin' };
   const reader = request({
@@ -151,7 +151,7 @@ t.test('a server that fails costs its own requests only', async (t) => {
   await until(() => (extension.open.get(`${bad}/hanging`) ?? 0) === 0);
 });
 
-t.test('watches and upgrades last as long as both sides want', async (t) => {
+t.test('watches and upgrades last until either side ends them', async (t) => {
   const extension = await addExtension(t, aggregating, 'long');
   await condition(aggregating, 'v1.long.example.com', isTrue);
   const { port } = aggregating;
@@ -188,7 +188,7 @@ t.test('watches and upgrades last as long as both sides want', async (t) => {
   tunnel.destroy();
 });
 
-t.test('what is not to be believed, or does not answer, is not available', async (t) => {
+t.test('an untrusted or unresponsive server is not available', async (t) => {
   const { server, pki } = aggregating;
   const ca = Buffer.from(pki.frontProxyAuthority.certificate).toString('base64');
   await addExtension(t, aggregating, 'strange', { spec: { caBundle: ca } });
@@ -217,17 +217,17 @@ t.test('what is not to be believed, or does not answer, is not available', async
   t.notMatch(metrics.text, /aggregator_unavailable_apiservice\{name="v1.ill/);
 });
 
-t.test('what this server serves itself is registered, and kept', async (t) => {
+t.test('versions that this server serves itself are registered and reconciled', async (t) => {
   const { server, dialect } = aggregating;
   const own = server.client.resource<APIService>(apiservices);
-  const until = async (name: string, wanted: (found: APIService | undefined) => boolean) => {
+  const until = async (name: string, isExpected: (service: APIService | undefined) => boolean) => {
     for (;;) {
-      const found = await own.get(name).catch(() => undefined);
-      if (wanted(found)) return found;
+      const service = await own.get(name).catch(() => undefined);
+      if (isExpected(service)) return service;
       await realClock.sleep(10);
     }
   };
-  const is = (found: APIService | undefined) => found !== undefined;
+  const is = (service: APIService | undefined) => service !== undefined;
   const labels = (value: string) => ({ [dialect.labels.autoManaged]: value });
   t.match(await until('v1.', is), {
     metadata: { labels: labels('onstart') },
@@ -259,16 +259,16 @@ t.test('what this server serves itself is registered, and kept', async (t) => {
     metadata: { labels: labels('true') },
     spec: { group, version: 'v2', groupPriorityMinimum: 1000, versionPriority: 100 },
   });
-  const made = (await until(`v1.${group}`, is)) as APIService;
-  await own.update({ ...made, spec: { ...made.spec, versionPriority: 7 } });
-  await until(`v1.${group}`, (found) => found?.spec.versionPriority === 100);
+  const created = (await until(`v1.${group}`, is)) as APIService;
+  await own.update({ ...created, spec: { ...created.spec, versionPriority: 7 } });
+  await until(`v1.${group}`, (service) => service?.spec.versionPriority === 100);
   await own.delete(`v1.${group}`);
-  const isAnother = (found: APIService | undefined) => is(found) && found?.metadata.uid !== made.metadata.uid;
+  const isAnother = (service: APIService | undefined) => is(service) && service?.metadata.uid !== created.metadata.uid;
   const again = (await until(`v1.${group}`, isAnother)) as APIService;
-  // Without the label it is whoever took it off who says what becomes of it.
+  // Without the label, the object belongs to the user.
   await own.update({ ...again, metadata: { ...again.metadata, labels: {} } });
   await server.client.request('DELETE', `${definitions}/things.${group}`);
-  await until(`v2.${group}`, (found) => found === undefined);
+  await until(`v2.${group}`, (service) => service === undefined);
   t.match((await own.get(`v1.${group}`)).spec, { group });
   t.equal(await own.get('v1.batch').catch(() => undefined), undefined, 'a built-in one is kept on start only');
 });

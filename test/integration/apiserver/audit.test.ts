@@ -1,4 +1,4 @@
-/** The audit log: what is recorded of requests of every sort, at every level, into a file and to a webhook. */
+/** The audit log: events of all sorts of requests at every level, written to a file and to a webhook. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function folderFor(t: Test): Promise<string> {
 const policy = (domain: string, rules: object[], more: object = {}) =>
   JSON.stringify({ apiVersion: `audit.${domain}/v1`, kind: 'Policy', rules, ...more });
 
-/** The events of requests by people; the server's own are at it, too. */
+/** Events of requests by users, without the server's own. */
 async function eventsIn(path: string): Promise<Any[]> {
   const text = await readFile(path, 'utf8');
   const events = text.split('\n').filter((line) => line !== '');
@@ -60,8 +60,8 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     ]);
     const { send } = cluster;
     await send('POST', `${maps}?fieldManager=me`, map('one', { data: { a: 'b' } }));
-    const [made] = await untilEvents(log, 1);
-    t.match(made, {
+    const [created] = await untilEvents(log, 1);
+    t.match(created, {
       kind: 'Event',
       apiVersion: `audit.${dialect.apiDomain}/v1`,
       level: 'RequestResponse',
@@ -79,7 +79,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       stageTimestamp: String,
       annotations: { [`${dialect.groupName('authorization')}/decision`]: 'allow' },
     });
-    t.notOk(made.responseObject.metadata.managedFields, 'managers are left out');
+    t.notOk(created.responseObject.metadata.managedFields, 'managers are left out');
     await send('PATCH', `${maps}/one`, { data: { c: 'd' } }, 'application/merge-patch+json');
     await send('GET', maps);
     await send('GET', `${maps}/none`);
@@ -108,7 +108,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
   });
 }
 
-t.test('stages of watches, impersonation, and what webhooks did', async (t) => {
+t.test('stages of watches, impersonation, and annotations of webhooks', async (t) => {
   const folder = await folderFor(t);
   const log = join(folder, 'audit.log');
   const rules = [{ level: 'Request', users: ['alice'], resources: [{ resources: ['configmaps'] }] }];
@@ -140,14 +140,14 @@ t.test('stages of watches, impersonation, and what webhooks did', async (t) => {
   });
   const away = { clientConfig: { url: 'https://127.0.0.1:1/' }, failurePolicy: 'Ignore' };
   await cluster.configure('Mutating', 'hooks', [webhook('a.b.test'), webhook('away.b.test', away)]);
-  const made = await cluster.send('POST', `${maps}?fieldManager=me`, {
+  const created = await cluster.send('POST', `${maps}?fieldManager=me`, {
     ...map('two', { data: { mine: '1' } }),
     metadata: { name: 'two', labels: { path: 'hooked' } },
   });
   t.same(
-    made.body.metadata.managedFields.map(({ manager, fieldsV1 }: Any) => [manager, fieldsV1['f:data']]),
+    created.body.metadata.managedFields.map(({ manager, fieldsV1 }: Any) => [manager, fieldsV1['f:data']]),
     [['me', { '.': {}, 'f:mine': {} }]],
-    'whoever writes manages what he has written, not what webhooks have made of it',
+    'the writer manages the fields that he has written, not those that webhooks have made of it',
   );
   const done = (await eventsIn(log)).filter(
     ({ objectRef, stage }) => objectRef.name === 'two' && stage !== 'RequestReceived',
@@ -163,7 +163,7 @@ t.test('stages of watches, impersonation, and what webhooks did', async (t) => {
   t.equal(annotations['a.b.test/why'], 'because');
 });
 
-t.test('batches to a webhook, and a small log file that is put aside', async (t) => {
+t.test('batches to a webhook, and rotation of a small log file', async (t) => {
   const folder = await folderFor(t);
   const lists: Any[] = [];
   let refuses = true;
@@ -217,10 +217,10 @@ t.test('batches to a webhook, and a small log file that is put aside', async (t)
   }
 });
 
-t.test('an arrival that cannot be recorded is refused where that is wanted', async (t) => {
+t.test('in strict mode, a request that cannot be recorded is refused', async (t) => {
   const folder = await folderFor(t);
   await writeFile(join(folder, 'policy'), policy('k8s.io', [{ level: 'Metadata', users: ['alice'] }]));
-  // A folder is no file.
+  // A directory cannot be opened as a log file.
   const cluster = await startWebhookCluster(t, kubernetesDialect, [
     `--audit-policy-file=${join(folder, 'policy')}`,
     `--audit-log-path=${folder}`,
@@ -252,7 +252,7 @@ const wrong: [name: string, rules: object[], message: RegExp][] = [
   ['an unknown field', [{ level: 'None', levels: [] }], /unknown field "rules\[0\]\.levels"/],
 ];
 
-t.test('policies that are none', async (t) => {
+t.test('invalid policies', async (t) => {
   const folder = await folderFor(t);
   const path = join(folder, 'policy');
   for (const [name, rules, message] of wrong) {

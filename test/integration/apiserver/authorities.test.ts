@@ -1,4 +1,4 @@
-/** Bundles of authorities and the serving certificate are exchanged while a server runs. */
+/** CA bundles and the serving certificate are replaced while a server runs. */
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import t from 'tap';
@@ -19,7 +19,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Over a connection of its own; rejects where the server's certificate is none of `ca`. */
+/** Over a new connection; rejects if `ca` has not issued the server's certificate. */
 function ask(port: number, path: string, ca: string, pair: KeyCertificate | undefined): Promise<Answer> {
   const client = pair === undefined ? {} : { cert: pair.certificate, key: pair.privateKey };
   const options = { port, host: '127.0.0.1', path, ca, agent: false, ...client };
@@ -36,7 +36,7 @@ function ask(port: number, path: string, ca: string, pair: KeyCertificate | unde
   });
 }
 
-t.test('another authority', async (t) => {
+t.test('a replaced authority', async (t) => {
   const { pki, argv } = await clusterCredentials(t, dialect, 'token,user,1\n');
   const server = await startCompleteServer(t, { dialect, argv, listens: true });
   const port = server.address?.port ?? 0;
@@ -49,11 +49,11 @@ t.test('another authority', async (t) => {
     const answers = await Promise.all([before, after].map((pair) => ask(port, path, ca, pair)));
     return answers.map(({ status }) => status);
   };
-  const until = async (ca: string, wanted: readonly number[]) => {
+  const until = async (ca: string, expected: readonly number[]) => {
     const deadline = realClock.now() + 60_000;
     for (;;) {
       const seen = await statuses(ca).catch(() => undefined);
-      if (seen?.join() === wanted.join() || realClock.now() > deadline) return t.same(seen, wanted);
+      if (seen?.join() === expected.join() || realClock.now() > deadline) return t.same(seen, expected);
       await realClock.sleep(50);
     }
   };
@@ -66,7 +66,7 @@ t.test('another authority', async (t) => {
   for (let tries = 0; (await published()) !== both && tries < 100; tries++) await realClock.sleep(50);
   t.equal(await published(), both, 'extension API servers hear of it');
 
-  // The key first: in between nobody is served with a pair that is none.
+  // The key first: meanwhile the mismatched pair must not be served.
   const serving = await issue(next);
   await writeFile(pki.apiServer.privateKeyFile ?? '', serving.privateKey);
   t.same(await statuses(old.certificate), [200, 200]);
@@ -76,7 +76,7 @@ t.test('another authority', async (t) => {
   await until(next.certificate, [401, 200]);
 });
 
-t.test('nobody is anonymous where everything is allowed', async (t) => {
+t.test('AlwaysAllow admits no anonymous requests', async (t) => {
   const { pki, argv } = await clusterCredentials(t, dialect, 'token,user,1\n');
   const statuses = async (...more: readonly string[]) => {
     const server = await startCompleteServer(t, { dialect, argv: [...argv, ...more], listens: true });

@@ -1,4 +1,4 @@
-/** A complete API server as its program builds it from options: authentication, authorization, its own objects. */
+/** A complete API server built from options: with authentication, authorization and its own objects. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import type { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
-import { buildApiServer } from '#apiserver/config.js';
+import { buildApiServer } from '#apiserver/build/build.js';
+import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { type ClusterPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -17,16 +17,16 @@ import type { Store } from '#storage/store.js';
 
 export interface CompleteServerOptions {
   readonly dialect: Dialect;
-  /** Of the command line. */
+  /** Command-line arguments. */
   readonly argv: readonly string[];
   /** Closed with the server; absent: one in memory. */
   readonly store?: Store;
   readonly metrics?: Registry;
-  /** On a port of 127.0.0.1 that the system picks; absent: no socket. */
+  /** Listen on a free port of 127.0.0.1; absent: no socket. */
   readonly listens?: boolean;
 }
 
-/** Resolves when it is ready; it ends with the test. */
+/** Resolves when the server is ready; it ends with the test. */
 export async function startCompleteServer(
   t: Pick<Test, 'teardown'>,
   { dialect, argv, metrics, listens = false, store = new MemoryStore({ clock }) }: CompleteServerOptions,
@@ -60,7 +60,7 @@ export interface ClusterCredentials {
   readonly argv: readonly string[];
 }
 
-/** A cluster's keys and certificates, and a file of tokens, in a folder that goes with the test. */
+/** A cluster's keys and certificates and a token file, in a folder that is removed with the test. */
 export async function clusterCredentials(
   t: Pick<Test, 'teardown'>,
   dialect: Dialect,

@@ -1,4 +1,4 @@
-/** What one connection may take of the server: time, streams, bytes; and what it gets when it takes more. */
+/** Limits of one connection: time, streams and bytes; and the responses beyond them. */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
@@ -10,7 +10,7 @@ import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import type { ApiServer, ApiServerDependencies } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
@@ -19,30 +19,30 @@ import { staticTls } from '#http/client/credentials.js';
 import type { ServerLimits } from '#http/server/https-server.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
-import { call, startServer } from '#test/integration/apiserver/server.js';
+import { call, type FlatDependencies, startServer } from '#test/integration/apiserver/server.js';
 
 const path = '/api/v1/namespaces/default/configmaps';
 const host = '127.0.0.1';
 
-const made = await createSelfSigned({ commonName: 'test', names: ['localhost'], ips: [host], now: realClock.now() });
+const issued = await createSelfSigned({ commonName: 'test', names: ['localhost'], ips: [host], now: realClock.now() });
 
 function start(
   t: Test,
   limits: Partial<ServerLimits> = {},
   options: object = {},
-  dependencies: Partial<ApiServerDependencies> = {},
+  dependencies: Partial<FlatDependencies> = {},
 ): Promise<ApiServer> {
-  const tls = { cert: made.certificate, key: made.privateKey };
+  const tls = { cert: issued.certificate, key: issued.privateKey };
   return startServer(t, { dependencies, options: { listen: { host, port: 0, tls, limits }, ...options } });
 }
 
 interface Raw {
   readonly socket: TLSSocket;
-  /** All that has come. */
+  /** All received data. */
   text(): string;
-  /** Resolves when the connection is over. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
-  /** Resolves when the pattern has come so many times. */
+  /** Resolves when the pattern was received so many times. */
   until(pattern: RegExp, times?: number): Promise<void>;
 }
 
@@ -127,13 +127,13 @@ t.test('Host headers over HTTP/1', async (t) => {
   }
 });
 
-t.test('a body that is refused before its end', async (t) => {
+t.test('a body is refused before its end', async (t) => {
   const server = await start(t, { lingerMs: 2000 }, { maxBodyBytes: 100_000 });
   const head = (length: string) =>
     `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${length}\r\n\r\n`;
   const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
 
-  await t.test('the client that reads only after it has sent everything gets its answer', async (t) => {
+  await t.test('a client that reads only after sending everything gets its response', async (t) => {
     for (let i = 0; i < 5; i++) {
       const { socket, closed, text } = await raw(t, server);
       socket.pause();
@@ -148,7 +148,7 @@ t.test('a body that is refused before its end', async (t) => {
     }
   });
 
-  await t.test('so does one that sends chunks and never ends', async (t) => {
+  await t.test('a client that sends chunks forever gets its response', async (t) => {
     const { socket, until, closed } = await raw(t, server);
     socket.write(head('Transfer-Encoding: chunked'));
     let open = true;
@@ -167,7 +167,7 @@ t.test('a body that is refused before its end', async (t) => {
     await sending;
   });
 
-  await t.test('one that stops sending is let go', async (t) => {
+  await t.test('a client that stops sending is disconnected', async (t) => {
     const impatient = await start(t, { lingerMs: 100 }, { maxBodyBytes: 100_000 });
     const { socket, until } = await raw(t, impatient);
     socket.write(head('Content-Length: 800000'));
@@ -175,7 +175,7 @@ t.test('a body that is refused before its end', async (t) => {
     if (!socket.closed) await once(socket, 'close');
   });
 
-  await t.test('over HTTP/2 the stream is reset after the answer, the connection stays', async (t) => {
+  await t.test('over HTTP/2 the stream is reset after the response, and the connection stays', async (t) => {
     const client = await session(t, server);
     const stream = client.request({ ':method': 'POST', ':path': path, 'content-type': 'application/json' });
     stream.on('error', () => undefined);
@@ -190,17 +190,17 @@ t.test('a body that is refused before its end', async (t) => {
   });
 });
 
-t.test('who asks first whether to send a body', async (t) => {
+t.test('clients that expect 100-continue', async (t) => {
   const server = await start(t, {}, { maxBodyBytes: 1000 });
   const head = (at: string, length: number) =>
     `POST ${at} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
   const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'asked' } });
-  const wanted = await raw(t, server);
-  wanted.socket.write(head(path, body.length));
-  await wanted.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
-  wanted.socket.write(body);
-  await wanted.until(/HTTP\/1\.1 201 Created/);
-  wanted.socket.destroy();
+  const waiting = await raw(t, server);
+  waiting.socket.write(head(path, body.length));
+  await waiting.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+  waiting.socket.write(body);
+  await waiting.until(/HTTP\/1\.1 201 Created/);
+  waiting.socket.destroy();
   const large = await raw(t, server);
   large.socket.write(head(path, 2000));
   await large.until(/^HTTP\/1\.1 413 /);
@@ -218,14 +218,14 @@ t.test('who asks first whether to send a body', async (t) => {
   t.match(forbidden.text(), /connection: close/i);
 });
 
-t.test('connections that carry nothing are ended', async (t) => {
+t.test('idle connections are closed', async (t) => {
   const server = await start(t, { idleMs: 120, headersMs: 300, handshakeMs: 200 });
 
   await t.test('HTTP/2 without a request, and after the last one', async (t) => {
     for (const requests of [0, 2]) {
       const client = await session(t, server);
       for (let i = 0; i < requests; i++) t.equal(await get(client, '/version'), 200);
-      // Pings are no requests.
+      // Pings do not count as requests.
       const pinging = setInterval(() => {
         if (!client.destroyed) client.ping(() => undefined);
       }, 20);
@@ -236,7 +236,7 @@ t.test('connections that carry nothing are ended', async (t) => {
     }
   });
 
-  await t.test('but not while a watch is open', async (t) => {
+  await t.test('a connection with a watch stays open', async (t) => {
     const client = await session(t, server);
     const stream = client.request({ ':path': `${path}?watch=true` });
     stream.on('error', () => undefined);
@@ -248,14 +248,14 @@ t.test('connections that carry nothing are ended', async (t) => {
     await once(client, 'goaway');
   });
 
-  await t.test('HTTP/1.1 after an answer', async (t) => {
+  await t.test('HTTP/1.1 after a response', async (t) => {
     const { socket, closed, text } = await raw(t, server);
     socket.write('GET /version HTTP/1.1\r\nHost: a\r\n\r\n');
     await closed;
     t.match(text(), /^HTTP\/1\.1 200 OK/);
   });
 
-  await t.test('headers that do not come to an end, and none at all', async (t) => {
+  await t.test('incomplete headers, and no headers at all', async (t) => {
     const { socket, closed, text } = await raw(t, server);
     const drip = setInterval(() => socket.write('x-a: b\r\n'), 20);
     socket.write('GET /version HTTP/1.1\r\nHost: a\r\n');
@@ -267,7 +267,7 @@ t.test('connections that carry nothing are ended', async (t) => {
   });
 });
 
-t.test('headers that are too large', async (t) => {
+t.test('too large headers', async (t) => {
   const server = await start(t);
   const { socket, until } = await raw(t, server);
   socket.write(`GET /version HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'x'.repeat(70_000)}\r\n\r\n`);
@@ -281,7 +281,7 @@ t.test('headers that are too large', async (t) => {
   t.equal((await call(server, 'GET', '/version')).status, 200);
 });
 
-t.test('requests that do not wait for answers are answered in order, up to a number', async (t) => {
+t.test('pipelined requests are answered in order, up to a limit', async (t) => {
   const server = await start(t);
   const few = await raw(t, server);
   few.socket.write('GET /version HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(50));
@@ -294,7 +294,7 @@ t.test('requests that do not wait for answers are answered in order, up to a num
   t.pass('nothing of it is left');
 });
 
-t.test('a long body that comes before the last answer is gone', async (t) => {
+t.test('a long body before the previous response is complete', async (t) => {
   const server = await start(t);
   const body = (n: number) => JSON.stringify({ metadata: { name: `a${n}` }, data: { a: 'x'.repeat(200_000) } });
   const { socket, until } = await raw(t, server);
@@ -314,7 +314,7 @@ t.test('floods over HTTP/2', async (t) => {
   await t.test('streams that are opened and reset', async (t) => {
     const { socket, closed, until } = await raw(t, server, 'h2');
     socket.write(preface);
-    // GET, https, path and authority as literals that are not kept.
+    // GET, https, path and authority as literals without indexing.
     const headers = Buffer.concat([
       Buffer.from([0x82, 0x87, 0x04, path.length + '?watch=true'.length]),
       Buffer.from(`${path}?watch=true`),
@@ -327,13 +327,13 @@ t.test('floods over HTTP/2', async (t) => {
     }
     socket.write(Buffer.concat(burst));
     await until(goAway);
-    // Nothing new is taken; the connection carries nothing and ends for that.
+    // New streams are refused; the idle connection is then closed.
     await closed;
     await untilNoWatch(server);
     t.pass('the connection was ended, and with it all that it had begun');
   });
 
-  await t.test('headers without end', async (t) => {
+  await t.test('endless headers', async (t) => {
     const { socket, closed } = await raw(t, server, 'h2');
     socket.write(Buffer.concat([preface, frame(1, 0, 1, Buffer.from([0x82]))]));
     const more = frame(9, 0, 1, Buffer.alloc(1000, 0x82));
@@ -342,7 +342,7 @@ t.test('floods over HTTP/2', async (t) => {
     t.pass('the connection was ended');
   });
 
-  await t.test('settings and pings whose answers are not read', async (t) => {
+  await t.test('settings and pings whose replies are not read', async (t) => {
     for (const flood of [frame(4, 0, 0), frame(6, 0, 0, Buffer.alloc(8))]) {
       const { socket, closed } = await raw(t, server, 'h2');
       socket.pause();
@@ -359,7 +359,7 @@ t.test('floods over HTTP/2', async (t) => {
   });
 });
 
-/** A frame of type 7 on stream 0, as it is read in Latin-1. */
+/** A GOAWAY frame (type 7) on stream 0, decoded as Latin-1. */
 const goAway = /\x07\x00\x00\x00\x00\x00/;
 
 function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
@@ -371,10 +371,10 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
   return Buffer.concat([head, payload]);
 }
 
-/** The log of the pod `chatty`, which never ends: as fast as it is read. @returns Also how many follow it. */
+/** The endless log of the pod `chatty`, with backpressure. @returns Also the number of its followers. */
 async function endlessLog(t: Test): Promise<{ endpoint: ConnectEndpoint; followers: () => Promise<number> }> {
   let followers = 0;
-  const agent = createServer({ cert: made.certificate, key: made.privateKey }, (_, answer) => {
+  const agent = createServer({ cert: issued.certificate, key: issued.privateKey }, (_, answer) => {
     const say = () => {
       while (answer.write('x'.repeat(65_536)));
     };
@@ -432,7 +432,7 @@ t.test('readers that stall', async (t) => {
     ['a watch over WebSocket', `GET ${path}?watch=true HTTP/1.1\r\n${upgrade}${webSocket}\r\n`, watched],
     ['a log over WebSocket', `GET ${log} HTTP/1.1\r\n${upgrade}${webSocket}\r\n`, followers],
     ['a watch that asked for another protocol', `GET ${path}?watch=true HTTP/1.1\r\n${upgrade}h2c\r\n\r\n`, watched],
-    ['a watch with a body that nobody reads', `GET ${path}?watch=true HTTP/1.1\r\nHost: a\r\n${body}`, watched],
+    ['a watch with an unread body', `GET ${path}?watch=true HTTP/1.1\r\nHost: a\r\n${body}`, watched],
     ['a list that asked for another protocol', `GET ${path} HTTP/1.1\r\n${upgrade}h2c\r\n\r\n`, held],
   ] as const) {
     await t.test(name, async (t) => {
@@ -446,17 +446,17 @@ t.test('readers that stall', async (t) => {
       t.pass('it was cut');
     });
   }
-  // Neither side keeps a socket of a reader that was cut while it read nothing.
+  // Both sides have closed the sockets of disconnected readers.
   while (descriptors() > before) await realClock.sleep(5);
   t.pass('all descriptors are given back');
 });
 
-/** Files and sockets that this process has open. */
+/** Open files and sockets of this process. */
 function descriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }
 
-t.test('a watch of which only the head is wanted ends with it', async (t) => {
+t.test('a HEAD request for a watch ends after its head', async (t) => {
   const signals: Cancellation[] = [];
   const watch: WatchCache['watch'] = WatchCache.prototype.watch;
   t.intercept(WatchCache.prototype, 'watch', {

@@ -1,4 +1,4 @@
-/** Custom objects whose versions a webhook converts, which is a real server: it answers, it lies, and it is gone. */
+/** Custom objects whose versions a webhook converts: with valid responses, invalid ones, and none. */
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -21,9 +21,9 @@ for (const [dialect, reviews] of [
 ] as const) {
   t.test(`every verb in every version: ${dialect.name}`, async (t) => {
     const [{ send, events }, hook] = await setUp(t, dialect, reviews);
-    const made = await send('POST', at('v2'), site('v2', 'a', { host: 'x', port: '80', extra: 1 }));
-    t.equal(made.status, 201);
-    t.same(made.body.spec, { host: 'x', port: '80' });
+    const created = await send('POST', at('v2'), site('v2', 'a', { host: 'x', port: '80', extra: 1 }));
+    t.equal(created.status, 201);
+    t.same(created.body.spec, { host: 'x', port: '80' });
     const review = reviews.includes('v1' as never) ? 'v1' : 'v1beta1';
     t.match(hook.requests[0], {
       kind: 'ConversionReview',
@@ -38,7 +38,7 @@ for (const [dialect, reviews] of [
     });
     hook.requests.length = 0;
     t.same((await send('GET', at('v1', 'a'))).body.spec, { host: 'x:80' });
-    t.equal(hook.requests.length, 0, 'nobody is asked about what is stored so');
+    t.equal(hook.requests.length, 0, 'the webhook is not called for the stored version');
     t.same((await send('GET', at('v3', 'a'))).body.spec, { address: { host: 'x', port: '80' } });
     await send('GET', at('v3', 'a'));
     t.equal(hook.requests.length, 1, 'what was converted is kept');
@@ -79,7 +79,7 @@ for (const [dialect, reviews] of [
   });
 }
 
-t.test('random objects come back from every version as they went there', async (t) => {
+t.test('random objects survive the conversion to every version and back', async (t) => {
   const [{ send }] = await setUp(t, kubernetesDialect, ['v1']);
   const random = seededRandom(20221);
   const pick = (n: number) => Math.floor(random() * n);
@@ -135,7 +135,7 @@ t.test(
   },
 );
 
-t.test('answers that are none, each of which costs its own request only', async (t) => {
+t.test('an invalid response fails only its own request', async (t) => {
   const [{ send }, hook] = await setUp(t, kubernetesDialect, ['v1']);
   await send('POST', at('v1'), site('v1', 'a', { host: 'x:80' }));
   const about = `conversion webhook for ${group}/v1, Kind=Site`;

@@ -1,8 +1,8 @@
-/** What holds for every resource, as rows on a custom one: verbs, options, selectors, pages, patches, parts, versions, texts. */
+/** The rules of every resource, on a custom one: verbs, options, selectors, pages, patches, subresources, versions, messages. */
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
 
@@ -35,7 +35,7 @@ const scale = {
 };
 const columns = [{ name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas' }];
 
-/** In the place of the controller that would find its names good. */
+/** Stands for the controller that accepts the definition's names. */
 async function define(server: ApiServer): Promise<void> {
   const version = {
     served: true,
@@ -77,9 +77,9 @@ t.test('a custom resource', async (t) => {
   const patch = (path: string, type: keyof typeof patchTypes, body: unknown) =>
     call(server, 'PATCH', path, { headers: { 'content-type': patchTypes[type] }, body });
   const make = async (t: Test, name: string, spec: object = {}, metadata: object = {}) => {
-    const made = await ask('POST', rows, row(name, spec, metadata));
-    t.equal(made.status, 201, made.text);
-    return made.json;
+    const created = await ask('POST', rows, row(name, spec, metadata));
+    t.equal(created.status, 201, created.text);
+    return created.json;
   };
   t.afterEach(async () => {
     for (const name of namesOf(await ask('GET', rows))) {
@@ -89,9 +89,9 @@ t.test('a custom resource', async (t) => {
   });
 
   await t.test('single objects', async (t) => {
-    const made = await make(t, 'a', { text: 'x' });
-    t.match(made, { spec: { text: 'x', replicas: 1 }, metadata: { generation: 1, namespace: 'default' } });
-    t.same((await ask('GET', `${rows}/a`)).json, made);
+    const created = await make(t, 'a', { text: 'x' });
+    t.match(created, { spec: { text: 'x', replicas: 1 }, metadata: { generation: 1, namespace: 'default' } });
+    t.same((await ask('GET', `${rows}/a`)).json, created);
     t.match((await ask('POST', rows, row('a'))).json, {
       code: 409,
       reason: 'AlreadyExists',
@@ -101,9 +101,9 @@ t.test('a custom resource', async (t) => {
     t.match((await ask('PUT', `${rows}/b`, row('b', {}, { resourceVersion: '1' }))).json, { code: 404 });
     const generated = await ask('POST', rows, row('', {}, { name: undefined, generateName: 'g-' }));
     t.match(generated.json.metadata.name, /^g-.{5}$/);
-    const put = await ask('PUT', `${rows}/a`, { ...made, spec: { text: 'y' } });
+    const put = await ask('PUT', `${rows}/a`, { ...created, spec: { text: 'y' } });
     t.match(put.json, { spec: { text: 'y', replicas: 1 }, metadata: { generation: 2 } });
-    t.match((await ask('PUT', `${rows}/a`, made)).json, { code: 409, reason: 'Conflict' });
+    t.match((await ask('PUT', `${rows}/a`, created)).json, { code: 409, reason: 'Conflict' });
     t.match((await ask('PUT', `${rows}/a`, row('c'))).json, {
       code: 400,
       message: /name of the object \(c\) does not match/,
@@ -115,11 +115,11 @@ t.test('a custom resource', async (t) => {
   await t.test('dry runs', async (t) => {
     t.equal((await ask('POST', `${rows}?dryRun=All`, row('a'))).status, 201);
     t.equal((await ask('GET', `${rows}/a`)).status, 404);
-    const made = await make(t, 'a');
-    t.equal((await ask('PUT', `${rows}/a?dryRun=All`, { ...made, spec: { text: 'x' } })).json.spec.text, 'x');
+    const created = await make(t, 'a');
+    t.equal((await ask('PUT', `${rows}/a?dryRun=All`, { ...created, spec: { text: 'x' } })).json.spec.text, 'x');
     t.equal((await patch(`${rows}/a?dryRun=All`, 'merge', { spec: { text: 'x' } })).json.spec.text, 'x');
     t.equal((await ask('DELETE', `${rows}/a?dryRun=All`)).status, 200);
-    t.same((await ask('GET', `${rows}/a`)).json, made);
+    t.same((await ask('GET', `${rows}/a`)).json, created);
     t.equal((await ask('POST', `${rows}?dryRun=Some`, row('b'))).status, 422);
   });
 
@@ -150,23 +150,23 @@ t.test('a custom resource', async (t) => {
 
   await t.test('watches', async (t) => {
     const start = (await ask('GET', rows)).json.metadata.resourceVersion;
-    const made = await make(t, 'a', {}, { labels: { seen: 'yes' } });
+    const created = await make(t, 'a', {}, { labels: { seen: 'yes' } });
     await patch(`${rows}/a`, 'merge', { spec: { replicas: 2 } });
     await patch(`${rows}/a`, 'merge', { metadata: { labels: { seen: null } } });
     await ask('DELETE', `${rows}/a`);
-    const told = async (path: string) =>
+    const watched = async (path: string) =>
       (await ask('GET', `${path}&watch=1&timeoutSeconds=1&resourceVersion=${start}`)).text
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line));
     const [all, some, other] = await Promise.all([
-      told(`${rows}?`),
-      told(`${rows}?labelSelector=seen&fieldSelector=metadata.name%3Da`),
-      told(`${rowsOf2}?`),
+      watched(`${rows}?`),
+      watched(`${rows}?labelSelector=seen&fieldSelector=metadata.name%3Da`),
+      watched(`${rowsOf2}?`),
     ]);
     const types = (events: { type: string }[]) => events.map(({ type }) => type);
     t.same(types(all), ['ADDED', 'MODIFIED', 'MODIFIED', 'DELETED']);
-    t.same(all[0].object, made);
+    t.same(all[0].object, created);
     t.same(types(some), ['ADDED', 'MODIFIED', 'DELETED']);
     t.same(types(other), types(all));
     t.equal(other[0].object.apiVersion, `${group}/v2`);
@@ -215,15 +215,17 @@ t.test('a custom resource', async (t) => {
       details: { causes: [{ reason: 'FieldManagerConflict', field: '.spec.list[name="1"].value' }] },
     });
     const forced = await applied(rowsOf2, 'two', 'v2', { list: [{ name: '1', value: 'c' }] }, true);
-    t.same(forced.json.spec.list, [{ name: '1', value: 'c' }], 'what nobody applies any more is gone');
+    t.same(forced.json.spec.list, [{ name: '1', value: 'c' }], 'a field that no manager applies any more is removed');
     t.match((await ask('GET', `${rows}/a`)).json, { apiVersion: `${group}/v1`, spec: { list: [{ value: 'c' }] } });
   });
 
   await t.test('deletions', async (t) => {
-    const made = await make(t, 'a', {}, { finalizers: ['example.com/wait'] });
+    const created = await make(t, 'a', {}, { finalizers: ['example.com/wait'] });
     const preconditions = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } };
     t.match((await ask('DELETE', `${rows}/a`, preconditions)).json, { code: 409 });
-    t.match((await ask('DELETE', `${rows}/a`)).json, { metadata: { uid: made.metadata.uid, deletionTimestamp: /Z$/ } });
+    t.match((await ask('DELETE', `${rows}/a`)).json, {
+      metadata: { uid: created.metadata.uid, deletionTimestamp: /Z$/ },
+    });
     t.equal((await ask('GET', `${rows}/a`)).status, 200, 'it waits for its finalizer');
     t.match((await patch(`${rows}/a`, 'merge', { metadata: { finalizers: ['example.com/more'] } })).json, {
       code: 422,
@@ -239,20 +241,20 @@ t.test('a custom resource', async (t) => {
   });
 
   await t.test('status and scale', async (t) => {
-    const made = await make(t, 'a', { replicas: 2 }, {});
-    const withStatus = { ...made, spec: { replicas: 9 }, status: { replicas: 2, selector: 'app=a' } };
+    const created = await make(t, 'a', { replicas: 2 }, {});
+    const withStatus = { ...created, spec: { replicas: 9 }, status: { replicas: 2, selector: 'app=a' } };
     const put = await ask('PUT', `${rows}/a/status`, withStatus);
     t.match(put.json, { spec: { replicas: 2 }, status: { replicas: 2 }, metadata: { generation: 1 } });
     const main = await ask('PUT', `${rows}/a`, { ...put.json, spec: { replicas: 3 }, status: { replicas: 8 } });
     t.match(main.json, { spec: { replicas: 3 }, status: { replicas: 2 }, metadata: { generation: 2 } });
-    const found = await ask('GET', `${rows}/a/scale`);
-    t.match(found.json, {
+    const scale = await ask('GET', `${rows}/a/scale`);
+    t.match(scale.json, {
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
       spec: { replicas: 3 },
       status: { replicas: 2, selector: 'app=a' },
     });
-    const scaled = await ask('PUT', `${rows}/a/scale`, { ...found.json, spec: { replicas: 5 } });
+    const scaled = await ask('PUT', `${rows}/a/scale`, { ...scale.json, spec: { replicas: 5 } });
     t.match(scaled.json, { spec: { replicas: 5 } });
     t.match((await patch(`${rows}/a/scale`, 'merge', { spec: { replicas: 6 } })).json, { spec: { replicas: 6 } });
     t.match((await patch(`${rows}/a/scale`, 'merge', { spec: { replicas: 11 } })).json, { code: 422 });
@@ -282,7 +284,7 @@ t.test('a custom resource', async (t) => {
   await t.test('unknown and repeated fields', (t) => fieldValidation(t, server));
 });
 
-t.test('where definitions are turned off, so is what they define', async (t) => {
+t.test('without CustomResourceDefinitions, custom resources are not served', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   const first = await startServer(t, { store });
   await define(first);
@@ -296,7 +298,7 @@ t.test('where definitions are turned off, so is what they define', async (t) => 
   t.equal((await call(first, 'GET', rows)).status, 200);
 });
 
-t.test('with a definition go the series of its requests', async (t) => {
+t.test('deleting a definition drops the series of its requests', async (t) => {
   const server = await startServer(t);
   await define(server);
   await call(server, 'POST', rows, { body: row('a') });
@@ -308,11 +310,11 @@ t.test('with a definition go the series of its requests', async (t) => {
       .split('\n')
       .filter((line) => !line.startsWith('#') && /[{,](resource="rows|group="rows\.|type="rows)/.test(line));
   };
-  let told = await series();
-  while (!told.some((line) => /^apiserver_longrunning_requests.* 1$/.test(line))) told = await series();
+  let watched = await series();
+  while (!watched.some((line) => /^apiserver_longrunning_requests.* 1$/.test(line))) watched = await series();
   for (const name of ['request_total', 'request_duration_seconds_sum', 'watch_events_total', 'response_sizes_sum']) {
     t.ok(
-      told.some((line) => line.startsWith(`apiserver_${name}{`)),
+      watched.some((line) => line.startsWith(`apiserver_${name}{`)),
       name,
     );
   }
@@ -321,7 +323,7 @@ t.test('with a definition go the series of its requests', async (t) => {
   const withdrawn = { ...json, status: { ...json.status, conditions: [] } };
   const { metadata } = (await call(server, 'PUT', `${path}/status`, { body: withdrawn })).json;
   await open;
-  while (told.length > 0) told = await series();
+  while (watched.length > 0) watched = await series();
   await call(server, 'PUT', `${path}/status`, { body: { ...json, metadata } });
   while ((await call(server, 'GET', rows)).status !== 200) await new Promise(setImmediate);
   const counts = (await series()).filter((line) => /^apiserver_request_total.*"LIST"/.test(line));
@@ -338,7 +340,7 @@ const unknown = ['unknown field "odd"', 'unknown field "spec.list[0].odd"', 'unk
 const repeated = ['duplicate field "spec.text"', ...unknown];
 const repeatedKey = 'line 6: key "text" already set in map';
 const repeatedYAML = [repeatedKey, ...unknown];
-/** What strict readers say of a repeated key. */
+/** The message of strict decoding for a repeated key. */
 const strictly = (finding: string) => (finding === repeatedKey ? `yaml: unmarshal errors:\n  ${finding}` : finding);
 
 async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
@@ -349,7 +351,7 @@ async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
     call(server, method, `${path}?dryRun=All${query}`, { headers: { 'content-type': type }, body });
   const odd = '[{"op":"add","path":"/spec/odd","value":1},{"op":"add","op":"add","path":"/spec/text","value":"z"}]';
   const ofPatch = ['json patch duplicate field "[1].op"', 'unknown field "spec.odd"'];
-  const cases: [method: string, path: string, type: string, body: string, found: string[]][] = [
+  const cases: [method: string, path: string, type: string, body: string, expected: string[]][] = [
     ['POST', rows, 'application/json', jsonBody('new'), repeated],
     ['POST', rows, 'application/yaml', yamlBody('new'), repeatedYAML],
     ['PUT', there, 'application/json', jsonBody('there', `,${version}`), repeated],
@@ -357,10 +359,10 @@ async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
     ['PATCH', there, patchTypes.merge, `{"spec":${specOf},"odd":3}`, repeated],
     ['PATCH', there, patchTypes.json, odd, ofPatch],
   ];
-  for (const [method, path, type, body, found] of cases) {
+  for (const [method, path, type, body, expected] of cases) {
     const name = `${method} ${type}`;
     const refused = await send(method, path, type, body, '&fieldValidation=Strict');
-    const text = `strict decoding error: ${found.map(strictly).join(', ')}`;
+    const text = `strict decoding error: ${expected.map(strictly).join(', ')}`;
     if (method === 'PATCH') {
       t.match(refused.json, { code: 422, details: { causes: [{ field: 'patch' }] } }, name);
       t.ok(refused.json.message.endsWith(`: ${text}`), `${name}: ${refused.json.message}`);
@@ -368,7 +370,7 @@ async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
       const message = `Row in version "v1" cannot be handled as a Row: ${text}`;
       t.match(refused.json, { code: 400, reason: 'BadRequest', message }, name);
     }
-    const warnings = found.map((each) => `299 - "${each.replaceAll('"', '\\"')}"`).join(', ');
+    const warnings = expected.map((each) => `299 - "${each.replaceAll('"', '\\"')}"`).join(', ');
     for (const mode of ['', '&fieldValidation=Warn']) {
       const warned = await send(method, path, type, body, mode);
       t.ok(warned.status < 300, `${name}${mode}`);
@@ -395,7 +397,7 @@ async function applyValidation(
     ['Warn', large, 7],
   ] as const) {
     const query = `&fieldManager=m&force=true&fieldValidation=${mode}`;
-    // What is applied names fields that are to be owned: none that there are not.
+    // An applied configuration must not name unknown fields.
     const odd = await send(query, `${first}${yamlBody('there')}`);
     t.match(odd.json, { code: 500, message: /\.spec\.odd: field not declared in schema/ }, mode);
     const body = yamlBody('there')

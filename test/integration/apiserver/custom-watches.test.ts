@@ -1,4 +1,4 @@
-/** Watches of custom resources end when another state of their definition is served, as with 1.24, and at no other time. */
+/** Like in 1.24, watches of custom resources end when the served state of their definition changes, and at no other time. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -13,7 +13,7 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const objects = `/apis/${group}/v1/namespaces/default/birds`;
 const token = 'watched';
 
-/** Answers a while later, as a store elsewhere does. */
+/** Responds with a delay, like a remote store. */
 class SlowStore extends MemoryStore {
   override async currentRevision(): Promise<Revision> {
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
@@ -21,7 +21,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-t.test('a watch lasts as long as the form of its objects', async (t) => {
+t.test('a watch lasts as long as the schema of its objects', async (t) => {
   const { argv } = await clusterCredentials(t, kubernetesDialect, `${token},admin,1,"system:masters"\n`);
   const off = ['--disable-admission-plugins', 'ServiceAccount'];
   const store = new SlowStore({ clock: realClock });
@@ -46,7 +46,7 @@ t.test('a watch lasts as long as the form of its objects', async (t) => {
   const next = ask('GET', `${objects}?watch=1&resourceVersion=0&timeoutSeconds=1`);
   t.match((await next).text, /"name":"one"/);
 
-  // Those that are opened meanwhile begin, and some are over at once.
+  // Watches opened meanwhile start, and some end at once.
   let over = false;
   const changes = (async () => {
     for (let i = 0; i < 20; i++) {

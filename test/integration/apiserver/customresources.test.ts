@@ -1,4 +1,4 @@
-/** Resources that definitions add: as they come, change and go, and what their objects are held to. */
+/** Resources of definitions: adding, changing and removing them, and the validation of their objects. */
 import t, { type Test } from 'tap';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
@@ -8,7 +8,7 @@ import { eventually } from '#test/e2e/harness.js';
 
 type Json = ReturnType<typeof JSON.parse>;
 
-/** A request's answer: the document, or the failure's Status. */
+/** A response: the document, or the Status of a failure. */
 type Call = (method: string, path: string, body?: unknown, options?: RequestOptions) => Promise<Json>;
 
 const group = 'stable.example.com';
@@ -120,12 +120,12 @@ for (const name of ['orch', 'kubernetes'] as const) {
     t.match(await call('POST', definitions, definition(dialect)), { status: { storedVersions: ['v1'] } });
     await eventually('it is served', async () => (await call('GET', `/apis/${group}/v1`)).kind === 'APIResourceList');
     await t.test('discovery', (t) => discovery(t, call));
-    await t.test('what objects are held to', (t) => rules(t, call));
+    await t.test('validation of objects', (t) => rules(t, call));
     await t.test('subresources', (t) => subresources(t, call));
     await t.test('versions', (t) => versions(t, call));
     await t.test('documentation', (t) => documentation(t, call));
     await t.test('a definition that changes', (t) => changes(t, call, definitions, dialect));
-    await t.test('its end', (t) => end(t, call, definitions, dialect));
+    await t.test('deletion of a definition', (t) => end(t, call, definitions, dialect));
   });
 }
 
@@ -159,8 +159,8 @@ async function rules(t: Test, call: Call): Promise<void> {
     port: 'http',
     items: [{ name: 'x', z: 1 }],
   };
-  const made = await call('POST', objects, cronTab('a', given, { status: { replicas: 3 } }));
-  t.match(made, { apiVersion: `${group}/v1`, kind: 'CronTab', metadata: { generation: 1, namespace: 'default' } });
+  const created = await call('POST', objects, cronTab('a', given, { status: { replicas: 3 } }));
+  t.match(created, { apiVersion: `${group}/v1`, kind: 'CronTab', metadata: { generation: 1, namespace: 'default' } });
   const spec = {
     cron: '* *',
     raw: { x: { y: 1 } },
@@ -170,9 +170,9 @@ async function rules(t: Test, call: Call): Promise<void> {
     replicas: 1,
     items: [{ name: 'x', value: 'v' }],
   };
-  t.same(made.spec, spec, 'pruned, with defaults');
-  t.equal(made.status, undefined, 'status is written by its own subresource');
-  t.same(Object.keys(made.metadata.managedFields[0].fieldsV1), ['f:spec']);
+  t.same(created.spec, spec, 'pruned, with defaults');
+  t.equal(created.status, undefined, 'status is written by its own subresource');
+  t.same(Object.keys(created.metadata.managedFields[0].fieldsV1), ['f:spec']);
   const notAll =
     '<nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   const refused: [spec: object, code: number, text: string][] = [
@@ -231,13 +231,13 @@ async function rules(t: Test, call: Call): Promise<void> {
     spec: { replicas: 3 },
   });
   const apply = { contentType: 'application/apply-patch+yaml' };
-  const wanted = {
+  const expected = {
     apiVersion: `${group}/v1`,
     kind: 'CronTab',
     metadata: { name: 'a' },
     spec: { items: [{ name: 'y', value: 'w' }] },
   };
-  const applied = await call('PATCH', `${objects}/a?fieldManager=me`, wanted, apply);
+  const applied = await call('PATCH', `${objects}/a?fieldManager=me`, expected, apply);
   t.same(
     applied.spec.items,
     [
@@ -250,12 +250,12 @@ async function rules(t: Test, call: Call): Promise<void> {
     await call(
       'PATCH',
       `${objects}/a?fieldManager=you`,
-      { ...wanted, spec: { items: [{ name: 'y', value: 'u' }] } },
+      { ...expected, spec: { items: [{ name: 'y', value: 'u' }] } },
       apply,
     ),
     { code: 409, reason: 'Conflict' },
   );
-  const inGroup = (name: string) => ({ ...wanted, spec: { groups: { one: [{ name }] } } });
+  const inGroup = (name: string) => ({ ...expected, spec: { groups: { one: [{ name }] } } });
   await call('PATCH', `${objects}/a?fieldManager=me`, inGroup('y'), apply);
   const both = await call('PATCH', `${objects}/a?fieldManager=you`, inGroup('z'), apply);
   const elements = [
@@ -263,8 +263,8 @@ async function rules(t: Test, call: Call): Promise<void> {
     { name: 'z', value: 'v' },
   ];
   t.same(both.spec.groups, { one: elements }, 'merged by their keys in maps of lists');
-  const gone = await call('PATCH', `${objects}/a?fieldManager=me`, { ...wanted, spec: { image: 'img' } }, apply);
-  t.same(gone.spec?.groups, { one: elements.slice(1) }, 'what nobody applies any more goes');
+  const gone = await call('PATCH', `${objects}/a?fieldManager=me`, { ...expected, spec: { image: 'img' } }, apply);
+  t.same(gone.spec?.groups, { one: elements.slice(1) }, 'a field that no manager applies any more is removed');
   t.match(await call('GET', `${objects}?fieldSelector=spec.cron%3Dx`), { code: 400 });
   t.match(await call('GET', `${objects}?fieldSelector=metadata.name%3Da`), {
     kind: 'CronTabList',
@@ -298,9 +298,9 @@ async function versions(t: Test, call: Call): Promise<void> {
   const beta = objects.replace('/v1/', '/v1beta1/');
   t.match(await call('GET', `${beta}/a`), { apiVersion: `${group}/v1beta1`, spec: { replicas: 4 } });
   const names = { apiVersion: `${group}/v1beta1`, kind: 'CronTab', metadata: { name: 'loose' } };
-  const made = await call('POST', beta, { ...names, anything: { goes: true }, spec: { cron: '*' } });
-  t.match(made, { apiVersion: `${group}/v1beta1`, spec: { cron: '*', image: 'img', replicas: 1 } });
-  t.equal(made.anything, undefined, 'what is stored is held to the schema of the stored version when it is read');
+  const created = await call('POST', beta, { ...names, anything: { goes: true }, spec: { cron: '*' } });
+  t.match(created, { apiVersion: `${group}/v1beta1`, spec: { cron: '*', image: 'img', replicas: 1 } });
+  t.equal(created.anything, undefined, 'what is stored is held to the schema of the stored version when it is read');
   t.match(await call('GET', `${objects}/loose`), { apiVersion: `${group}/v1`, spec: { cron: '*', image: 'img' } });
   t.match(await call('GET', objects), {
     items: [{ metadata: { name: 'a' } }, { metadata: { name: 'loose' }, spec: { image: 'img' } }],
@@ -369,7 +369,7 @@ async function end(t: Test, call: Call, definitions: string, dialect: Dialect): 
   const stored = (storedVersions: readonly string[]) =>
     call('PATCH', `${path}/status`, { status: { storedVersions } }, merge);
   t.same((await stored([])).status.storedVersions, ['v1'], 'the version that is stored cannot be left out');
-  // Somebody migrates, and makes a mistake: what is refused in updates from then on must not keep it from going.
+  // After a faulty migration, an object that cannot be updated can still be deleted.
   t.same((await stored(['v9'])).status.storedVersions, ['v9']);
   t.match(await call('PATCH', path, { metadata: { labels: { a: 'b' } } }, merge), { code: 422 });
   t.match(await call('DELETE', path), {

@@ -1,13 +1,13 @@
-/** Discovery: every resource as recorded facts have it, in both forms; entity tags; versions. */
+/** Discovery: every resource as recorded of 1.24, in both forms; entity tags; versions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { root } from '#test/e2e/harness.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
-/** What kube-apiserver 1.24.17 lists, in its order, with the columns of its tables. */
+/** Resources of kube-apiserver 1.24.17 in its order, with the columns of its tables. */
 const factsFile = join(root, 'test/integration/apiserver/discovery/resources-1.24.17.json');
 
 interface Named {
@@ -59,7 +59,7 @@ async function resourceLists(server: ApiServer): Promise<Map<string, Listed[]>> 
   return lists;
 }
 
-/** Kinds that 1.24 still stores as objects of an older version, so that the hashes of their storage versions differ. */
+/** Kinds that 1.24 stores in an older version; the hashes of their storage versions differ. */
 const storedNewer: ReadonlySet<string> = new Set([
   'CSIStorageCapacity',
   'CustomResourceDefinition',
@@ -75,7 +75,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const facts = (JSON.parse(readFileSync(factsFile, 'utf8')) as Fact[]).map((fact) => translated(fact, dialect));
     const server = await startServer(t, { dialect });
     const lists = await resourceLists(server);
-    // With 1.24 a server beside this one has them.
+    // In 1.24, a separate server serves them.
     lists.delete(`${dialect.metricsGroups.resource}/v1beta1`);
     const groupVersions = [...new Set(facts.map(({ groupVersion }) => groupVersion))];
     t.same([...lists.keys()], groupVersions, 'groups and versions in their order');
@@ -128,12 +128,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       t.same([...seen.keys()].sort(), [...lists.keys()].sort());
       for (const [gv, list] of lists) {
         const [group, version] = gv.includes('/') ? gv.split('/') : ['', gv];
-        const wanted = list.map(({ storageVersionHash: _, singularName: __, ...rest }) => ({
+        const expected = list.map(({ storageVersionHash: _, singularName: __, ...rest }) => ({
           group,
           version,
           ...rest,
         }));
-        t.same(seen.get(gv)?.sort(byName), wanted.sort(byName), gv);
+        t.same(seen.get(gv)?.sort(byName), expected.sort(byName), gv);
       }
     }
   });
@@ -147,7 +147,7 @@ interface Aggregated extends Omit<Listed, 'name'> {
   readonly subresources?: readonly (Aggregated & { readonly subresource: string })[];
 }
 
-/** A resource of aggregated discovery and its subresources, as the older form lists them. */
+/** Converts a resource of aggregated discovery and its subresources to the older form. */
 function flat(entry: Aggregated): object[] {
   const namespaced = entry.scope === 'Namespaced';
   t.equal(entry.singularResource, entry.responseKind.kind.toLowerCase());
@@ -168,7 +168,7 @@ function byName(a: object, b: object): number {
   return String(Reflect.get(a, 'name')) < String(Reflect.get(b, 'name')) ? -1 : 1;
 }
 
-/** Facts are recorded with the names of the kubernetes dialect. */
+/** The recorded facts use names of the kubernetes dialect. */
 function translated(fact: Fact, dialect: Dialect): Fact {
   const translate = (name: string) => dialect.groupName(kubernetesDialect.groupKey(name) ?? 'core');
   const [version = '', group = ''] = fact.groupVersion.split('/').reverse();
@@ -179,7 +179,7 @@ function translated(fact: Fact, dialect: Dialect): Fact {
   };
 }
 
-t.test('who has a document already does not get it again', async (t) => {
+t.test('a client that has the document gets 304', async (t) => {
   const server = await startServer(t);
   const v2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
   const v3Link = (await call(server, 'GET', '/openapi/v3')).json.paths['apis/apps/v1'].serverRelativeURL;
@@ -204,9 +204,9 @@ t.test('who has a document already does not get it again', async (t) => {
     t.match(etag, /^"[0-9A-F]{64}"$/);
     t.match(first.headers['vary'], /Accept/);
     tags.add(etag);
-    for (const known of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
-      const again = await call(server, 'GET', path, { headers: { accept, 'if-none-match': known } });
-      t.match(again, { status: 304, text: '', headers: { etag } }, `${path} ${accept} ${known}`);
+    for (const header of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+      const again = await call(server, 'GET', path, { headers: { accept, 'if-none-match': header } });
+      t.match(again, { status: 304, text: '', headers: { etag } }, `${path} ${accept} ${header}`);
     }
     const other = await call(server, 'GET', path, { headers: { accept, 'if-none-match': '"other"' } });
     t.equal(other.status, 200);
@@ -215,12 +215,12 @@ t.test('who has a document already does not get it again', async (t) => {
   t.match(await call(server, 'GET', v3Link), { headers: { 'cache-control': /immutable/, expires: /GMT$/ } });
   const moved = await call(server, 'GET', '/openapi/v3/apis/apps/v1?hash=OLD');
   t.match(moved, { status: 301, headers: { location: v3Link } }, 'an old link');
-  // With the extensions of both dialects it is the largest.
+  // With the extensions of both dialects, this document is the largest.
   const larger = await startServer(t, { dialect: orchDialect });
   t.equal((await call(larger, 'GET', '/openapi/v2', { headers: { accept: v2 } })).status, 200);
 });
 
-t.test('what is not served is not found', async (t) => {
+t.test('unknown groups and versions get 404', async (t) => {
   const server = await startServer(t);
   for (const path of [
     '/api/v2',
@@ -233,7 +233,7 @@ t.test('what is not served is not found', async (t) => {
   }
 });
 
-t.test('groups and versions stand in the order of 1.24', async (t) => {
+t.test('groups and versions are in the order of 1.24', async (t) => {
   const server = await startServer(t, { dialect: kubernetesDialect });
   const { groups } = (await call(server, 'GET', '/apis')).json as {
     groups: { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[];
@@ -260,7 +260,7 @@ t.test('groups and versions stand in the order of 1.24', async (t) => {
       'node.k8s.io v1 v1beta1',
       'discovery.k8s.io v1 v1beta1',
       'flowcontrol.apiserver.k8s.io v1beta2 v1beta1',
-      // Which 1.24 has from somebody else.
+      // In 1.24, a separate server serves it.
       'metrics.k8s.io v1beta1',
     ],
   );

@@ -1,4 +1,4 @@
-/** Encryption at rest over HTTP, on a real etcd whose raw bytes are looked at. */
+/** Encryption at rest over HTTP, on a real etcd whose raw bytes are checked. */
 import { existsSync } from 'node:fs';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
@@ -39,12 +39,12 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
     if (kvs[0] === undefined) throw new Error(`no ${key}`);
     return kvs[0];
   };
-  /** Overwrites what is stored, as by a failing disk or a careless hand. */
+  /** Overwrites a stored value, like a failing disk or a manual change. */
   const corrupt = async (key: string, change: (bytes: Buffer) => Buffer) => {
     const { value, modRevision } = await stored(key);
     await raw.update(`/registry/${key}`, change(Buffer.from(value)), modRevision);
   };
-  /** A server with that config, for as long as `work` takes. */
+  /** Runs `work` with a server of this configuration. */
   const serving = async (
     options: StartOptions,
     work: (ask: (method: string, path: string, body?: unknown) => Promise<Answer>) => Promise<void>,
@@ -59,7 +59,7 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
     }
   };
 
-  await t.test('nothing of a secret is to be read in etcd', async (t) => {
+  await t.test('etcd contains no plain text of a secret', async (t) => {
     for (const [type, dialect] of [
       ['aescbc', kubernetesDialect],
       ['aesgcm', kubernetesDialect],
@@ -103,7 +103,7 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
       t.equal((await ask('GET', `${secrets}/plain`)).json.data.password, encoded, 'what was stored before is read');
     });
     t.equal(await prefixOf('old'), 'k8s:enc:aescbc:v1:a');
-    // The new key is known to every server before one writes with it.
+    // Every server can read the new key before one writes with it.
     await serving({ encryption: encrypting(provider('aescbc', 'a', 'b'), identity) }, async (ask) => {
       const list = await ask('GET', secrets);
       t.same(
@@ -143,7 +143,7 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
     );
   });
 
-  await t.test('what cannot be read is told, and nothing else suffers', async (t) => {
+  await t.test('an unreadable object is reported, and affects no others', async (t) => {
     const changes: Record<string, (bytes: Buffer) => Buffer> = {
       'a changed byte': (bytes) => {
         bytes[bytes.length - 40] = (bytes[bytes.length - 40] ?? 0) ^ 1;
@@ -204,7 +204,7 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
     }
   });
 
-  await t.test('a watch ends when what it watches cannot be read any more', async (t) => {
+  await t.test('a watch ends when an object becomes unreadable', async (t) => {
     const encryption = encrypting(provider('aesgcm', 'a'));
     await serving({ encryption }, async (ask) => {
       const from = (await ask('GET', secrets)).json.metadata.resourceVersion;

@@ -11,7 +11,7 @@ const pod = (fields: object = {}) => ({
   spec: { containers: [{ name: 'main', image: 'i:1' }], ...fields },
 });
 
-t.test('containers are added to a pod that exists', async (t) => {
+t.test('containers are added to an existing pod', async (t) => {
   const server = await startServer(t, { https: true });
   const early = await callHttps(server, 'POST', path, { body: pod({ ephemeralContainers: [debug] }) });
   t.match(early.json, {
@@ -27,7 +27,7 @@ t.test('containers are added to a pod that exists', async (t) => {
   const url = `${path}/p/ephemeralcontainers`;
   t.same((await callHttps(server, 'GET', url)).json, created.json, 'the view is the pod');
 
-  // As clients that debug do it.
+  // Like debugging clients.
   const patch = { spec: { ephemeralContainers: [debug] } };
   const patched = await callHttps(server, 'PATCH', url, { headers: strategic, body: patch });
   t.equal(patched.status, 200);
@@ -59,7 +59,7 @@ t.test('containers are added to a pod that exists', async (t) => {
   t.same((await callHttps(server, 'GET', `${path}/p`)).json, put.json);
 });
 
-t.test('what may not be done', async (t) => {
+t.test('invalid changes are refused', async (t) => {
   const server = await startServer(t, { https: true });
   await callHttps(server, 'POST', path, { body: pod() });
   const url = `${path}/p/ephemeralcontainers`;

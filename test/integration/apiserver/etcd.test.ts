@@ -1,4 +1,4 @@
-/** The server over a real etcd: the path of an object from create to watch to delete, and etcd going away. */
+/** The server on a real etcd: an object from create to watch to delete, and an etcd outage. */
 import { existsSync } from 'node:fs';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
@@ -27,11 +27,11 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
 
   await t.test('two servers read each other’s writes', async (t) => {
     for (let i = 0; i < 20; i += 1) {
-      const made = await call(a, 'POST', path, { body: configMap(`c${i}`) });
-      t.same((await call(b, 'GET', `${path}/c${i}`)).json, made.json);
+      const created = await call(a, 'POST', path, { body: configMap(`c${i}`) });
+      t.same((await call(b, 'GET', `${path}/c${i}`)).json, created.json);
       const patched = await call(b, 'PATCH', `${path}/c${i}`, { headers: merge, body: { data: { n: String(i) } } });
       t.equal(patched.status, 200);
-      t.equal((await call(a, 'PUT', `${path}/c${i}`, { body: made.json })).status, 409);
+      t.equal((await call(a, 'PUT', `${path}/c${i}`, { body: created.json })).status, 409);
     }
     const first = (await call(a, 'GET', `${path}?limit=8`)).json;
     await call(b, 'DELETE', `${path}/c9`);
@@ -43,26 +43,26 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
   await t.test('a watch sees every change with its version', async (t) => {
     const from = (await call(a, 'GET', path)).json.metadata.resourceVersion;
     const watching = call(b, 'GET', `${path}?watch=1&resourceVersion=${from}&timeoutSeconds=2`);
-    const made = (await call(a, 'POST', path, { body: configMap('w') })).json;
+    const created = (await call(a, 'POST', path, { body: configMap('w') })).json;
     await call(a, 'DELETE', `${path}/w`);
     const events = (await watching).text
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
     t.match(events, [
-      { type: 'ADDED', object: { metadata: { name: 'w', resourceVersion: made.metadata.resourceVersion } } },
+      { type: 'ADDED', object: { metadata: { name: 'w', resourceVersion: created.metadata.resourceVersion } } },
       { type: 'DELETED', object: { metadata: { name: 'w' } } },
     ]);
-    t.not(events[1].object.metadata.resourceVersion, made.metadata.resourceVersion, 'the version of the deletion');
+    t.not(events[1].object.metadata.resourceVersion, created.metadata.resourceVersion, 'the version of the deletion');
   });
 
-  await t.test('without etcd old data can be read, and it all comes back with it', async (t) => {
+  await t.test('during an etcd outage old data can be read, and everything recovers afterwards', async (t) => {
     await etcd.kill();
     const old = await call(a, 'GET', `${path}/c1?resourceVersion=0`);
     t.equal(old.status, 200, old.text);
     const refused = await call(a, 'POST', `${path}?timeout=2s`, { body: configMap('lost') });
     t.ok([503, 504].includes(refused.status), refused.text);
-    // The check gives up after two seconds, which is long before the request does.
+    // The health check times out after two seconds, long before the request.
     const unready = await call(a, 'GET', '/readyz');
     t.equal(unready.status, 500, `${unready.status} ${unready.text}`);
     await etcd.restart();
@@ -70,7 +70,7 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
       const { status } = await call(a, 'POST', path, { body: configMap('back') });
       if (status === 201 || status === 409) break;
     }
-    // The other server may still be connecting; what it says then is never that there is no such object.
+    // The other server may still be connecting; it must not report the object as missing then.
     for (;;) {
       const { status, text } = await call(b, 'GET', `${path}/back`);
       if (status === 200) break;

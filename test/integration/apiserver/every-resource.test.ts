@@ -1,4 +1,4 @@
-/** That no resource is left out; a sample in the other dialect; and resources that are operations, not objects. */
+/** Every resource has a test; a sample in the other dialect; and resources that are not stored. */
 import t from 'tap';
 import { tokenreviews } from '#api/authentication/v1/resources.gen.js';
 import {
@@ -31,7 +31,7 @@ const virtual: readonly ResourceDeclaration[] = [
 ];
 const keyOf = ({ group, version, resource }: ResourceDeclaration) => `${group}/${version}/${resource}`;
 
-t.test('every resource has its row', async (t) => {
+t.test('every resource has a row', async (t) => {
   const rows = [...everyCase.map(({ resource }) => resource), ...virtual].map(keyOf).sort();
   const declared = schemeFor(orchDialect)
     .resources.map(({ declaration }) => keyOf(declaration))
@@ -90,7 +90,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     });
     const incomplete = { metadata, spec: { resourceAttributes: list } };
     const refused = await access.create(incomplete).then(() => undefined, statusOf);
-    t.match(refused, { code: 422, details: { causes: [{}] } }, 'a review of nobody');
+    t.match(refused, { code: 422, details: { causes: [{}] } }, 'a review without a user');
     const local = client.resource(localsubjectaccessreviews);
     const spec = { user: 'jane', resourceAttributes: list };
     t.match((await local.create({ metadata: inDefault, spec })).status, { allowed: false });

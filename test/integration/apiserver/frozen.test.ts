@@ -1,9 +1,9 @@
-/** Updates share parts of the objects that caches give out: these must stay as they are, whatever is written how often. */
+/** Updates share parts of cached objects, which no write may modify. */
 import t from 'tap';
 import { frozenDecoder } from '#test/integration/apiserver/frozen.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
-t.test('what was given out cannot be changed, nor what it shares', async (t) => {
+t.test('cached objects and their shared parts are frozen', async (t) => {
   const decode = frozenDecoder();
   const pod = decode(
     Buffer.from('{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","args":["y","x"]}]}}'),
@@ -37,7 +37,7 @@ const template = {
 };
 const selector = { matchLabels: { app: 'a' } };
 
-/** Resources whose updates run through most of what changes objects in place. */
+/** Resources whose updates cover most code that modifies objects in place. */
 const rows: [path: string, name: string, body: object, status?: object][] = [
   [
     '/api/v1/namespaces/default/pods',
@@ -84,7 +84,7 @@ const rows: [path: string, name: string, body: object, status?: object][] = [
   ],
 ];
 
-t.test('no write changes what it starts from', async (t) => {
+t.test('no write modifies the previous object', async (t) => {
   const server = await startServer(t);
   await call(server, 'POST', '/api/v1/namespaces/default/serviceaccounts', {
     body: { metadata: { name: 'default' }, automountServiceAccountToken: false },

@@ -1,11 +1,11 @@
 /**
- * What caches give out is shared by everybody, and each new version of an object shares what it can of the one before:
- * nobody may change it. Frozen, it tells who tries, and the request that did it fails.
+ * Cached objects are shared by all readers, and a new version of an object shares unchanged parts with the previous one, so they
+ * must not be modified. Freezing them makes a request fail that tries to.
  */
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 
-/** Parses like a cache by itself; objects, lists and what they share with others can only be read. */
+/** Decodes like a cache does; objects, lists and shared parts are frozen. */
 export function frozenDecoder(): Decode {
   return (json) => {
     const object = decodeJson(json);

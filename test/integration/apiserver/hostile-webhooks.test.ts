@@ -1,14 +1,14 @@
-/** Webhooks that hang, lie, crash and never end cost their own requests only: bounded time, memory and connections. */
+/** Webhooks that hang, lie, crash or never end affect only their own requests: time, memory and connections are bounded. */
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { startHostileCluster } from '#test/integration/apiserver/webhooks/hostile-cluster.js';
 import { type HostileMode, hostileModes } from '#test/integration/apiserver/webhooks/hostile-server.js';
 import { mostBufferedBytes } from '#test/socket-buffers.js';
 
-/** Half of the places of writing requests. */
+/** Half of the limit of writing requests in flight. */
 const maxCalls = 10;
 const victims = 15;
-/** What is read of an answer, with room to spare, and what the system takes for its connection. */
+/** Generous limit of a response, and of the system's buffers for its connection. */
 const bytesOfCall = 10 * 1024 * 1024 + mostBufferedBytes();
 
 const expected: Readonly<Record<Exclude<HostileMode, 'good'>, RegExp>> = {
@@ -21,7 +21,7 @@ const expected: Readonly<Record<Exclude<HostileMode, 'good'>, RegExp>> = {
   deep: /the answer cannot be read: /,
 };
 
-/** Only the end of their time ends them. */
+/** Only their timeout ends them. */
 const neverEnding: readonly HostileMode[] = ['hanging', 'trickling'];
 
 t.test('hostile webhooks', async (t) => {
@@ -37,7 +37,7 @@ t.test('hostile webhooks', async (t) => {
       const before = await hostile.report();
       const suffering = Promise.all(Array.from({ length: victims }, () => write(patience)));
       const served = Promise.all(Array.from({ length: victims }, () => serve()));
-      // While they suffer, nobody else does.
+      // Other requests are not affected meanwhile.
       for (let i = 0; i < 20; i++) t.equal((await other()).status, 201);
       t.equal((await cluster.send('GET', '/api/v1/namespaces/default/configmaps')).status, 200);
       for (const { status, body } of await suffering) {
@@ -47,12 +47,12 @@ t.test('hostile webhooks', async (t) => {
       }
       await served;
       const after = await hostile.report();
-      // A kept connection may be gone when it is used; then there is a second one for the same call. Each who waits for the
-      // extension server has one, too.
+      // A stale connection may be replaced by a second one for the same call. Each request that waits for the extension server
+      // has a connection, too.
       t.ok(after.mostOpen <= 2 * maxCalls + victims, `${after.mostOpen} connections`);
       const bytes = after.sentBytes - before.sentBytes;
       t.ok(bytes <= victims * bytesOfCall, `${bytes} bytes of endless answers`);
-      // What is slow only because the machine is comes in time.
+      // The limit is generous for slow machines.
       const converted = await convert(mode === 'slow' ? '' : 'timeout=1s');
       if (mode === 'slow') t.equal(converted.status, 200);
       else t.ok(converted.status >= 500, `a conversion fails: ${converted.body.message}`);
@@ -75,13 +75,13 @@ t.test('hostile webhooks', async (t) => {
         timeoutSeconds: 1,
       },
     ]);
-    // The other webhook is asked, too, and has all the time that a busy machine takes.
+    // The other webhook is called, too, with a timeout for busy machines.
     const suffering = Promise.all(Array.from({ length: victims }, () => write('long')));
     for (let i = 0; i < 20; i++) t.equal((await other()).status, 201);
     for (const { status, body } of await suffering) {
       if (status !== 429) t.match(body, { code: 500, message: /silent\.b\.test.*context deadline exceeded$/ });
     }
-    // What has not come about is given up.
+    // Pending connections are closed.
     for (;;) {
       const { open } = await hostile.report();
       if (open <= maxCalls) break;

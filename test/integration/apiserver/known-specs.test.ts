@@ -1,4 +1,4 @@
-/** Pods of one template take a shorter way than the first ones: what comes out must be the same. */
+/** Pods of a known template take a fast path, with the same result. */
 
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -9,7 +9,7 @@ import { type Answer, call, startServer } from '#test/integration/apiserver/serv
 
 const pods = '/api/v1/namespaces/default/pods';
 
-/** What differs between any two pods. */
+/** Fields that differ between any two pods. */
 function comparable({
   metadata: { name: _n, uid: _u, resourceVersion: _r, creationTimestamp: _c, ...metadata },
   ...rest
@@ -18,7 +18,7 @@ function comparable({
   return JSON.stringify({ ...rest, metadata: { ...metadata, managedFields } });
 }
 
-t.test('the tenth pod of a template is the first one again', async (t) => {
+t.test('the tenth pod of a template equals the first one', async (t) => {
   let image: string | undefined;
   const admission: AdmissionPlugin = {
     name: 'Images',
@@ -75,7 +75,7 @@ t.test('the tenth pod of a template is the first one again', async (t) => {
   t.equal(status.json.status.phase, 'Running', status.text);
   t.equal(JSON.stringify(status.json.spec), JSON.stringify(first.json.spec));
 
-  // As node agents write it: all of what they have read, and another status.
+  // Like node agents: the whole object with another status.
   const { metadata: read, ...rest }: Pod = (await call(server, 'GET', `${pods}/web-3`)).json;
   const { resourceVersion: _, ...metadata } = read;
   const report = async (message: string, changes: Partial<Pod> = {}): Promise<Pod> => {

@@ -1,4 +1,4 @@
-/** Existing clients against the server: every kubectl of this machine, in one dialect or both. */
+/** Existing clients: every kubectl of this machine, in one dialect or both. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { kubectls, kubectlsFor, minorVersion } from '#test/e2e/harness.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
@@ -110,7 +110,7 @@ spec:
   metrics: [{ type: Resource, resource: { name: cpu, targetAverageUtilization: 60 } }]
 `;
 
-/** The oldest and the newest. */
+/** The oldest and the newest kubectl. */
 const byVersion = new Map<number, string>();
 for (const program of programs) byVersion.set(await minorVersion(program), program);
 const minors = [...byVersion.keys()];

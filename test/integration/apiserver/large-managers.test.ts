@@ -1,4 +1,4 @@
-/** Objects that fit the store only without their managers are stored without them, as with 1.24. */
+/** Like in 1.24, objects that fit the store only without managedFields are stored without them. */
 import t from 'tap';
 import {
   applyPatch,
@@ -8,23 +8,23 @@ import {
   withEtcd,
 } from '#test/integration/apiserver/spec/spec-server.js';
 
-/** Of keys that are long, so that the managers of the fields take as much as the fields. */
+/** Long keys make managedFields as large as the fields themselves. */
 function data(keys: number): Record<string, string> {
   return Object.fromEntries(
     Array.from({ length: keys }, (_, i) => [`${String(i).padStart(5, '0')}${'k'.repeat(122)}`, 'v']),
   );
 }
 
-t.test('objects that are too large with their managers', withEtcd, async (t) => {
+t.test('objects that are too large with managedFields', withEtcd, async (t) => {
   const { client } = await startSpec(t);
   const path = configMaps('default');
-  // etcd refuses the one, what goes before it the other.
+  // etcd refuses one of them, the server's own limit the other.
   for (const keys of [6_500, 8_000]) {
     const url = `${path}/c${keys}`;
     const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `c${keys}`, labels: { a: 'b' } } };
-    const made = await client.post(path, { ...object, data: data(keys) });
-    t.equal(made.status, 201, made.text.slice(0, 300));
-    t.equal(made.json.metadata.managedFields, undefined);
+    const created = await client.post(path, { ...object, data: data(keys) });
+    t.equal(created.status, 201, created.text.slice(0, 300));
+    t.equal(created.json.metadata.managedFields, undefined);
     await client.delete(url);
     const small = await client.post(path, object);
     t.equal(small.json.metadata.managedFields.length, 1);

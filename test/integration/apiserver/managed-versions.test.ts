@@ -1,4 +1,4 @@
-/** Who manages what of an object whose versions a webhook converts, in the versions that the managers speak. */
+/** managedFields of objects whose versions a webhook converts, in the managers' own versions. */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { sendJson } from '#apiserver/webhooks/testing/webhook-server.js';
@@ -17,7 +17,7 @@ import {
 const applyPatch = 'application/apply-patch+yaml';
 const mergePatch = 'application/merge-patch+json';
 
-/** One object, and what is done with it. */
+/** One object and its operations. */
 class Site {
   readonly hook: Hook;
   readonly #send: WebhookCluster['send'];
@@ -48,7 +48,7 @@ class Site {
     return (await this.#send('GET', at(version, this.#name))).body;
   }
 
-  /** `a v1: host note`, of the stored version, which nobody is asked about. */
+  /** `a v1: host note`, of the stored version, which needs no conversion. */
   async owners(): Promise<string[]> {
     const { metadata } = await this.get();
     const owners = (metadata.managedFields ?? []).map(({ manager, apiVersion, subresource, fieldsV1 }: Any) => {
@@ -60,7 +60,7 @@ class Site {
     return owners.sort();
   }
 
-  /** To which version how many objects were converted at a time. */
+  /** Target version and number of objects of each conversion. */
   get questions(): string[] {
     return this.hook.requests.map(
       ({ request }) => `${request.desiredAPIVersion.split('/')[1]}: ${request.objects.length}`,
@@ -75,7 +75,7 @@ interface Shared {
 
 const shared: Promise<Shared> = setUp(t, dialect, ['v1']).then(([{ send }, hook]) => ({ send, hook }));
 
-t.test('appliers and updaters of several versions', async (t) => {
+t.test('apply and update in several versions', async (t) => {
   const one = new Site(await shared, 'writers');
   t.equal((await one.apply('a', 'v1', { host: 'x:80' })).status, 201);
   t.equal((await one.apply('b', 'v2', { note: 'n' })).status, 200);
@@ -105,13 +105,16 @@ t.test('appliers and updaters of several versions', async (t) => {
 
   t.equal((await one.merge('u', 'v3', { spec: { address: { port: '82' } } })).status, 200);
   t.same(await one.owners(), ['b v2: note', 'u v3: address']);
-  const told = await one.apply('a', 'v1', { host: 'x:80' });
-  t.equal(told.body.message, `Apply failed with 1 conflict: conflict with "u" using ${group}/v3: .spec.address.port`);
+  const applied = await one.apply('a', 'v1', { host: 'x:80' });
+  t.equal(
+    applied.body.message,
+    `Apply failed with 1 conflict: conflict with "u" using ${group}/v3: .spec.address.port`,
+  );
   t.equal((await one.apply('a', 'v1', { host: 'x:82' })).status, 200, 'what is as it is wanted is shared');
-  // It says it in another version from now on.
+  // The manager uses another version from now on.
   t.equal((await one.apply('a', 'v3', { address: { host: 'x', port: '82' } })).status, 200);
   t.same(await one.owners(), ['a v3: address', 'b v2: note', 'u v3: address']);
-  // What goes goes for those who have it by another name, too.
+  // A removed field is removed for managers that use another name for it, too.
   t.equal((await one.apply('b', 'v2', {})).status, 200);
   t.same(await one.owners(), ['a v3: address', 'b v2: ', 'u v3: address'], 'the spec itself is left to it');
   t.same((await one.get()).spec, { host: 'x:82' });
@@ -122,7 +125,7 @@ t.test('status and scale', async (t) => {
   await one.apply('a', 'v1', { host: 'x:80', replicas: 1 });
   t.equal((await one.merge('s', 'v2', { status: { ready: 'no', replicas: 1 } }, '/status')).status, 200);
   t.same(await one.owners(), ['a v1: host replicas', 's/status v2: . ready replicas']);
-  // The status is nobody's by way of the object itself, in whatever version, and the other way round.
+  // The object itself owns no status fields, in any version, and the other way round.
   t.equal((await one.merge('u', 'v3', { spec: { note: 'n' }, status: { ready: 'never' } })).status, 200);
   const both = { ...site('v3', 'status', { note: 'other' }), status: { ready: 'yes' } };
   t.match((await one.applyPart('t', 'v3', 'status', both)).body, {
@@ -132,25 +135,25 @@ t.test('status and scale', async (t) => {
   t.same((await one.get()).status, { ready: 'no', replicas: 1 });
   t.same(await one.owners(), ['a v1: host replicas', 's/status v2: . ready replicas', 'u v3: note']);
   t.equal((await one.merge('h', 'v2', { spec: { replicas: 3 } }, '/scale')).status, 200);
-  // As in 1.24, which knows no Scale among the types of custom kinds.
+  // Like 1.24, which has no Scale among the types of custom kinds.
   t.same(await one.owners(), ['a v1: host', 's/status v2: . ready replicas', 'u v3: note']);
   t.same((await one.get()).spec, { host: 'x:80', replicas: 3, note: 'n' });
 });
 
-t.test('what client-side apply has is taken over by who comes after it, in its version', async (t) => {
+t.test('server-side apply takes over fields of client-side apply, in its version', async (t) => {
   const one = new Site(await shared, 'taken');
   const last = site('v1', 'taken', { host: 'x:80', note: 'n' });
   const annotation = dialect.annotations.lastApplied;
   await one.apply('b', 'v2', { port: '80', host: 'x' });
   const patch = { metadata: { annotations: { [annotation]: JSON.stringify(last) } }, spec: { note: 'n' } };
   t.equal((await one.merge('kubectl-client-side-apply', 'v1', patch)).status, 200);
-  // In another version the annotation says nothing, as with 1.24.
+  // Like in 1.24, the annotation of another version is ignored.
   t.equal((await one.apply('kubectl', 'v3', { note: 'm' })).status, 409);
   t.equal((await one.apply('kubectl', 'v1', { host: 'x:80', note: 'm' })).status, 200);
   t.same(await one.owners(), ['b v2: host port', 'kubectl v1: host note', 'kubectl-client-side-apply v1: ']);
 });
 
-t.test('a webhook that fails or lies costs the write, and nothing is done by halves', async (t) => {
+t.test('a failing or lying webhook fails the write completely', async (t) => {
   const one = new Site(await shared, 'faults');
   await one.apply('a', 'v1', { host: 'x:80' });
   await one.apply('b', 'v2', { note: 'n' });
@@ -220,12 +223,12 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
     t.match(reply, { status: 500, body: { message } }, what);
     t.notOk('reason' in reply.body, 'as 1.24 has it');
     t.same(await one.get(), before, what);
-    // Also what is not known to be stored so.
+    // Also for a version that is not known to be stored.
     t.equal((await one.merge('u', 'v3', { spec: { note: 'm' } })).status, 500, what);
   }
   one.hook.answer = cases[0]?.[1] ?? honest;
   t.same(await one.get(), before);
-  // As with 1.24, what is stored can be written without it; here nobody loses what it manages.
+  // Like in 1.24, the stored object can be written without it; here, no manager loses fields.
   const reply = await one.merge('u', 'v1', { spec: { note: 'm' } });
   t.equal(reply.status, 200);
   t.same(reply.warnings, [`managers keep the fields they have in ${group}/v2: ${about} failed: cannot do that`]);
@@ -235,7 +238,7 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
   t.same(await one.owners(), ['a v1: host', 'u v1: note'], 'as soon as it answers again, all is as it should be');
 });
 
-t.test('a version that the definition has no more takes its managers along', async (t) => {
+t.test('removing a version from the definition removes its managers', async (t) => {
   const { send, hook } = await shared;
   const one = new Site({ send, hook }, 'left');
   await one.apply('a', 'v3', { address: { host: 'x', port: '80' } });
@@ -245,6 +248,6 @@ t.test('a version that the definition has no more takes its managers along', asy
   body.spec.versions = body.spec.versions.filter(({ name }: Any) => name !== 'v3');
   t.equal((await send('PUT', path, body)).status, 200);
   while ((await send('GET', at('v3', 'left'))).status !== 404) await new Promise((resolve) => setImmediate(resolve));
-  t.equal((await one.apply('c', 'v1', { host: 'y:80' })).status, 200, 'nobody is in conflict');
+  t.equal((await one.apply('c', 'v1', { host: 'y:80' })).status, 200, 'there is no conflict');
   t.same(await one.owners(), ['b v2: note', 'c v1: host']);
 });

@@ -1,7 +1,6 @@
 /**
- * Every field of a valid object of every kind, changed in every way that is worth it, in a create and in an update: the
- * answers are the tables in `mutations/testdata`. `REWRITE=1` writes them anew; whoever does so reads each line that
- * changes against the rules of 1.24.
+ * Mutates every field of a valid object of every kind in all useful ways, in a create and in an update. The expected responses are
+ * the tables in `mutations/testdata`. `REWRITE=1` writes them anew; check each changed line against the rules of 1.24.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +23,11 @@ const samples: readonly Sample[] = readdirSync(join(testdata, 'objects'))
 
 t.setTimeout(300_000);
 
-t.test('every kind has its sample', async (t) => {
+t.test('every kind has a sample', async (t) => {
   const given = new Set(samples.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`));
   for (const { resource } of everyCase) {
     const { group, version, kind } = resource;
-    // Older versions of a kind have the rules of the newest.
+    // Older versions of a kind have the same rules as the newest.
     const newer = everyCase.some(
       ({ resource: other }) =>
         other.group === group && other.kind === kind && (!/beta/.test(other.version) || other.version > version),
@@ -39,7 +38,7 @@ t.test('every kind has its sample', async (t) => {
   }
 });
 
-t.test('answers to mutations', async (t) => {
+t.test('responses to mutations', async (t) => {
   const server = await startServer(t, {
     dialect: kubernetesDialect,
     dependencies: { gate: gateFor(everyCase, 'ServerSideFieldValidation') },

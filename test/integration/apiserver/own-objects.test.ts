@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { strategyFor } from '#api/strategies.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
 import { realParts } from '#test/integration/apiserver/real-plugins.js';

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { decodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const path = '/api/v1/namespaces/default/configmaps';

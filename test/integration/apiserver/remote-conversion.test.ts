@@ -5,7 +5,7 @@ import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { internalError } from '#apimachinery/errors/status.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
 import { Watching } from '#test/integration/apiserver/resources/watching.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { IterableBody } from '#http/server/body.js';
 
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';

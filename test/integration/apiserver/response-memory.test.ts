@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { ApiServer, ApiServerOptions } from '#apiserver/apiserver.js';
+import type { ApiServer, ApiServerOptions } from '#apiserver/build/api-server.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const path = '/api/v1/namespaces/default/configmaps';

@@ -6,7 +6,12 @@ import type { Test } from 'tap';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
-import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
+import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/build/api-server.js';
+import type { EndpointParts } from '#apiserver/build/endpoints.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { RequestAccess } from '#apiserver/build/pipeline.js';
+import type { WriteParts } from '#apiserver/build/registry.js';
+import type { ResourceParts } from '#apiserver/build/resources.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -21,10 +26,18 @@ import type { Store } from '#storage/store.js';
 import { frozenDecoder } from '#test/integration/apiserver/frozen.js';
 import type { ServerParts } from '#test/integration/apiserver/real-plugins.js';
 
+/** The dependencies of a server's parts, all in one, for tests that replace a few. */
+export type FlatDependencies = ServerEnvironment &
+  RequestAccess &
+  ResourceParts &
+  WriteParts &
+  EndpointParts &
+  Pick<ApiServerDependencies, 'beforeListening' | 'release'>;
+
 export interface StartOptions {
   readonly dialect?: Dialect;
   readonly options?: ApiServerOptions;
-  readonly dependencies?: Partial<ApiServerDependencies>;
+  readonly dependencies?: Partial<FlatDependencies>;
   /** Shared with other servers; absent: an own store. */
   readonly store?: Store;
   /** Text of an encryption config; absent: values are stored unencrypted. */
@@ -38,7 +51,7 @@ export interface StartOptions {
   /** Decodes the bytes of caches; absent: the default. */
   readonly decode?: Decode;
   /** Dependencies made from the server's other parts. */
-  readonly dependenciesOf?: (parts: ServerParts) => Partial<ApiServerDependencies>;
+  readonly dependenciesOf?: (parts: ServerParts) => Partial<FlatDependencies>;
 }
 
 /** Frequent enough to detect a difference in a short test. */
@@ -87,24 +100,25 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     }),
   });
   const listen = { host: '127.0.0.1', port: 0, tls: { cert: certificate.certificate, key: certificate.privateKey } };
+  const flat: FlatDependencies = {
+    dialect,
+    storages,
+    clock: realClock,
+    turns,
+    log: silentLogger,
+    metrics,
+    random: Math.random,
+    newUID: randomUUID,
+    authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },
+    authorizer: { mode: 'AlwaysAllow', authorize: async () => ({ decision: 'allow', reason: '' }) },
+    ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
+    webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
+    ...start.dependencies,
+    ...start.dependenciesOf?.({ dialect, storages, store, turns, metrics }),
+  };
   const server = new ApiServer(
     { shutdownGraceMs: 1000, ...(start.https === true ? { listen } : {}), ...start.options },
-    {
-      dialect,
-      storages,
-      clock: realClock,
-      turns,
-      log: silentLogger,
-      metrics,
-      random: Math.random,
-      newUID: randomUUID,
-      authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },
-      authorizer: { mode: 'AlwaysAllow', authorize: async () => ({ decision: 'allow', reason: '' }) },
-      ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
-      webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
-      ...start.dependencies,
-      ...start.dependenciesOf?.({ dialect, storages, store, turns, metrics }),
-    },
+    { environment: flat, access: flat, resources: flat, writes: flat, endpoints: flat, ...flat },
   );
   const work = server.start(new AbortController().signal);
   await server.ready();

@@ -7,7 +7,7 @@ import { events, services } from '#api/core/v1/resources.gen.js';
 import type { Event, Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { buildApiServer } from '#apiserver/config.js';
+import { buildApiServer } from '#apiserver/build/build.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import type { ResourceClient } from '#client/client.js';
 import { ensureClusterPki } from '#cluster/pki/cluster-pki.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { prefixEnd, type Store } from '#storage/store.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';

@@ -8,7 +8,7 @@ import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import type { Client } from '#client/client.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { everyCase, gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { everyCase, gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { Watching } from '#test/integration/apiserver/resources/watching.js';

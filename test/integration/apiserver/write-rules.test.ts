@@ -1,7 +1,7 @@
 /** Release 1.24's treatment of odd writes: system metadata, repeated owners, mismatched names. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
 

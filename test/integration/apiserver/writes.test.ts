@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { type Answer, call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';

@@ -51,7 +51,7 @@ t.test('tokens of an issuer are users, with their groups, while its keys can be 
   const codeFor = async (claims: Claims) => (await ask(await token(claims), path)).code;
 
   issuer.down = true;
-  t.equal(await codeFor({ roles: ['reader'] }), 401, 'its keys cannot be had');
+  t.equal(await codeFor({ roles: ['reader'] }), 401, 'its keys cannot be fetched');
   issuer.down = false;
   t.equal(await codeFor({ roles: ['reader'] }), 401, 'it is not asked again at once');
   laterMs += retryMs;

@@ -1,4 +1,4 @@
-/** The APIServices of what this server serves itself. Pure. */
+/** The APIServices of versions that this server serves itself. Pure. */
 
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
@@ -6,7 +6,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { groupPriority, otherGroup, otherVersion, versionPriority } from '#apiserver/discovery/priorities.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
-/** Value of the label: kept for as long as the server runs, or looked at once, when it starts. */
+/** Value of the label: reconciled while the server runs, or only when it starts. */
 export type Management = 'true' | 'onstart';
 
 export interface LocalVersion {
@@ -15,16 +15,15 @@ export interface LocalVersion {
   readonly version: string;
   readonly groupPriority: number;
   readonly versionPriority: number;
-  /** Undefined: made where there is none, and somebody else's from then on. */
+  /** Undefined: created if missing, and not managed afterwards. */
   readonly management: Management | undefined;
 }
 
-/** Name of the APIService of a version. */
 export function serviceName({ group, version }: Pick<LocalVersion, 'group' | 'version'>): string {
   return `${version}.${group}`;
 }
 
-/** Versions of built-in groups, by name. That of APIServices themselves has none, as in 1.24. */
+/** Versions of built-in groups, by name. Like in 1.24, the group of APIServices itself has none. */
 export function builtInVersions(resources: Iterable<ServedResource>): ReadonlyMap<string, LocalVersion> {
   const versions = new Map<string, LocalVersion>();
   for (const { group, declaration } of resources) {
@@ -35,14 +34,14 @@ export function builtInVersions(resources: Iterable<ServedResource>): ReadonlyMa
       version,
       groupPriority: groupPriority(key),
       versionPriority: versionPriority(key, version),
-      // Clusters have metrics of another server's, which must not be taken back when this one starts again.
+      // Another server may serve the cluster's metrics; a restart must not replace its registration.
       management: key === 'metrics' ? undefined : 'onstart',
     });
   }
   return versions;
 }
 
-/** A version of a definition's group, where it is served. */
+/** The served versions of a definition. */
 export function definedVersions({ spec }: CustomResourceDefinition): LocalVersion[] {
   const { group, versions } = spec;
   return versions

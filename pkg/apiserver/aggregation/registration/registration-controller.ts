@@ -1,7 +1,4 @@
-/**
- * Keeps an APIService for each version that this server serves itself. Runs in every server; who comes too late with the same
- * finds it done, and looks again.
- */
+/** Registers an APIService for each version that this server serves itself. Runs in every server; conflicting writes are retried. */
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
@@ -13,9 +10,9 @@ import {
   definedVersions,
   type LocalVersion,
   localService,
+  type Management,
   serviceName,
 } from '#apiserver/aggregation/registration/local-services.js';
-import { plan } from '#apiserver/aggregation/registration/plan.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
@@ -24,16 +21,16 @@ import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { Logger } from '#daemon/log/logger.js';
 
-/** All APIServices that there are, followed already. */
-export interface KnownServices {
+/** A cache of all APIServices. */
+export interface ServiceCache {
   get(name: string): APIService | undefined;
   values(): Iterable<APIService>;
-  /** Told the name of each that comes, changes or goes. */
+  /** Called with the name of each APIService that is added, changed or removed. */
   listen(listener: (name: string) => void): void;
 }
 
 export interface RegistrationOptions {
-  readonly apiServices: KnownServices;
+  readonly apiServices: ServiceCache;
   /** By the names of their APIServices. */
   readonly builtIn: ReadonlyMap<string, LocalVersion>;
   readonly reader: ObjectReader;
@@ -53,9 +50,9 @@ export class RegistrationController implements Follower<CustomResourceDefinition
   readonly #atStart = new Set<string>();
   readonly #settled = new Set<string>();
   readonly #allSettled = deferred();
-  /** By the names of definitions: what they serve. */
+  /** Served versions by the definition's name. */
   readonly #defined = new Map<string, readonly LocalVersion[]>();
-  /** By the names of APIServices: how many definitions serve that version. */
+  /** Number of definitions that serve a version, by the APIService's name. */
   readonly #served = new Map<string, { readonly local: LocalVersion; definitions: number }>();
 
   constructor(options: RegistrationOptions) {
@@ -64,7 +61,7 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     this.#queue = new WorkQueue({ clock: options.clock, rateLimiter });
   }
 
-  /** Resolves when each version that was there from the start has been looked after once. */
+  /** Resolves when each built-in version was reconciled once. */
   settled(): Promise<void> {
     return this.#allSettled.promise;
   }
@@ -74,7 +71,7 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     const { apiServices, builtIn, reader, log } = this.#options;
     for (const { metadata } of apiServices.values()) this.#atStart.add(metadata.name ?? '');
     try {
-      // First of all: what no definition is known for is removed.
+      // Definitions first: APIServices without a definition are removed.
       await reader.follow(customresourcedefinitions, this, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -114,10 +111,10 @@ export class RegistrationController implements Follower<CustomResourceDefinition
 
   #count(local: LocalVersion, change: 1 | -1): void {
     const name = serviceName(local);
-    const known = this.#served.get(name) ?? { local, definitions: 0 };
-    known.definitions += change;
-    if (known.definitions === 0) this.#served.delete(name);
-    else this.#served.set(name, known);
+    const entry = this.#served.get(name) ?? { local, definitions: 0 };
+    entry.definitions += change;
+    if (entry.definitions === 0) this.#served.delete(name);
+    else this.#served.set(name, entry);
     this.#queue.add(name);
   }
 
@@ -125,11 +122,11 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     const { apiServices, builtIn, client } = this.#options;
     const { dialect } = client;
     const local = builtIn.get(name) ?? this.#served.get(name)?.local;
-    const found = apiServices.get(name);
+    const existing = apiServices.get(name);
     const step = plan({
-      wanted: local && { service: localService(dialect, local), management: local.management },
-      found,
-      foundManagement: found?.metadata.labels?.[dialect.labels.autoManaged],
+      desired: local && { service: localService(dialect, local), management: local.management },
+      existing,
+      existingManagement: existing?.metadata.labels?.[dialect.labels.autoManaged],
       atStart: this.#atStart.has(name),
       settled: this.#settled.has(name),
     });
@@ -137,7 +134,7 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     switch (step.kind) {
       case 'create':
         await own.create(step.service, { signal }).catch((error: unknown) => {
-          // Another server's came first; what it is will be heard of.
+          // Another server has created it; the watch delivers it.
           if (!isAlreadyExists(error)) throw error;
         });
         break;
@@ -146,7 +143,7 @@ export class RegistrationController implements Follower<CustomResourceDefinition
         break;
       case 'delete':
         await own
-          .delete(name, { signal, preconditions: { uid: found?.metadata.uid ?? '' } })
+          .delete(name, { signal, preconditions: { uid: existing?.metadata.uid ?? '' } })
           .catch((error: unknown) => {
             if (!isNotFound(error)) throw error;
           });
@@ -159,4 +156,52 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     }
     return { kind: 'done' };
   }
+}
+
+export interface Situation {
+  /** Undefined: the APIService should not exist. */
+  readonly desired: { readonly service: APIService; readonly management: Management | undefined } | undefined;
+  readonly existing: APIService | undefined;
+  /** The label of the existing object. */
+  readonly existingManagement: string | undefined;
+  /** It existed when this server started. */
+  readonly atStart: boolean;
+  /** This server has reconciled it once. */
+  readonly settled: boolean;
+}
+
+export type Step =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'create'; readonly service: APIService }
+  | { readonly kind: 'update'; readonly service: APIService }
+  | { readonly kind: 'delete' };
+
+const none: Step = { kind: 'none' };
+
+/**
+ * The rules of 1.24's `autoregister_controller.go`: objects without the label, and changes after the start to objects managed
+ * only at the start, belong to the user. Pure.
+ */
+export function plan({ desired, existing, existingManagement, atStart, settled }: Situation): Step {
+  if (desired === undefined && existing === undefined) return none;
+  if (desired !== undefined && desired.management !== 'true' && settled) return none;
+  if (existing === undefined) return desired === undefined ? none : { kind: 'create', service: desired.service };
+  if (existingManagement !== 'true' && existingManagement !== 'onstart') return none;
+  if (existingManagement === 'onstart' && (!atStart || settled)) return none;
+  if (desired === undefined) return { kind: 'delete' };
+  return isSame(existing, desired.service)
+    ? none
+    : { kind: 'update', service: { ...existing, spec: desired.service.spec } };
+}
+
+function isSame({ spec: a }: APIService, { spec: b }: APIService): boolean {
+  return (
+    a.service === undefined &&
+    (a.group ?? '') === (b.group ?? '') &&
+    a.version === b.version &&
+    a.groupPriorityMinimum === b.groupPriorityMinimum &&
+    a.versionPriority === b.versionPriority &&
+    (a.caBundle ?? '') === '' &&
+    a.insecureSkipTLSVerify !== true
+  );
 }

@@ -1,39 +1,39 @@
 /**
- * Users by ID token of an OpenID Connect provider, with the rules of release 1.24
+ * Authenticates ID tokens of an OpenID Connect provider, with the rules of release 1.24
  * (staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go).
  */
 import type { JWTPayload } from 'jose';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import { OidcProvider } from '#apiserver/authentication/oidc/provider.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { readJwt } from '#pki/jwt.js';
 
 export interface OidcOptions {
-  /** Tokens of other issuers are not looked at. */
+  /** Tokens of other issuers are left to other authenticators. */
   readonly issuer: string;
-  /** PEM of the authorities that vouch for the provider now; those of the machine unless given. */
+  /** The provider's current CA bundle (PEM); absent: the machine's authorities. */
   readonly ca: (() => Promise<string>) | undefined;
-  /** Tokens must be meant for this client. */
+  /** Tokens must have this audience. */
   readonly clientId: string;
   readonly algorithms: readonly string[];
   readonly usernameClaim: string;
-  /** Put before the name; `-` for nothing. Unless given: nothing before a mail address, `<issuer>#` before others. */
+  /** Prefix of user names; `-`: none. Empty: `<issuer>#`, but no prefix for mail addresses. */
   readonly usernamePrefix: string;
-  /** Empty: tokens say no groups. */
+  /** Empty: users have no groups. */
   readonly groupsClaim: string;
   readonly groupsPrefix: string;
   readonly requiredClaims: Readonly<Record<string, string>>;
-  /** Audiences of this API server: a review that asks for none of them gets no user. */
+  /** Audiences of this API server; reviews for other audiences get no user. */
   readonly audiences: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A token is good so long before its `nbf`: clocks differ. */
+/** Tolerated clock difference for `nbf`. */
 const notBeforeLeewaySeconds = 60;
 
 export class OidcAuthenticator implements TokenAuthenticator {
@@ -52,8 +52,8 @@ export class OidcAuthenticator implements TokenAuthenticator {
     try {
       return this.#userOf(await this.#verify(token));
     } catch (error) {
-      // Why is for the administrator: whoever sends a token that is not good is not told.
-      log.info({ issuer, reason: messageOf(error) }, 'OpenID token refused');
+      // The reason is for the administrator, not for the client.
+      log.info({ issuer, reason: messageOf(error) }, 'refused an OpenID token');
       throw unauthorized();
     }
   }
@@ -69,29 +69,29 @@ export class OidcAuthenticator implements TokenAuthenticator {
       clockTolerance: notBeforeLeewaySeconds,
       requiredClaims: ['exp'],
     });
-    // Without leeway.
+    // `exp` has no leeway.
     if ((claims.exp ?? 0) * 1000 < nowMs) throw new Error('the token has expired');
     return claims;
   }
 
-  /** Throws Error for claims that do not make a user. */
+  /** Throws Error for invalid claims. */
   #userOf(claims: JWTPayload): UserInfo {
     const { requiredClaims, groupsClaim, groupsPrefix } = this.#options;
-    const name = this.#nameOf(claims);
+    const name = this.#userName(claims);
     const groups = groupsClaim === '' ? [] : groupsOf(claims, groupsClaim);
-    for (const [claim, wanted] of Object.entries(requiredClaims)) {
+    for (const [claim, required] of Object.entries(requiredClaims)) {
       if (!Object.hasOwn(claims, claim)) throw new Error(`required claim ${claim} not present in ID token`);
-      if (claims[claim] !== wanted) throw new Error(`required claim ${claim} value does not match`);
+      if (claims[claim] !== required) throw new Error(`required claim ${claim} value does not match`);
     }
     return { name, groups: groups.map((group) => groupsPrefix + group) };
   }
 
-  #nameOf(claims: JWTPayload): string {
+  #userName(claims: JWTPayload): string {
     const { issuer, usernameClaim, usernamePrefix } = this.#options;
     const isMail = usernameClaim === 'email';
     const name = claims[usernameClaim];
     if (typeof name !== 'string' || name === '') throw new Error(`claim ${usernameClaim} has no name`);
-    // Providers that say nothing of it are trusted to know their users' addresses.
+    // Without the claim, the provider is trusted to verify addresses.
     if (isMail && Object.hasOwn(claims, 'email_verified') && claims['email_verified'] !== true) {
       throw new Error('email not verified');
     }
@@ -100,18 +100,18 @@ export class OidcAuthenticator implements TokenAuthenticator {
   }
 }
 
-/** One group or a list of them. */
+/** The claim is one group or a list of groups. */
 function groupsOf(claims: JWTPayload, claim: string): readonly string[] {
   const value = claims[claim];
   if (value === undefined) {
     const elsewhere = claims['_claim_names'];
     if (typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)) {
-      throw new Error(`claim ${claim} is a distributed one, which nobody here asks for elsewhere`);
+      throw new Error(`claim ${claim} is a distributed one, which is not supported`);
     }
     return [];
   }
   const groups: unknown[] = Array.isArray(value) ? value : [value];
   const isText = (group: unknown): group is string => typeof group === 'string';
-  if (!groups.every(isText)) throw new Error(`claim ${claim} has groups that are no texts`);
+  if (!groups.every(isText)) throw new Error(`claim ${claim} has groups that are not strings`);
   return groups;
 }

@@ -31,28 +31,28 @@ const refuses = async (t: Test, authenticator: OidcAuthenticator, token: string,
   t.equal(statusOf(error)?.code, 401, why);
 };
 
-t.test('a token of the issuer makes a user', async (t) => {
+t.test('a token of the issuer authenticates a user', async (t) => {
   const { issuer, authenticator } = await world(t);
   t.same(await authenticator.authenticateToken(await issuer.token()), { name: `${issuer.url}#jane`, groups: [] });
   await authenticator.authenticateToken(await issuer.token({ sub: 'joe' }));
   t.same(issuer.asked, ['/.well-known/openid-configuration', '/keys'], 'its keys are asked for once');
 });
 
-t.test('other tokens are for others to look at', async (t) => {
+t.test('tokens of other issuers are left to other authenticators', async (t) => {
   const { issuer, authenticator } = await world(t);
   t.equal(await authenticator.authenticateToken(await issuer.token({ iss: 'https://elsewhere' })), undefined);
   t.equal(await authenticator.authenticateToken('no.token'), undefined);
   t.same(issuer.asked, []);
 });
 
-t.test('a review gets a user for an audience of this server only', async (t) => {
+t.test('a review gets a user only for an audience of this server', async (t) => {
   const { issuer, authenticator } = await world(t);
   const token = await issuer.token();
   t.equal(await authenticator.authenticateToken(token, ['other']), undefined);
   t.match(await authenticator.authenticateToken(token, ['other', 'api']), { groups: [] });
 });
 
-t.test('what is wrong with a token refuses it', async (t) => {
+t.test('invalid tokens are refused', async (t) => {
   const { issuer, authenticator } = await world(t);
   const seconds = startMs / 1000;
   await refuses(t, authenticator, await issuer.token({ exp: seconds - 1 }), 'expired');
@@ -61,12 +61,12 @@ t.test('what is wrong with a token refuses it', async (t) => {
   t.ok(await authenticator.authenticateToken(await issuer.token({ nbf: seconds + 59 })), 'clocks differ');
   await refuses(t, authenticator, await issuer.token({ aud: 'other' }), 'for another client');
   t.ok(await authenticator.authenticateToken(await issuer.token({ aud: ['other', 'cluster'] })));
-  await refuses(t, authenticator, await issuer.token({}, 'one', await pair()), 'signed by somebody else');
+  await refuses(t, authenticator, await issuer.token({}, 'one', await pair()), 'signed by another key');
   const { authenticator: picky } = await world(t, { issuer: issuer.url, algorithms: ['ES256'] });
   await refuses(t, picky, await issuer.token(), 'signed in a way that is not taken');
 });
 
-t.test('claims make name and groups', async (t) => {
+t.test('claims determine name and groups', async (t) => {
   const { issuer, authenticator } = await world(t, {
     usernameClaim: 'email',
     groupsClaim: 'roles',
@@ -90,7 +90,7 @@ t.test('claims make name and groups', async (t) => {
   for (const [more, why] of bad) await refuses(t, authenticator, await issuer.token({ ...claims, ...more }), why);
 });
 
-t.test('the prefix of names', async (t) => {
+t.test('the prefix of user names', async (t) => {
   for (const [usernamePrefix, name] of [
     ['-', 'jane'],
     ['oidc:', 'oidc:jane'],
@@ -100,7 +100,7 @@ t.test('the prefix of names', async (t) => {
   }
 });
 
-t.test('keys change', async (t) => {
+t.test('the provider rotates its keys', async (t) => {
   const { issuer, authenticator } = await world(t);
   await authenticator.authenticateToken(await issuer.token());
   issuer.keys.set('two', await pair());
@@ -112,7 +112,7 @@ t.test('keys change', async (t) => {
   t.ok(await authenticator.authenticateToken(await issuer.token({}, '', issuer.keys.get('two'))), 'of a key not named');
 });
 
-t.test('a provider that is away, or another one, is asked again later', async (t) => {
+t.test('an unavailable or wrong provider is tried again later', async (t) => {
   const { issuer, authenticator } = await world(t);
   const token = await issuer.token();
   issuer.down = true;
@@ -128,12 +128,12 @@ t.test('a provider that is away, or another one, is asked again later', async (t
   t.ok(await authenticator.authenticateToken(token));
 });
 
-t.test('the provider is asked with the authority of that moment', async (t) => {
+t.test('requests to the provider use the current CA bundle', async (t) => {
   const { issuer } = await world(t);
   let ca = (await new Issuer(startMs).listen(t)).ca;
   const { authenticator } = await world(t, { issuer: issuer.url, clock: issuer.clock, ca: async () => ca });
   const token = await issuer.token();
-  await refuses(t, authenticator, token, 'nobody vouches for it');
+  await refuses(t, authenticator, token, 'no trusted authority');
   ca = issuer.ca;
   issuer.nowMs += 10_000;
   t.ok(await authenticator.authenticateToken(token));

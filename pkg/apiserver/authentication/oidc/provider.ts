@@ -1,9 +1,9 @@
 /**
- * An OpenID Connect provider: where it publishes its keys, and which tokens they signed. Asked for the first time when the
- * first token of it comes, so that the server starts without it.
+ * The keys of an OpenID Connect provider, and the verification of its tokens. The keys are fetched for the first token, so that
+ * the server starts without the provider.
  *
- * `jose` verifies: it knows every algorithm that the options may name, and which key of a set is meant. It gets its keys
- * from here, since its own way of fetching them knows neither our certificates nor our clock.
+ * `jose` verifies: it knows every algorithm that the options allow, and selects the key. It gets the keys from here, since its
+ * own fetching uses neither our certificates nor our clock.
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Clock } from '#apimachinery/clock.js';
@@ -13,40 +13,40 @@ import { parseJson, readAll } from '#client/rest/response.js';
 import { staticTls } from '#http/client/credentials.js';
 
 export interface OidcProviderOptions {
-  /** `https://…`, as tokens name it. */
+  /** `https://…`, as in tokens. */
   readonly issuer: string;
-  /** PEM of the authorities that vouch for it now; those of the machine unless given. */
+  /** The provider's current CA bundle (PEM); absent: the machine's authorities. */
   readonly ca: (() => Promise<string>) | undefined;
   readonly clock: Clock;
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** As often a provider that does not answer, or whose keys do not fit, is asked again; as in 1.24. */
+/** Least time between two requests for keys, after a failure or for unknown keys; as in 1.24. */
 const retryMs = 10_000;
 const timeoutMs = 30_000;
 
 export class OidcProvider {
   readonly #options: OidcProviderOptions;
   #keys: KeySet | undefined;
-  #asking: Promise<KeySet> | undefined;
-  /** Of the monotonic clock, ms. */
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<KeySet> | undefined;
+  /** Monotonic. */
+  #fetchedAtMs = Number.NEGATIVE_INFINITY;
   #failure: unknown;
 
   constructor(options: OidcProviderOptions) {
     this.#options = options;
   }
 
-  /** The claims of a token. Rejects where it is not good, and where the provider's keys cannot be had. */
+  /** The claims of a token. Rejects for an invalid token, and if the provider's keys cannot be fetched. */
   async verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
-    const keys = this.#keys ?? (await this.#ask());
+    const keys = this.#keys ?? (await this.#fetchKeys());
     try {
       return await verifyWith(keys, token, options);
     } catch (error) {
       const isOtherKey =
         error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-      // Providers change their keys.
+      // Providers rotate their keys.
       const newer = isOtherKey ? await this.#newerThan(keys) : undefined;
       if (newer === undefined) throw error;
       return verifyWith(newer, token, options);
@@ -55,32 +55,32 @@ export class OidcProvider {
 
   async #newerThan(keys: KeySet): Promise<KeySet | undefined> {
     if (this.#keys !== keys) return this.#keys;
-    if (this.#askedAtMs + retryMs > this.#options.clock.monotonic()) return undefined;
-    return this.#ask();
+    if (this.#fetchedAtMs + retryMs > this.#options.clock.monotonic()) return undefined;
+    return this.#fetchKeys();
   }
 
-  /** Many tokens wait for one answer; after a failure they get it again until it is time to ask again. */
-  async #ask(): Promise<KeySet> {
-    if (this.#asking !== undefined) return this.#asking;
+  /** Concurrent tokens share one request; a failure is reported again until the next request is due. */
+  async #fetchKeys(): Promise<KeySet> {
+    if (this.#fetching !== undefined) return this.#fetching;
     const now = this.#options.clock.monotonic();
-    if (this.#failure !== undefined && this.#askedAtMs + retryMs > now) throw this.#failure;
-    this.#askedAtMs = now;
-    this.#asking = this.#fetch().then(
+    if (this.#failure !== undefined && this.#fetchedAtMs + retryMs > now) throw this.#failure;
+    this.#fetchedAtMs = now;
+    this.#fetching = this.#fetch().then(
       (keys) => {
         this.#failure = undefined;
         this.#keys = keys;
         return keys;
       },
       (error: unknown) => {
-        const why = `the keys of ${this.#options.issuer} cannot be had: ${messageOf(error)}`;
+        const why = `cannot fetch the keys of ${this.#options.issuer}: ${messageOf(error)}`;
         this.#failure = new Error(why, { cause: error });
         throw this.#failure;
       },
     );
     try {
-      return await this.#asking;
+      return await this.#fetching;
     } finally {
-      this.#asking = undefined;
+      this.#fetching = undefined;
     }
   }
 
@@ -88,11 +88,11 @@ export class OidcProvider {
     const { issuer } = this.#options;
     const document = await this.#get(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (document['issuer'] !== issuer) {
-      throw new Error(`it says to be ${JSON.stringify(document['issuer'])}, which its tokens are not of`);
+      throw new Error(`its discovery document has issuer ${JSON.stringify(document['issuer'])}`);
     }
     const { jwks_uri: address } = document;
-    if (typeof address !== 'string') throw new Error('it names no jwks_uri');
-    // Throws where the answer is no key set.
+    if (typeof address !== 'string') throw new Error('its discovery document has no jwks_uri');
+    // Throws for an invalid key set.
     return createLocalJWKSet((await this.#get(address)) as unknown as JSONWebKeySet);
   }
 
@@ -109,9 +109,10 @@ export class OidcProvider {
       const path = url.pathname + url.search;
       const response = await transport.request({ method: 'GET', path, headers: { accept: 'application/json' } });
       const bytes = await readAll(response.body);
-      if (response.status !== 200) throw new Error(`${address} answers ${response.status}`);
+      if (response.status !== 200) throw new Error(`${address} responds with status ${response.status}`);
       const value = parseJson(bytes);
-      if (typeof value !== 'object' || value === null) throw new Error(`${address} answers with no object`);
+      if (typeof value !== 'object' || value === null)
+        throw new Error(`${address} responds with something other than a JSON object`);
       return value as Readonly<Record<string, unknown>>;
     } finally {
       await transport.close();
@@ -119,7 +120,7 @@ export class OidcProvider {
   }
 }
 
-/** Where the token names no key, each that might be meant is tried. */
+/** Tries each matching key if the token does not name one. */
 async function verifyWith(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys, options)).payload;

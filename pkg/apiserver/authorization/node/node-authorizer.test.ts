@@ -30,7 +30,7 @@ const pod = (name: string, more: Partial<Pod> = {}): Pod => ({
   ...more,
 });
 
-t.test('a node reaches what its pods need', async (t) => {
+t.test('a node may read the objects that its pods need', async (t) => {
   const reader = new MemoryObjectReader();
   const stop = new AbortController();
   const graph = new NodeGraph(dialect);

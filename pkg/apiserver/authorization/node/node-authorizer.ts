@@ -1,6 +1,6 @@
 /**
- * Gives each node agent what the pods bound to its node need and no more: their secrets, config maps, claims, volumes
- * and tokens, its own lease and CSINode, and what every node may do anyway.
+ * Allows each node agent the objects that the pods bound to its node need (secrets, config maps, claims, volumes and tokens),
+ * its own lease and CSINode, and the rules of all nodes.
  */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -16,7 +16,7 @@ import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 export interface NodeAuthorizerOptions {
   readonly dialect: Dialect;
   readonly graph: NodeGraph;
-  /** What every node may do, whatever runs on it. */
+  /** Allowed to every node. */
   readonly rules: readonly PolicyRule[];
 }
 
@@ -108,7 +108,7 @@ export class NodeAuthorizer implements Authorizer {
   }
 }
 
-/** An object that has the node's name. On create the name is not known yet; admission checks it then. */
+/** An object with the node's name. On create, admission checks the name. */
 function ownObject(node: string, a: AuthorizationAttributes, what: string): AuthorizationDecision {
   if (!ownVerbs.includes(a.verb)) return none(`can only get, create, update, patch, or delete a ${what}`);
   if (a.subresource !== '') return none(`cannot authorize ${what} subresources`);

@@ -1,22 +1,23 @@
 /**
- * Which objects each node needs, kept from the pods bound to it: pod → secrets, config maps, service account, claims →
+ * Tracks the objects that each node needs for the pods bound to it: pod → secrets, config maps, service account, claims →
  * volumes → their secrets.
  */
 import { persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
-import type { PersistentVolume } from '#api/core/v1/types.gen.js';
+import type { PersistentVolume, Pod } from '#api/core/v1/types.gen.js';
 import { volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { PodFollower, type PodNeeds } from '#apiserver/authorization/node/pod-needs.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import { type PodReferences, podReferences } from '#apiserver/authorization/node/pod-references.js';
 import { Mirror } from '#apiserver/objects/object-mirror.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export type NeededResource = 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
 
 export class NodeGraph {
-  /** `resource/namespace/name` → node → how many of the node's pods need it. */
+  /** `resource/namespace/name` → node → number of the node's pods that need it. */
   readonly #needed = new Map<string, Map<string, number>>();
-  /** `namespace/name` of a secret → names of volumes whose node needs it. */
+  /** `namespace/name` of a secret → names of volumes that need it. */
   readonly #volumeSecrets = new Map<string, Set<string>>();
   readonly #pods: PodFollower;
   readonly #volumes: Mirror<PersistentVolume>;
@@ -108,7 +109,7 @@ function volumeSecrets(volume: PersistentVolume): string[] {
     spec.scaleIO?.secretRef,
     spec.storageos?.secretRef,
     spec.csi?.nodePublishSecretRef,
-    // Those for the controller are for the controller.
+    // Secrets for the controller are not the node's.
     spec.csi?.nodeStageSecretRef,
     spec.azureFile === undefined
       ? undefined
@@ -120,4 +121,85 @@ function volumeSecrets(volume: PersistentVolume): string[] {
       reference.namespace === undefined || reference.namespace === '' ? claimNamespace : reference.namespace;
     return [`${namespace}/${reference.name}`];
   });
+}
+
+interface PodNeeds {
+  readonly node: string;
+  readonly namespace: string;
+  readonly references: PodReferences;
+}
+
+interface TrackedPod extends PodNeeds {
+  readonly uid: string | undefined;
+  readonly ephemeralContainers: number;
+}
+
+const nodeNameMember = '"nodeName":"';
+
+/** Tracks the needs of each pod bound to a node. The pods themselves are not kept: they are many and large. */
+class PodFollower implements Follower<Pod> {
+  readonly #dialect: Dialect;
+  readonly #count: (needs: PodNeeds, by: 1 | -1) => void;
+  readonly #tracked = new Map<string, TrackedPod>();
+
+  /** `count` is called for needs that begin (1) and end (-1). */
+  constructor(dialect: Dialect, count: (needs: PodNeeds, by: 1 | -1) => void) {
+    this.#dialect = dialect;
+    this.#count = count;
+  }
+
+  /** A cheap filter: every bound pod names its node; a label or annotation may match by accident. */
+  concerns(json: Buffer): boolean {
+    return json.includes(nodeNameMember);
+  }
+
+  replaced(pods: readonly Pod[]): void {
+    for (const pod of pods) this.changed(pod);
+    this.only(new Set(pods.map(keyOf)));
+  }
+
+  only(keys: ReadonlySet<string>): void {
+    for (const key of this.#tracked.keys()) if (!keys.has(key)) this.#drop(key);
+  }
+
+  changed(pod: Pod): void {
+    const key = keyOf(pod);
+    const tracked = this.#tracked.get(key);
+    if (tracked !== undefined && unchanged(pod, tracked)) return;
+    this.#drop(key);
+    const { metadata, spec } = pod;
+    const node = spec.nodeName ?? '';
+    // A mirror pod is written by the node itself, which must not give itself access by naming objects.
+    const mirror = metadata.annotations?.[this.#dialect.annotations.configMirror] !== undefined;
+    if (node === '' || mirror) return;
+    const needs: TrackedPod = {
+      node,
+      namespace: metadata.namespace ?? '',
+      references: podReferences(pod),
+      uid: metadata.uid,
+      ephemeralContainers: spec.ephemeralContainers?.length ?? 0,
+    };
+    this.#tracked.set(key, needs);
+    this.#count(needs, 1);
+  }
+
+  removed(pod: Pod): void {
+    this.#drop(keyOf(pod));
+  }
+
+  #drop(key: string): void {
+    const tracked = this.#tracked.get(key);
+    if (tracked === undefined) return;
+    this.#tracked.delete(key);
+    this.#count(tracked, -1);
+  }
+}
+
+/** Most updates of pods change only the status. */
+function unchanged({ metadata, spec }: Pod, tracked: TrackedPod): boolean {
+  return (
+    metadata.uid === tracked.uid &&
+    spec.nodeName === tracked.node &&
+    (spec.ephemeralContainers?.length ?? 0) === tracked.ephemeralContainers
+  );
 }

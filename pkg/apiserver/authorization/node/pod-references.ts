@@ -1,4 +1,4 @@
-/** What a pod makes its node need: the secrets, config maps and claims that its spec names. */
+/** The secrets, config maps, claims and the service account that a pod's spec names. */
 import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import type { Container, EphemeralContainer, Pod, Volume } from '#api/core/v1/types.gen.js';
 
@@ -10,52 +10,52 @@ export interface PodReferences {
   readonly serviceAccount: string;
 }
 
-interface Collected extends PodReferences {
+interface MutableReferences extends PodReferences {
   readonly secrets: Set<string>;
   readonly configMaps: Set<string>;
   readonly claims: Set<string>;
 }
 
-/** Names without the namespace: all are in the pod's own. */
+/** Names in the pod's namespace. */
 export function podReferences(pod: Pod): PodReferences {
   const { spec, metadata } = pod;
-  const found: Collected = {
+  const references: MutableReferences = {
     secrets: new Set(),
     configMaps: new Set(),
     claims: new Set(),
     serviceAccount: spec.serviceAccountName ?? '',
   };
-  for (const { name } of spec.imagePullSecrets ?? []) add(found.secrets, name);
+  for (const { name } of spec.imagePullSecrets ?? []) add(references.secrets, name);
   for (const container of [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])])
-    collectContainer(container, found);
-  for (const volume of spec.volumes ?? []) collectVolume(volume, metadata.name ?? '', found);
-  return found;
+    collectContainer(container, references);
+  for (const volume of spec.volumes ?? []) collectVolume(volume, metadata.name ?? '', references);
+  return references;
 }
 
 function add(names: Set<string>, name: string | undefined): void {
   if (name !== undefined && name !== '') names.add(name);
 }
 
-function collectContainer(container: Container | EphemeralContainer, found: Collected): void {
+function collectContainer(container: Container | EphemeralContainer, references: MutableReferences): void {
   for (const { secretRef, configMapRef } of container.envFrom ?? []) {
-    add(found.secrets, secretRef?.name);
-    add(found.configMaps, configMapRef?.name);
+    add(references.secrets, secretRef?.name);
+    add(references.configMaps, configMapRef?.name);
   }
   for (const { valueFrom } of container.env ?? []) {
-    add(found.secrets, valueFrom?.secretKeyRef?.name);
-    add(found.configMaps, valueFrom?.configMapKeyRef?.name);
+    add(references.secrets, valueFrom?.secretKeyRef?.name);
+    add(references.configMaps, valueFrom?.configMapKeyRef?.name);
   }
 }
 
-function collectVolume(volume: Volume, podName: string, found: Collected): void {
-  add(found.secrets, volume.secret?.secretName);
-  add(found.configMaps, volume.configMap?.name);
-  add(found.claims, claimNameOf(podName, volume));
+function collectVolume(volume: Volume, podName: string, references: MutableReferences): void {
+  add(references.secrets, volume.secret?.secretName);
+  add(references.configMaps, volume.configMap?.name);
+  add(references.claims, claimNameOf(podName, volume));
   for (const source of volume.projected?.sources ?? []) {
-    add(found.secrets, source.secret?.name);
-    add(found.configMaps, source.configMap?.name);
+    add(references.secrets, source.secret?.name);
+    add(references.configMaps, source.configMap?.name);
   }
-  add(found.secrets, volume.azureFile?.secretName);
+  add(references.secrets, volume.azureFile?.secretName);
   for (const reference of [
     volume.cephfs?.secretRef,
     volume.cinder?.secretRef,
@@ -66,5 +66,5 @@ function collectVolume(volume: Volume, podName: string, found: Collected): void 
     volume.storageos?.secretRef,
     volume.csi?.nodePublishSecretRef,
   ])
-    add(found.secrets, reference?.name);
+    add(references.secrets, reference?.name);
 }

@@ -1,32 +1,32 @@
-/** Whether somebody who has some rules already has all rights of others: nobody may hand out more than they have. */
+/** Whether a user's rules cover other rules: users may not grant more rights than they have. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 
 const all = '*';
 
 /**
- * Single rights that are looked at for one question. A rule is the product of its lists, and a role of a few megabytes
- * can speak of more rights than there is time for: what is beyond counts as not covered.
+ * Most single rights compared by one call. A rule stands for the product of its lists, so a role of a few megabytes can contain
+ * too many rights; those beyond the limit count as not covered.
  */
 const maxAtoms = 20_000;
 
-/** Rules and names of the owner's that are looked at for one question; tens of milliseconds. */
+/** Most rules and names of the owner visited by one call; takes tens of milliseconds. */
 const maxSteps = 1_000_000;
 
-/** The parts of `wanted` that `owned` does not cover, each with one verb, group and resource; empty when all are covered. */
-export function uncoveredRules(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
+/** The parts of `requested` that `owned` does not cover, each with one verb, group and resource. */
+export function uncoveredRules(owned: readonly PolicyRule[], requested: readonly PolicyRule[]): PolicyRule[] {
   const owners = new Owners(owned);
-  const found: PolicyRule[] = [];
+  const uncovered: PolicyRule[] = [];
   let left = maxAtoms;
-  for (const rule of wanted) {
+  for (const rule of requested) {
     if (owners.coverWhole(rule)) continue;
     left -= atomsOf(rule);
-    if (left < 0 || owners.tired) found.push(rule);
+    if (left < 0 || owners.exhausted) uncovered.push(rule);
     else {
-      for (const atom of owners.uncoveredResources(rule)) found.push(atom);
-      for (const atom of owners.uncoveredPaths(rule)) found.push(atom);
+      for (const atom of owners.uncoveredResources(rule)) uncovered.push(atom);
+      for (const atom of owners.uncoveredPaths(rule)) uncovered.push(atom);
     }
   }
-  return found;
+  return uncovered;
 }
 
 function atomsOf({
@@ -47,13 +47,13 @@ interface Owner {
   readonly names: ReadonlySet<string>;
 }
 
-/** The names that the owner has a right for; undefined: for all. */
+/** The names that the owner's right is limited to; undefined: all. */
 type Right = { readonly names: ReadonlySet<string> | undefined };
 
-/** Rules by the resources that they name. */
+/** The owner's rules, by the resources that they name. */
 class Owners {
   readonly #byResource = new Map<string, Owner[]>();
-  /** What the owner has of one verb, group and resource: roles ask for the same again and again. */
+  /** Cached rights by verb, group and resource: roles repeat them. */
   readonly #rights = new Map<string, Right>();
   #steps = 0;
   readonly #paths: { readonly verbs: ReadonlySet<string>; readonly pattern: string }[] = [];
@@ -67,20 +67,20 @@ class Owners {
         names: new Set(rule.resourceNames),
       };
       for (const resource of owner.resources) {
-        const known = this.#byResource.get(resource);
-        if (known === undefined) this.#byResource.set(resource, [owner]);
-        else known.push(owner);
+        const owners = this.#byResource.get(resource);
+        if (owners === undefined) this.#byResource.set(resource, [owner]);
+        else owners.push(owner);
       }
       for (const pattern of rule.nonResourceURLs ?? []) this.#paths.push({ verbs: owner.verbs, pattern });
     }
   }
 
-  /** True when there was more to look at than there is time for. */
-  get tired(): boolean {
+  /** True when `maxSteps` is exceeded. */
+  get exhausted(): boolean {
     return this.#steps > maxSteps;
   }
 
-  /** True when one rule about all resources covers all of it, which is how those have rights who have many. */
+  /** A shortcut for administrators: true when one rule about all resources covers the whole rule. */
   coverWhole({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): boolean {
     if (nonResourceURLs.length > 0 || resources.length === 0) return false;
     const every = (values: readonly string[], held: (value: string) => boolean) =>
@@ -96,15 +96,15 @@ class Owners {
   }
 
   *uncoveredResources(rule: PolicyRule): Iterable<PolicyRule> {
-    const wantedNames = rule.resourceNames ?? [];
+    const requestedNames = rule.resourceNames ?? [];
     for (const resource of rule.resources ?? []) {
       for (const group of rule.apiGroups ?? []) {
         for (const verb of rule.verbs) {
           const { names } = this.#right(verb, group, resource);
           if (names === undefined) continue;
           const atom = { apiGroups: [group], resources: [resource], verbs: [verb] };
-          if (wantedNames.length === 0) yield atom;
-          for (const name of wantedNames) {
+          if (requestedNames.length === 0) yield atom;
+          for (const name of requestedNames) {
             if (!names.has(name)) yield { ...atom, resourceNames: [name] };
           }
         }
@@ -114,8 +114,8 @@ class Owners {
 
   #right(verb: string, group: string, resource: string): Right {
     const key = JSON.stringify([verb, group, resource]);
-    const known = this.#rights.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#rights.get(key);
+    if (cached !== undefined) return cached;
     const names = new Set<string>();
     const whole = this.#some(this.#about(resource), (owner) => {
       if (!has(owner.verbs, verb) || !has(owner.groups, group)) return false;
@@ -128,11 +128,11 @@ class Owners {
     return right;
   }
 
-  /** `some` that gives up, and says no, when there is too much to look at. */
+  /** Like `some`, but returns false when exhausted. */
   #some<T>(values: readonly T[], holds: (value: T) => boolean): boolean {
     for (const value of values) {
       this.#steps += 1;
-      if (this.tired) return false;
+      if (this.exhausted) return false;
       if (holds(value)) return true;
     }
     return false;
@@ -158,23 +158,23 @@ class Owners {
   }
 }
 
-function has(values: ReadonlySet<string>, wanted: string): boolean {
-  return values.has(all) || values.has(wanted);
+function has(values: ReadonlySet<string>, requested: string): boolean {
+  return values.has(all) || values.has(requested);
 }
 
-/** A wanted pattern is covered when the owner's pattern covers all that it could match. */
-function coversPath(owned: string, wanted: string): boolean {
-  return owned === wanted || (owned.endsWith(all) && wanted.startsWith(owned.slice(0, -1)));
+/** Whether the owner's pattern matches every path that `requested` matches. */
+function coversPath(owned: string, requested: string): boolean {
+  return owned === requested || (owned.endsWith(all) && requested.startsWith(owned.slice(0, -1)));
 }
 
-/** Rights that differ in their verbs alone as one rule, as 1.24 tells what is missing. */
+/** Merges rights that differ only in their verbs, as in the messages of 1.24. */
 export function compactRules(atoms: readonly PolicyRule[]): PolicyRule[] {
-  const found = new Map<string, PolicyRule & { readonly verbs: string[] }>();
+  const merged = new Map<string, PolicyRule & { readonly verbs: string[] }>();
   for (const atom of atoms) {
     const key = JSON.stringify([atom.apiGroups, atom.resources, atom.resourceNames, atom.nonResourceURLs]);
-    const known = found.get(key);
-    if (known === undefined) found.set(key, { ...atom, verbs: [...atom.verbs] });
-    else for (const verb of atom.verbs) known.verbs.push(verb);
+    const rule = merged.get(key);
+    if (rule === undefined) merged.set(key, { ...atom, verbs: [...atom.verbs] });
+    else for (const verb of atom.verbs) rule.verbs.push(verb);
   }
-  return [...found.values()];
+  return [...merged.values()];
 }

@@ -11,10 +11,10 @@ import { ruleSetOf } from '#apiserver/authorization/rbac/rule-set.js';
 import { describeSubject } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
-/** Of rules that are listed, see `RuleSet.weight`: several times what one role can have. */
+/** Limit of listed rules (see `RuleSet.weight`): several times the size of one role. */
 const maxWeight = 4 * 1024 * 1024;
 
-/** Nearly every request is allowed, and hardly anybody asks why: the reason is put together for those who do. */
+/** Most requests are allowed and few callers read the reason, so it is formatted on demand. */
 class Allowed {
   readonly decision = 'allow';
   readonly #why: () => string;
@@ -54,8 +54,8 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /**
-   * The rules that hold for a user in a namespace, those of each role once, and what is wrong with roles that could not be
-   * found. A user can be bound to more rules than fit into memory: what is beyond `maxWeight` is left out, with an error.
+   * The rules of a user in a namespace, each role once, and an error for each missing role. A user can be bound to more rules
+   * than fit into memory: rules beyond `maxWeight` are left out, with an error.
    */
   rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] } {
     const rules: PolicyRule[] = [];

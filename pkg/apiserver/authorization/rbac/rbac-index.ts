@@ -1,4 +1,4 @@
-/** Roles and bindings in memory, found by whom they are for: a decision touches only the user's own bindings. */
+/** Roles and bindings in memory, indexed by subject: a decision reads only the user's own bindings. */
 
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type {
@@ -18,16 +18,14 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Binding = RoleBinding | ClusterRoleBinding;
 
-/** A binding, and which of its subjects is the first that a key stands for. */
 interface Bound<B> {
   readonly binding: B;
+  /** Index of the first subject with the key. */
   readonly at: number;
 }
 
-/** Bindings by key. */
 type BoundByKey<B> = Map<string, Bound<B>>;
 
-/** Bindings by subject. */
 class BindingIndex<B extends Binding> {
   readonly mirror: Mirror<B>;
   /** Namespace → subject → bindings; the namespace is empty for cluster bindings. */
@@ -43,19 +41,19 @@ class BindingIndex<B extends Binding> {
     });
   }
 
-  /** Each binding for the user once. */
+  /** The user's bindings, each once. */
   *of(namespace: string, user: UserInfo): Iterable<B> {
-    const seen = new Set<B>();
+    const yielded = new Set<B>();
     for (const bound of this.#boundTo(namespace, user)) {
       for (const { binding } of bound.values()) {
-        if (seen.has(binding)) continue;
-        seen.add(binding);
+        if (yielded.has(binding)) continue;
+        yielded.add(binding);
         yield binding;
       }
     }
   }
 
-  /** The first of the binding's subjects that means the user. */
+  /** The binding's first subject that matches the user. */
   subjectOf(binding: B, user: UserInfo): Subject | undefined {
     const key = keyOf(binding);
     let first = Number.POSITIVE_INFINITY;
@@ -104,14 +102,14 @@ class BindingIndex<B extends Binding> {
   }
 }
 
-/** The user's keys, of those that are known: reviews ask for users of hundreds of thousands of groups. */
-function keysAmong(user: UserInfo, known: ReadonlyMap<SubjectKey, unknown>): Iterable<SubjectKey> {
-  if (user.groups.length <= known.size) return userKeys(user);
+/** The user's keys that have bindings: a review may name hundreds of thousands of groups. */
+function keysAmong(user: UserInfo, bindings: ReadonlyMap<SubjectKey, unknown>): Iterable<SubjectKey> {
+  if (user.groups.length <= bindings.size) return userKeys(user);
   const groups = new Set(user.groups);
-  return [...userKeys({ ...user, groups: [] }), ...[...known.keys()].filter((key) => isGroupKey(key, groups))];
+  return [...userKeys({ ...user, groups: [] }), ...[...bindings.keys()].filter((key) => isGroupKey(key, groups))];
 }
 
-/** One binding that applies to a user, with the rules of its role; `rules` is undefined when the role is missing. */
+/** A binding of a user, with the rules of its role; `rules` is undefined when the role does not exist. */
 export interface AppliedRules {
   readonly binding: Binding;
   readonly roleRef: RoleRef;
@@ -124,7 +122,7 @@ export class RbacIndex {
   readonly #bindings = new BindingIndex<RoleBinding>();
   readonly #clusterBindings = new BindingIndex<ClusterRoleBinding>();
 
-  /** Begins to follow the four resources; resolves when all are there. */
+  /** Follows the four resources; resolves when the caches are filled. */
   async start(reader: ObjectReader, signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#roles.start(reader, roles, signal),
@@ -134,20 +132,20 @@ export class RbacIndex {
     ]);
   }
 
-  /** What applies to the user: cluster bindings first, then those of the namespace, if one is given. */
+  /** Cluster bindings first, then those of the namespace unless it is empty. */
   *rulesFor(user: UserInfo, namespace: string): Iterable<AppliedRules> {
     for (const binding of this.#clusterBindings.of('', user)) yield this.#applied(binding, '');
     if (namespace === '') return;
     for (const binding of this.#bindings.of(namespace, user)) yield this.#applied(binding, namespace);
   }
 
-  /** The first subject of a binding that means the user. */
+  /** The binding's first subject that matches the user. */
   subjectOf(binding: Binding, user: UserInfo): Subject | undefined {
     const { namespace = '' } = binding.metadata;
     return (namespace === '' ? this.#clusterBindings : this.#bindings).subjectOf(binding as RoleBinding, user);
   }
 
-  /** The rules of a role that is referred to from `namespace` (empty: from a cluster binding). */
+  /** The rules of a role that a binding in `namespace` refers to (empty: a cluster binding). */
   roleRules(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     if (roleRef.kind === 'ClusterRole') {
       const role = this.#clusterRoles.get('', roleRef.name);

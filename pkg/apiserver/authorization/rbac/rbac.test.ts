@@ -23,7 +23,7 @@ const ask = (text: string, more: Partial<AuthorizationAttributes> = {}): Authori
   return { ...base, resourceRequest: true, group: inCore, resource, subresource, namespace, name, ...more };
 };
 
-t.test('rules', (t) => {
+t.test('rules match requests', (t) => {
   const rule = (verbs: string, groups: string, resources: string, names = ''): PolicyRule => ({
     verbs: verbs.split(','),
     apiGroups: groups.split(',').map((group) => (group === 'core' ? '' : group)),
@@ -60,7 +60,7 @@ t.test('rules', (t) => {
   t.end();
 });
 
-t.test('roles of many rules allow what their rules allow one by one', (t) => {
+t.test('an indexed role allows the same as its single rules', (t) => {
   const random = seededRandom(7);
   const pick = (values: readonly string[]) => values[Math.floor(random() * values.length)] ?? '';
   const some = (values: readonly string[], most: number) =>
@@ -100,7 +100,7 @@ const readPods: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resource
 const ref = (kind: string, name: string): RoleRef => ({ apiGroup: dialect.groupName('rbac'), kind, name });
 const user = (name: string): Subject => ({ kind: 'User', name });
 
-t.test('bindings', async (t) => {
+t.test('bindings grant roles to subjects', async (t) => {
   const reader = new MemoryObjectReader();
   const stop = new AbortController();
   const index = new RbacIndex();
@@ -142,7 +142,7 @@ t.test('bindings', async (t) => {
   stop.abort();
 });
 
-t.test('a role that holds for somebody twice is listed once, and no more than fits', async (t) => {
+t.test('a role bound twice is listed once, and the list is limited', async (t) => {
   const reader = new MemoryObjectReader();
   const stop = new AbortController();
   t.teardown(() => stop.abort());
@@ -173,7 +173,7 @@ t.test('a role that holds for somebody twice is listed once, and no more than fi
   t.notOk((await authorizer.authorize(ask('list core/pods ns'))).decision === 'allow');
 });
 
-t.test('nobody hands out more than they have', (t) => {
+t.test('users cannot grant rights that they do not have', (t) => {
   const all: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
   const table: [PolicyRule[], PolicyRule, number][] = [
     [[all], readPods, 0],
@@ -206,7 +206,11 @@ t.test('nobody hands out more than they have', (t) => {
     ])[0]?.verbs.length,
     300_000,
   );
-  for (const [owned, wanted, missing] of table)
-    t.equal(uncoveredRules(owned, [wanted]).length, missing, `${JSON.stringify(owned)} ${JSON.stringify(wanted)}`);
+  for (const [owned, requested, missing] of table)
+    t.equal(
+      uncoveredRules(owned, [requested]).length,
+      missing,
+      `${JSON.stringify(owned)} ${JSON.stringify(requested)}`,
+    );
   t.end();
 });

@@ -1,4 +1,4 @@
-/** Whether a rule covers a request. */
+/** Whether a rule allows a request. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 
@@ -16,23 +16,23 @@ export function ruleAllows(rule: PolicyRule, attributes: MatchedAttributes): boo
   );
 }
 
-function has(values: readonly string[], wanted: string): boolean {
-  return values.includes(all) || values.includes(wanted);
+function has(values: readonly string[], value: string): boolean {
+  return values.includes(all) || values.includes(value);
 }
 
-/** A rule names a resource, `pods/log`, or a star with a subresource: that subresource of every resource. */
+/** A rule names `pods`, `pods/log`, or a star with a subresource for that subresource of every resource. */
 function resourceMatches(rules: readonly string[], resource: string, subresource: string): boolean {
   const whole = subresource === '' ? resource : `${resource}/${subresource}`;
   if (has(rules, whole)) return true;
   return subresource !== '' && rules.includes(`*/${subresource}`);
 }
 
-/** Without names the rule is for all. */
-function nameMatches(names: readonly string[], wanted: string): boolean {
-  return names.length === 0 || names.includes(wanted);
+/** Without names the rule applies to all objects. */
+function nameMatches(names: readonly string[], value: string): boolean {
+  return names.length === 0 || names.includes(value);
 }
 
-/** A trailing `*` covers everything that starts so. */
+/** A trailing `*` matches every path with that prefix. */
 function pathMatches(patterns: readonly string[], path: string): boolean {
   return patterns.some(
     (pattern) => pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.slice(0, -1))),

@@ -1,26 +1,25 @@
 /**
- * The rules of one role, prepared for being asked again and again: whoever may write a role in some namespace can give it
- * tens of thousands of rules or names, and everybody's requests there are held against them. Pure.
+ * The rules of one role, indexed: a role can have tens of thousands of rules or names, and every request of its subjects is
+ * compared with them. Pure.
  */
 
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { type MatchedAttributes, ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 
-/** Rules of so few texts are looked at one by one: there is nothing to gain. */
+/** Roles with so few strings need no index. */
 const small = 100;
-/** Entries that a rule may have for each of its texts: it stands for the product of its lists. */
+/** Index entries allowed per string of a rule: a rule stands for the product of its lists. */
 const maxEntriesPerText = 8;
 const all = '*';
 
-/** The names that a right is for. */
 type Names = typeof all | Set<string>;
 
 export class RuleSet {
   readonly rules: readonly PolicyRule[];
-  /** Length of all texts together, and a little for each. */
+  /** Total length of all strings, and a little for each. */
   readonly weight: number;
-  /** Rules that are looked at one by one. */
+  /** Rules that are not indexed. */
   readonly #single: PolicyRule[] = [];
   /** By verb, group and resource. */
   readonly #rights = new Map<string, Names>();
@@ -61,7 +60,7 @@ export class RuleSet {
     return false;
   }
 
-  /** False for what would have too many entries, and for rules about paths, whose patterns have to be tried. */
+  /** False for rules with too many entries, and for rules about paths, which are patterns. */
   #index({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): boolean {
     if (nonResourceURLs.length > 0) return false;
     const entries = verbs.length * apiGroups.length * resources.length * Math.max(1, resourceNames.length);
@@ -76,11 +75,11 @@ export class RuleSet {
   }
 
   #add(key: string, names: readonly string[]): void {
-    const known = this.#rights.get(key);
-    if (known === all) return;
+    const entry = this.#rights.get(key);
+    if (entry === all) return;
     if (names.length === 0) this.#rights.set(key, all);
-    else if (known === undefined) this.#rights.set(key, new Set(names));
-    else for (const name of names) known.add(name);
+    else if (entry === undefined) this.#rights.set(key, new Set(names));
+    else for (const name of names) entry.add(name);
   }
 }
 
@@ -88,9 +87,9 @@ function listsOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }
   return [verbs, apiGroups ?? [], resources ?? [], resourceNames ?? [], nonResourceURLs ?? []];
 }
 
-/** The lengths keep two keys apart whose parts would read alike. */
+/** The lengths make the key unambiguous. */
 const rightKey = (verb: string, group: string, resource: string): string =>
   `${verb.length} ${group.length} ${verb}${group}${resource}`;
 
-/** The set of a role's rules, which are never changed in place. */
+/** Cached by the array of rules, which is never modified. */
 export const ruleSetOf = oncePer((rules: readonly PolicyRule[]) => new RuleSet(rules));

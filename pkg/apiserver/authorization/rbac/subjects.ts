@@ -1,11 +1,11 @@
-/** Whom bindings speak of, as keys under which bindings are found. */
+/** Subjects of bindings, as keys of an index. */
 import type { Subject } from '#api/rbac/v1/types.gen.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
 
 export type SubjectKey = string;
 
-/** The key of a subject; service accounts are found by their user name. `bindingNamespace` is empty for cluster bindings. */
+/** A service account's key is that of its user name. `bindingNamespace` is empty for cluster bindings. */
 export function subjectKey(subject: Subject, bindingNamespace: string): SubjectKey | undefined {
   switch (subject.kind) {
     case 'User':
@@ -22,12 +22,11 @@ export function subjectKey(subject: Subject, bindingNamespace: string): SubjectK
   }
 }
 
-/** All keys under which bindings for this user may stand. */
+/** All keys of subjects that match the user. */
 export function userKeys(user: UserInfo): SubjectKey[] {
   return [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
 }
 
-/** Whether a key is that of one of the groups. */
 export function isGroupKey(key: SubjectKey, groups: ReadonlySet<string>): boolean {
   return key.startsWith('g:') && groups.has(key.slice(2));
 }

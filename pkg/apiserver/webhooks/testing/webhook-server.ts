@@ -1,4 +1,4 @@
-/** A webhook in the test's own process: HTTPS with a certificate of its own authority. */
+/** A webhook in the test's process: HTTPS with its own CA. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -9,21 +9,21 @@ import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 export interface WebhookServer {
   readonly port: number;
-  /** As a configuration carries it: PEM in base64. */
+  /** PEM in base64, as in a configuration. */
   readonly caBundle: string;
-  /** Connections that were made. */
+  /** Number of accepted connections. */
   connections(): number;
-  /** Connections that are open. */
+  /** Number of open connections. */
   open(): number;
   /** Closes all connections at once. */
   cut(): void;
 }
 
-/** What a webhook does with one question, which has arrived as a whole. */
+/** Handles one request, given its whole body. */
 export type Answer = (body: string, response: ServerResponse, request: IncomingMessage) => void;
 
 export interface WebhookServerOptions {
-  /** Of the certificate. */
+  /** Names in the certificate. */
   readonly names?: readonly string[];
   readonly ips?: readonly string[];
 }
@@ -37,8 +37,8 @@ export async function startWebhook(
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'hooks-ca', now });
   const subject = { commonName: 'hooks', organizations: [] };
-  const made = await issueCertificate(authority, { subject, usages: ['server'], names, ips, now });
-  const server = createServer({ cert: made.certificate, key: made.privateKey }, (request, response) => {
+  const issued = await issueCertificate(authority, { subject, usages: ['server'], names, ips, now });
+  const server = createServer({ cert: issued.certificate, key: issued.privateKey }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => answer(Buffer.concat(chunks).toString(), response, request));

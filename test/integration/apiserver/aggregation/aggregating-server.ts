@@ -1,4 +1,4 @@
-/** A complete API server with a front proxy's certificate, as a cluster has it. */
+/** A complete API server with a front proxy's certificate, as in a cluster. */
 import { request } from 'node:https';
 import type { Test } from 'tap';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
@@ -7,7 +7,7 @@ import { services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
-import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import { issueCertificate } from '#pki/certificate.js';
 import {
@@ -36,7 +36,7 @@ export async function startAggregating(
   return { server, port: server.address?.port ?? 0, pki, dialect };
 }
 
-/** An extension server behind a Service, with a certificate that its APIService names the authority of. */
+/** An extension server behind a Service; its APIService names the authority of its certificate. */
 export async function addExtension(
   t: Test,
   { server, pki }: Pick<Aggregating, 'server' | 'pki'>,
@@ -45,7 +45,7 @@ export async function addExtension(
 ): Promise<Extension> {
   const { spec, ...rest } = options;
   const group = rest.group ?? `${name}.example.com`;
-  const made = await issueCertificate(pki.authority, {
+  const issued = await issueCertificate(pki.authority, {
     subject: { commonName: name, organizations: [] },
     usages: ['server'],
     names: [`${name}.default.svc`],
@@ -54,12 +54,12 @@ export async function addExtension(
   const frontProxyAuthority = pki.frontProxyAuthority.certificate;
   const extension = await startExtension(t, {
     group,
-    cert: made.certificate,
-    key: made.privateKey,
+    cert: issued.certificate,
+    key: issued.privateKey,
     frontProxyAuthority,
     ...rest,
   });
-  // An endpoint on this very machine is refused, but a name may stand for it.
+  // Endpoints on this machine are refused, but a host name may resolve to it.
   await server.client
     .resource<Service>(services)
     .create({ metadata: { name }, spec: { type: 'ExternalName', externalName: 'localhost' } } as Service, {
@@ -80,16 +80,16 @@ export async function addExtension(
   return extension;
 }
 
-/** Resolves with the condition as soon as it is as wanted. */
+/** Resolves with the condition as soon as it is as expected. */
 export async function condition(
   { server }: Pick<Aggregating, 'server'>,
   name: string,
-  wanted: (condition: APIServiceCondition) => boolean,
+  isExpected: (condition: APIServiceCondition) => boolean,
 ): Promise<APIServiceCondition> {
   const own = server.client.resource<APIService>(apiservices);
   for (;;) {
-    const found = (await own.get(name)).status?.conditions?.[0];
-    if (found !== undefined && wanted(found)) return found;
+    const current = (await own.get(name)).status?.conditions?.[0];
+    if (current !== undefined && isExpected(current)) return current;
     await realClock.sleep(20);
   }
 }
@@ -102,7 +102,7 @@ export interface Answer {
   readonly json: any;
 }
 
-/** Over HTTPS, as the user of that token. Rejects when the answer breaks off. */
+/** Over HTTPS, as the user of the token. Rejects when the response is truncated. */
 export function ask(
   { port }: Pick<Aggregating, 'port'>,
   token: string,

@@ -1,6 +1,6 @@
 /**
- * An extension API server: it believes only those who show a certificate of the front proxies' authority, and serves a few
- * resources by what they do.
+ * An extension API server: it trusts only clients with a certificate of the front proxies' authority, and serves a few resources
+ * named after their behaviour.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -26,32 +26,32 @@ export interface ExtensionOptions {
   readonly group: string;
   readonly cert: string;
   readonly key: string;
-  /** PEM of the authority of those who may say for whom they ask. */
+  /** CA bundle (PEM) of front proxies. */
   readonly frontProxyAuthority: string;
-  /** Changes while it runs. */
+  /** May change while the server runs. */
   readonly health?: { status: number };
-  /** What is wrong with its documents; absent: nothing. */
+  /** The fault of its documents; absent: none. */
   readonly documents?: BadDocument;
 }
 
 export interface Extension {
   readonly port: number;
   readonly server: Server;
-  /** Requests that were begun and not ended, by path. */
+  /** Requests in progress, by path. */
   readonly open: Map<string, number>;
-  /** Bytes that `huge` has been asked for. */
+  /** Bytes written by `huge`. */
   sent: number;
-  /** Requests whose bodies nobody reads. */
+  /** Requests whose bodies are not read. */
   readonly deaf: IncomingMessage[];
-  /** Paths in the order in which they were asked for. */
-  readonly asked: string[];
+  /** Requested paths, in order. */
+  readonly requestedPaths: string[];
 }
 
 export async function startExtension(t: Test, options: ExtensionOptions): Promise<Extension> {
   const { group, cert, key, frontProxyAuthority, health = { status: 200 }, documents } = options;
   const root = `/apis/${group}/v1`;
   const open = new Map<string, number>();
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const server = createServer({ cert, key, ca: frontProxyAuthority, requestCert: true, rejectUnauthorized: true });
   server.keepAliveTimeout = 0;
   const extension: { -readonly [K in keyof Extension]: Extension[K] } = {
@@ -59,12 +59,12 @@ export async function startExtension(t: Test, options: ExtensionOptions): Promis
     server,
     open,
     sent: 0,
-    asked,
+    requestedPaths,
     deaf: [],
   };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    asked.push(`${request.method} ${request.url}`);
+    requestedPaths.push(`${request.method} ${request.url}`);
     open.set(path, (open.get(path) ?? 0) + 1);
     response.on('close', () => open.set(path, (open.get(path) ?? 1) - 1));
     if (path === root) return json(response, health.status, resourceList(group));
@@ -135,7 +135,7 @@ async function serve(name: string, request: IncomingMessage, response: ServerRes
   }
 }
 
-/** Writes as long as somebody takes it. */
+/** Writes as long as the client reads. */
 async function endless(response: ServerResponse, extension: Extension): Promise<void> {
   const part = Buffer.alloc(64 * 1024, 'x');
   const more = () => {
@@ -200,7 +200,7 @@ function sendBad(bad: BadDocument, response: ServerResponse, group: string): voi
   }
 }
 
-/** One definition is its own, and one is named like another server's. */
+/** One definition is unique, one has the same name as another server's. */
 function openApiV2(response: ServerResponse, group: string): void {
   const own = { type: 'object', description: `Of ${group}.` };
   const path = (name: string) => ({

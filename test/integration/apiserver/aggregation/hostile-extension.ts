@@ -1,4 +1,4 @@
-/** An extension API server that is what it should be where it is looked after, and means no good otherwise. */
+/** An extension API server that passes discovery checks and misbehaves otherwise. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip } from 'node:zlib';
 
@@ -12,7 +12,7 @@ function often(response: ServerResponse, write: () => void): void {
   response.once('close', () => clearInterval(timer));
 }
 
-/** Sends what is no answer of Node.js's. */
+/** Sends raw bytes instead of a response of Node.js. */
 function raw(start: string, more?: string): Behaviour {
   return ({ socket }, response) => {
     socket.write(start);
@@ -20,7 +20,7 @@ function raw(start: string, more?: string): Behaviour {
   };
 }
 
-/** Each with what clients are told; those that never end are ended by the time that the client allows. */
+/** Each behaviour with the error that clients get; the client's timeout ends the ones that never end. */
 export const behaviours: Readonly<
   Record<string, readonly [behave: Behaviour, status: number | 'broken', text?: RegExp]>
 > = {
@@ -60,7 +60,7 @@ export const behaviours: Readonly<
       response.writeHead(200, page);
       const packed = createGzip();
       packed.pipe(response);
-      // A megabyte of a page, in a kilobyte.
+      // A compressed page: a kilobyte for each megabyte.
       packed.write(Buffer.alloc(1024 * 1024, ' '));
       packed.end();
     },

@@ -1,7 +1,7 @@
-/** What a server answers to every mutation of an object, as a table of text. */
+/** A server's responses to every mutation of an object, as a table. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import {
   type Mutation,
   mutated,
@@ -18,7 +18,7 @@ export interface Sample {
   readonly [field: string]: unknown;
 }
 
-/** Metadata are the same for all kinds: one of them stands for all, and the others show what is particular to names. */
+/** Metadata rules are the same for all kinds: one kind tests them all, the others only rules for names. */
 const withMetadata = 'ConfigMap';
 const nameMutations: readonly Mutation[] = [
   ...Object.entries({ absent: undefined, bad: 'Bad Value!', label: 'a_b', dotted: 'a.b', long: 'a'.repeat(300) }).map(
@@ -30,15 +30,15 @@ const nameMutations: readonly Mutation[] = [
 
 const ofDecoding: ReadonlySet<string> = new Set(['null', 'unknown', 'wrong type']);
 
-/** Causes that are told at most, and characters of a text. */
+/** Most causes in the table, and characters of a text. */
 const maxCauses = 3;
 const maxText = 60;
 
 /**
- * A line for each field and sort of answer: `path: mutations → create | update`, where `+` adds causes to those of the
- * create. `ok` is a success that keeps the value, and what it became follows where it did not stay. `~` stands for the
- * path, `^` for what it is in. What is decided when bodies are decoded is asked in creates only, and told only where it
- * is odd: a value that no field can take or an unknown member that is not refused, a null that is not as good as nothing.
+ * A line per field and kind of response: `path: mutations → create | update`, where `+` adds causes to those of the create. `ok` is
+ * a success, followed by the new value if it has changed. `~` stands for the path, `^` for its parent. Decoding is tested in
+ * creates only, and shown only if it is unusual: an invalid value or unknown member that is accepted, or a null that differs from
+ * an absent value.
  */
 export async function answersTo(server: ApiServer, info: ResourceInfo, sample: Sample): Promise<string[]> {
   const collection = collectionOf(info);
@@ -65,7 +65,7 @@ export async function answersTo(server: ApiServer, info: ResourceInfo, sample: S
     into.set(row, text);
   };
   const ofSample = mutationsOf(info.type, sample, all ? [] : ['metadata']);
-  // Another name, so that it is not taken.
+  // Another name, so that it does not exist yet.
   const fresh = { ...sample, metadata: { ...sample.metadata, name: freshName(sample) } };
   for (const mutation of [...(all ? [] : nameMutations), ...ofSample]) await record(create, mutation, fresh, false);
   const ofStored = mutationsOf(info.type, stored, all ? [] : ['metadata', 'status']);
@@ -75,7 +75,7 @@ export async function answersTo(server: ApiServer, info: ResourceInfo, sample: S
   return collapsed([...names], create, update);
 }
 
-/** Kinds whose name says what they are have to keep it, and are told that it is taken where all else is well. */
+/** Kinds whose name has a meaning keep it; a valid create then fails because the object exists. */
 function freshName({ kind, metadata }: Sample): string {
   return kind === 'CustomResourceDefinition' || kind === 'APIService' || kind === 'StorageVersion'
     ? metadata.name
@@ -98,8 +98,8 @@ function outcome({ status, json }: Answer, mutation: Mutation): string {
     return `ok ${value === undefined ? 'absent' : shortened(JSON.stringify(value))}`;
   }
   const causes: readonly { field?: string; message?: string }[] = json.details?.causes ?? [];
-  const taken = status === 409 && String(json.message).endsWith('already exists');
-  if (taken) return 'ok (taken)';
+  const exists = status === 409 && String(json.message).endsWith('already exists');
+  if (exists) return 'ok (taken)';
   if (status !== 422 || causes.length === 0) return `${status} ${shortened(String(json.message))}`;
   const path = textOf(mutation.path);
   const shown = causes
@@ -109,7 +109,7 @@ function outcome({ status, json }: Answer, mutation: Mutation): string {
   return shown.join('; ');
 }
 
-/** The message less the value that it shows. */
+/** The message without the shown value. */
 function detail(message: string): string {
   const title =
     /^(Invalid value|Required value|Forbidden|Duplicate value|Unsupported value|Too long|Too many|Not found)/.exec(
@@ -126,7 +126,7 @@ function fieldText(field: string, path: string): string {
   return field.startsWith(outer) ? `^${shortened(field.slice(outer.length))}` : shortened(field);
 }
 
-/** Without what is different each time. */
+/** Removes values that differ each time. */
 function shortened(text: string): string {
   const steady = text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
@@ -143,8 +143,9 @@ function collapsed(rows: readonly string[], create: Map<string, string>, update:
   const lines = new Map<string, string[]>();
   for (const row of rows) {
     const [path = '', name = ''] = row.split('\t');
-    const [made, changed] = [create.get(row), update.get(row)];
-    const text = made === changed ? `${made}` : `${made ?? '-'} | ${brief(changed, made)}`;
+    const [createAnswer, changed] = [create.get(row), update.get(row)];
+    const text =
+      createAnswer === changed ? `${createAnswer}` : `${createAnswer ?? '-'} | ${brief(changed, createAnswer)}`;
     const key = `${path}\t${text}`;
     lines.set(key, [...(lines.get(key) ?? []), name]);
   }
@@ -154,7 +155,7 @@ function collapsed(rows: readonly string[], create: Map<string, string>, update:
   });
 }
 
-/** What an update adds to the causes of a create. */
+/** Causes of an update that the create does not have. */
 function brief(update: string | undefined, create: string | undefined): string {
   if (update === undefined) return '-';
   return create !== undefined && update.startsWith(`${create}; `) ? `+ ${update.slice(create.length + 2)}` : update;

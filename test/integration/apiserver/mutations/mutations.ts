@@ -1,4 +1,4 @@
-/** One change of one field at a time, for every field that a valid object has. */
+/** Mutations of a single field, for every field of a valid object. */
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface Mutation {
@@ -6,7 +6,7 @@ export interface Mutation {
   readonly path: readonly (string | number)[];
   /** `absent`, `null`, `empty`, `negative`, … */
   readonly name: string;
-  /** Undefined: the field is taken away. */
+  /** Undefined: the field is removed. */
   readonly value: unknown;
 }
 
@@ -16,7 +16,7 @@ type Values = Readonly<Record<string, unknown>>;
 const bad = 'Bad Value!';
 const long = 'a'.repeat(300);
 
-/** Every mutation of the members of a message; `skip` are members of the outermost one that are left alone. */
+/** Every mutation of a message's members, without those in `skip` at the top level. */
 export function mutationsOf(type: TypeInfo, object: object, skip: readonly string[] = []): Mutation[] {
   return [...ofMessage(type, object, [], skip)];
 }
@@ -81,7 +81,7 @@ function* named(path: Path, values: Values): Generator<Mutation> {
   for (const [name, value] of Object.entries(values)) yield { path, name, value };
 }
 
-/** The object with the mutation; the original stays as it is. */
+/** A copy of the object with the mutation. */
 export function mutated<T extends object>(object: T, { path, value }: Mutation): T {
   const copy = structuredClone(object);
   const steps = [...path];

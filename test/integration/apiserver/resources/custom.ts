@@ -2,7 +2,7 @@
 
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { AnyCase, Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { call } from '#test/integration/apiserver/server.js';
 

@@ -9,7 +9,7 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import { type AnyCase, at, type Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { Watching } from '#test/integration/apiserver/resources/watching.js';

@@ -4,7 +4,7 @@ import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { enlarged } from '#test/integration/apiserver/resources/enlarged.js';
 import type { AnyCase, Draft } from '#test/integration/apiserver/resources/resource-case.js';

@@ -1,5 +1,5 @@
 /** An unwritten object beside those written: what clients see of it must not change. */
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { call } from '#test/integration/apiserver/server.js';
 

@@ -5,7 +5,7 @@ import { Agent, request } from 'node:https';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/build/api-server.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { runServer, type StartOptions } from '#test/integration/apiserver/server.js';

@@ -1,0 +1,51 @@
+/** The admission plugins that the options enable, in the order in which they run. */
+import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { admissionPlugins, idlePlugins } from '#apiserver/admission/chain/plugins.js';
+import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
+import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
+import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
+import { readAdmissionConfig } from '#apiserver/build/admission-config.js';
+import type { AuthorizationParts } from '#apiserver/build/authorization.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { StorageParts } from '#apiserver/build/storage.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+
+interface AdmissionSetup {
+  readonly storage: StorageParts;
+  readonly authorization: AuthorizationParts;
+  readonly webhooks: WebhookClient;
+}
+
+/** Reads the configuration file. Throws OptionsError. */
+export async function buildAdmission(
+  values: ApiServerValues,
+  { dialect, clock, log, metrics, random, newUID }: ServerEnvironment,
+  { storage, authorization, webhooks }: AdmissionSetup,
+): Promise<readonly AdmissionPlugin[]> {
+  const { reader, storages } = storage;
+  const { authorizer, rbac } = authorization;
+  const { limitedByQuota, unconfigurable, webhookCredentials } = await readAdmissionConfig(values, dialect, clock);
+  const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
+  for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
+  for (const plugin of unconfigurable) log.warn({ plugin }, 'This admission plugin takes no configuration');
+  const chosen = admissionPlugins(
+    {
+      dialect,
+      reader,
+      authorizer,
+      clock,
+      storageOf: (resource) => storages.find(resource),
+      limitedByQuota,
+      webhookCredentials,
+      webhooks: { client: webhooks, metrics: new WebhookMetrics(metrics), log, newUID },
+      random,
+      notReadySeconds: values['default-not-ready-toleration-seconds'],
+      unreachableSeconds: values['default-unreachable-toleration-seconds'],
+    },
+    { enabled, disabled },
+  );
+  const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
+  if (rbac === undefined) return plugins;
+  return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
+}

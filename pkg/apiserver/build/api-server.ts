@@ -1,0 +1,278 @@
+/** The API server as a library: resources over a store, behind one handler, with or without a socket. */
+import { setMaxListeners } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import type { Auditor } from '#apiserver/audit/auditor.js';
+import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
+import { buildEndpoints, type EndpointParts, remoteService } from '#apiserver/build/endpoints.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js';
+import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
+import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
+import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
+import { Responder } from '#apiserver/representation/respond.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
+import { upgradeHandler } from '#apiserver/routing/upgrade.js';
+import type { Daemon } from '#daemon/daemon.js';
+import { ByteBudget } from '#http/server/byte-budget.js';
+import type { UpgradeHandler } from '#http/server/exchange.js';
+import { HttpsServer, type ServerLimits, type TLSMaterial } from '#http/server/https-server.js';
+import { ResponseWriter } from '#http/server/response-writer.js';
+
+export interface ApiServerDependencies {
+  readonly environment: ServerEnvironment;
+  readonly access: RequestAccess;
+  readonly resources: ResourceParts;
+  readonly writes?: WriteParts;
+  readonly endpoints?: EndpointParts;
+  /** Awaited before connections are accepted. */
+  readonly beforeListening?: (() => Promise<void>) | undefined;
+  /** Frees what the dependencies hold; called once, when the server ends. */
+  readonly release?: () => void;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: the system picks one. */
+  readonly port: number;
+  readonly tls: TLSMaterial;
+  /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
+  readonly maxConcurrentStreams?: number;
+  /** Value of the Strict-Transport-Security header; empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** True when the HTTP/2 connection of this request should be opened anew. */
+  readonly goAway?: () => boolean;
+  /** Time limits of connections; absent: 1.24's. */
+  readonly limits?: Partial<ServerLimits>;
+}
+
+export interface ApiServerOptions {
+  /** Absent: no socket; requests come through `handler` alone. */
+  readonly listen?: ListenOptions;
+  readonly maxRequestsInFlight?: number;
+  readonly maxMutatingRequestsInFlight?: number;
+  readonly requestTimeoutMs?: number;
+  readonly minRequestTimeoutMs?: number;
+  /** Whether containers may be privileged. */
+  readonly allowPrivileged?: boolean;
+  readonly maxBodyBytes?: number;
+  /** Memory that all responses under way may hold together. */
+  readonly responseMemoryBytes?: number;
+  /** Longest time that a response waits for such memory. */
+  readonly responseWaitMs?: number;
+  /** A client that reads nothing of its response for so long is disconnected. */
+  readonly stallMs?: number;
+  readonly eventTTLSeconds?: number;
+  /** Time for requests under way when the server closes. */
+  readonly shutdownGraceMs?: number;
+  /** Time before `shutdownGraceMs` in which everything is served and only /readyz fails. */
+  readonly shutdownDelayMs?: number;
+}
+
+const defaults = {
+  maxRequestsInFlight: 400,
+  maxMutatingRequestsInFlight: 200,
+  requestTimeoutMs: 60_000,
+  minRequestTimeoutMs: 1_800_000,
+  allowPrivileged: true,
+  maxBodyBytes: 3 * 1024 * 1024,
+  responseMemoryBytes: 256 * 1024 * 1024,
+  responseWaitMs: 10_000,
+  stallMs: 60_000,
+  eventTTLSeconds: 3600,
+  shutdownGraceMs: 5000,
+  shutdownDelayMs: 0,
+} as const;
+
+/** Most responses that wait for memory at once; the data that they have read uses memory, too. */
+const maxWaitingResponses = 100;
+
+export class ApiServer implements Daemon {
+  readonly name: string;
+  readonly handler: ApiHandler;
+  readonly upgrade: UpgradeHandler;
+  readonly scheme: Scheme;
+  readonly resources: ResourceTable;
+  readonly #handle: PromptHandler;
+  readonly #options: Required<Omit<ApiServerOptions, 'listen'>> & Pick<ApiServerOptions, 'listen'>;
+  readonly #deps: ApiServerDependencies;
+  /** Aborts after the shutdown delay: from then on, requests are cut off. */
+  readonly #closing = new AbortController();
+  #serving = false;
+  #stopping = false;
+  #closed: Promise<void> | undefined;
+  readonly #ready = deferred();
+  readonly #set: ResourceSet;
+  readonly #responder: Responder;
+  readonly #writer: ResponseWriter;
+  readonly #yaml: YamlReader;
+  readonly #auditor: Auditor | undefined;
+  #server: HttpsServer | undefined;
+  #address: AddressInfo | undefined;
+  #started: Promise<void> | undefined;
+
+  constructor(options: ApiServerOptions, dependencies: ApiServerDependencies) {
+    this.#options = Object.freeze({ ...defaults, ...options });
+    this.#deps = dependencies;
+    // Every cache and every watch listens to this signal.
+    setMaxListeners(0, this.#closing.signal);
+    const { environment, access, writes = {}, endpoints = {} } = dependencies;
+    const { stallMs, allowPrivileged, requestTimeoutMs } = this.#options;
+    const { dialect, clock } = environment;
+    this.name = dialect.components.apiServer;
+    this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
+    const resources = buildResources(environment, dependencies.resources, this.#options);
+    this.#set = resources;
+    this.scheme = resources.scheme;
+    this.resources = resources.table;
+    const responder = new Responder(dialect, resources.codec);
+    this.#responder = responder;
+    this.#auditor = access.audit?.(resources.codec);
+    this.#writer = this.#makeWriter();
+    const registry = buildRegistry(environment, {
+      resources,
+      writes,
+      responder,
+      authorizer: access.authorizer,
+      minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
+      stallMs,
+      allowPrivileged,
+      closing: this.#closing.signal,
+    });
+    const { aggregation } = endpoints;
+    const pipeline = buildPipeline(environment, {
+      access,
+      auditor: this.#auditor,
+      metrics: resources.metrics,
+      responder,
+      yaml: this.#yaml,
+      limits: { readOnly: this.#options.maxRequestsInFlight, mutating: this.#options.maxMutatingRequestsInFlight },
+      requestTimeoutMs,
+      passesOn: ({ info, request }) =>
+        (info.resourceRequest && info.subresource === 'proxy') ||
+        remoteService(aggregation, { info, request }) !== undefined,
+    });
+    const { endpoint, router } = buildEndpoints(environment, endpoints, {
+      resources,
+      registry,
+      storages: dependencies.resources.storages,
+      address: () => this.#address,
+      isStopping: () => this.#stopping,
+    });
+    this.#handle = (request) => pipeline.run(request, endpoint);
+    this.handler = async (request) => this.#handle(request);
+    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy: aggregation?.proxy });
+  }
+
+  /** Where it listens; undefined without a socket or before it is ready. */
+  get address(): AddressInfo | undefined {
+    return this.#address;
+  }
+
+  /** False where CustomResourceDefinitions are turned off. */
+  get servesDefinitions(): boolean {
+    const { group, version, resource } = customresourcedefinitions;
+    return this.resources.find(this.#deps.environment.dialect.groupName(group), version, resource) !== undefined;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    this.#started ??= this.#run(signal).catch(async (error: unknown) => {
+      this.#ready.reject(error);
+      await this.close();
+      throw error;
+    });
+    return this.#started;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /**
+   * Becomes unready and serves on for the shutdown delay; then ends watches, lets other requests end, and closes the socket
+   * and the caches. The store stays open: its owner closes it. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopping = true;
+    const { clock, log } = this.#deps.environment;
+    const { shutdownDelayMs } = this.#options;
+    if (this.#serving && shutdownDelayMs > 0) {
+      log.info({ ms: shutdownDelayMs }, 'not ready any more, closing later');
+      await clock.sleep(shutdownDelayMs);
+    }
+    this.#closing.abort();
+    await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => clock.sleep(ms, signal));
+    await this.#yaml.close();
+    await this.#auditor?.close();
+    await this.#deps.resources.storages.close();
+    this.#ready.reject(new Error('closed before it was ready'));
+  }
+
+  /** New connections get these certificates. */
+  reloadTLS(tls: TLSMaterial): void {
+    this.#server?.reloadTLS(tls);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { environment, resources, writes, beforeListening } = this.#deps;
+    const { storages, webhooks } = resources;
+    const { definitions } = this.#set;
+    const closing = this.#closing.signal;
+    const stop = () => void this.close();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    const caches = storages.start(closing);
+    // Awaited below; a failure to listen takes precedence.
+    caches.catch(() => undefined);
+    const custom = this.servesDefinitions ? definitions.start(closing) : definitions.leave();
+    // Ends with the caches, or is awaited below.
+    custom.catch(() => undefined);
+    for (const plugin of writes?.admission ?? []) plugin.start?.(closing);
+    closing.addEventListener('abort', () => webhooks.close(), { once: true });
+    closing.addEventListener('abort', () => this.#deps.release?.(), { once: true });
+    if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
+    await this.#listen();
+    await Promise.race([Promise.all([storages.waitReady(closing), custom]), caches]);
+    this.#ready.resolve();
+    this.#serving = true;
+    environment.log.info('serving');
+    await caches;
+    await this.close();
+  }
+
+  async #listen(): Promise<void> {
+    const { clock, log } = this.#deps.environment;
+    const { listen, maxBodyBytes } = this.#options;
+    if (listen === undefined || this.#closing.signal.aborted) return;
+    const server = new HttpsServer({
+      ...listen,
+      handler: this.#handle,
+      upgrade: this.upgrade,
+      failure: (error) => this.#responder.failure(undefined, error),
+      writer: this.#writer,
+      log,
+      clock,
+      maxBodyBytes,
+      observer: this.#set.metrics,
+    });
+    this.#server = server;
+    this.#address = await server.listen();
+    log.info({ host: listen.host, port: this.#address.port }, 'listening');
+  }
+
+  #makeWriter(): ResponseWriter {
+    const { clock, turns } = this.#deps.environment;
+    const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, responseWaitMs: maxWaitMs, stallMs } = this.#options;
+    let budget: ByteBudget | undefined;
+    const refused = this.#set.metrics.responseMemory(() => budget);
+    budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs, refused });
+    return new ResponseWriter({ clock, turns, budget, limitMs, stallMs });
+  }
+}

@@ -1,0 +1,180 @@
+/** The authenticators, and the issuer of service account tokens. */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { Authenticator, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
+import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
+import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
+import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
+import { AuthenticationMetrics, secretTokenUses, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
+import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
+import { SecretTokenAuthenticator } from '#apiserver/authentication/secret-token.js';
+import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
+import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
+import { RequestAuthenticator } from '#apiserver/authentication/union.js';
+import { type ClientAuthorities, readClientAuthorities } from '#apiserver/build/client-authorities.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { forOption, readOptionalFile } from '#apiserver/build/option-files.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
+import { certificateBundle, FollowedFile, textOf } from '#daemon/certificates/followed-file.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#pki/jwt.js';
+
+export interface AuthenticationParts {
+  readonly authenticator: Authenticator;
+  /** For token reviews. */
+  readonly tokens: TokenAuthenticator;
+  readonly issuer: TokenIssuer;
+  readonly issuerName: string;
+  readonly audiences: readonly string[];
+  readonly keys: readonly JwtKey[];
+  readonly authorities: ClientAuthorities;
+}
+
+/** Reads the files that the options name. Throws OptionsError. */
+export async function buildAuthentication(
+  values: ApiServerValues,
+  environment: ServerEnvironment,
+  reader: ObjectReader,
+): Promise<AuthenticationParts> {
+  const { dialect, clock, metrics, log } = environment;
+  const authorities = await readClientAuthorities(values, { clock, metrics });
+  const signing = await signingKey(values);
+  const keys = await verifyingKeys(values, signing);
+  const issuers = values['service-account-issuer'];
+  const audiences = values['api-audiences'].length > 0 ? values['api-audiences'] : issuers;
+  const tokens = new BearerTokenAuthenticator({
+    dialect,
+    clock,
+    kinds: await tokenKinds(values, environment, { reader, keys, audiences }),
+    metrics: tokenCacheMetrics(metrics),
+  });
+  const members: Authenticator[] = [];
+  const { clients, frontProxies } = authorities;
+  if (frontProxies !== undefined) members.push(requestHeader(values, frontProxies.pool));
+  if (clients !== undefined) members.push(new ClientCertificateAuthenticator(clients.pool));
+  members.push(tokens);
+  return {
+    authenticator: new RequestAuthenticator({
+      dialect,
+      clock,
+      members,
+      anonymous: admitsAnonymous(values, log),
+      metrics: new AuthenticationMetrics(metrics),
+    }),
+    tokens,
+    issuer: new TokenIssuer({
+      dialect,
+      clock,
+      reader,
+      audiences,
+      key: signing,
+      issuer: issuers[0] ?? '',
+      extendExpiration: values['service-account-extend-token-expiration'],
+      maxExpirationSeconds: Math.floor(values['service-account-max-token-expiration'] / 1000),
+    }),
+    issuerName: issuers[0] ?? '',
+    audiences,
+    keys,
+    authorities,
+  };
+}
+
+/** Like 1.24, admits no anonymous requests under AlwaysAllow, whatever the option says. */
+function admitsAnonymous(values: ApiServerValues, log: Logger): boolean {
+  if (!values['anonymous-auth'] || !values['authorization-mode'].includes('AlwaysAllow'))
+    return values['anonymous-auth'];
+  log.warn(
+    'AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer',
+  );
+  return false;
+}
+
+interface TokenSetup extends Pick<AuthenticationParts, 'keys' | 'audiences'> {
+  readonly reader: ObjectReader;
+}
+
+async function tokenKinds(
+  values: ApiServerValues,
+  environment: ServerEnvironment,
+  { reader, keys, audiences }: TokenSetup,
+): Promise<TokenAuthenticator[]> {
+  const { dialect, clock } = environment;
+  const kinds: TokenAuthenticator[] = [];
+  const file = await readOptionalFile('token-auth-file', values['token-auth-file']);
+  if (file !== undefined) kinds.push(forOption('token-auth-file', () => new TokenFileAuthenticator(file)));
+  const issuers = values['service-account-issuer'];
+  const lookup = values['service-account-lookup'];
+  kinds.push(new ServiceAccountTokenAuthenticator({ dialect, clock, keys, issuers, audiences, reader, lookup }));
+  const used = secretTokenUses(environment.metrics);
+  kinds.push(new SecretTokenAuthenticator({ dialect, keys, audiences, reader, lookup, used }));
+  if (values['enable-bootstrap-token-auth']) kinds.push(new BootstrapTokenAuthenticator({ dialect, clock, reader }));
+  const oidc = await openIdTokens(values, environment, audiences);
+  if (oidc !== undefined) kinds.push(oidc);
+  return kinds;
+}
+
+async function openIdTokens(
+  values: ApiServerValues,
+  { clock, log }: ServerEnvironment,
+  audiences: readonly string[],
+): Promise<TokenAuthenticator | undefined> {
+  const { 'oidc-issuer-url': issuer = '', 'oidc-client-id': clientId = '' } = values;
+  if (issuer === '') return undefined;
+  // Load the verifying library only when a provider is configured.
+  const { OidcAuthenticator } = await import('#apiserver/authentication/oidc/authenticator.js');
+  return new OidcAuthenticator({
+    issuer,
+    clientId,
+    ca: await openIdAuthority(values, log),
+    algorithms: values['oidc-signing-algs'],
+    usernameClaim: values['oidc-username-claim'],
+    usernamePrefix: values['oidc-username-prefix'] ?? '',
+    groupsClaim: values['oidc-groups-claim'] ?? '',
+    groupsPrefix: values['oidc-groups-prefix'] ?? '',
+    requiredClaims: values['oidc-required-claim'] ?? {},
+    audiences,
+    clock,
+    log,
+  });
+}
+
+/** Requests to the provider are rare, so each one reads the CA file again: it may have been replaced. */
+async function openIdAuthority(values: ApiServerValues, log: Logger): Promise<(() => Promise<string>) | undefined> {
+  const bundle = await FollowedFile.read('oidc-ca-file', values['oidc-ca-file'], certificateBundle);
+  if (bundle === undefined) return undefined;
+  return async () => {
+    await bundle.reload().catch((err: unknown) => {
+      log.warn({ err }, "could not reload the OpenID provider's CA file; the previous certificates stay in use");
+    });
+    return bundle.current;
+  };
+}
+
+function requestHeader(values: ApiServerValues, pool: CertificatePool): Authenticator {
+  return new RequestHeaderAuthenticator({
+    pool,
+    allowedNames: values['requestheader-allowed-names'],
+    usernameHeaders: values['requestheader-username-headers'],
+    groupHeaders: values['requestheader-group-headers'],
+    extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
+  });
+}
+
+async function signingKey(values: ApiServerValues): Promise<JwtSigningKey> {
+  const option = 'service-account-signing-key-file';
+  const pem = await textOf(option, values[option] ?? '');
+  return forOption(option, () => jwtSigningKey(createPrivateKey(pem)));
+}
+
+async function verifyingKeys(values: ApiServerValues, signing: JwtSigningKey): Promise<JwtKey[]> {
+  const option = 'service-account-key-file';
+  const files = await Promise.all(values[option].map((path) => textOf(option, path)));
+  const keys = files.flatMap((text) => {
+    const blocks = text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
+    return blocks.map((block) => forOption(option, () => jwtKey(createPublicKey(block))));
+  });
+  // The default is the public half of the signing key.
+  return keys.length > 0 ? keys : [signing];
+}

@@ -1,0 +1,116 @@
+/** Where requests go behind the pipeline: to a resource, to a plain path, or to an extension API server. */
+import type { AddressInfo } from 'node:net';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
+import type { RemoteService } from '#apiserver/aggregation/remote-service.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { ResourceSet } from '#apiserver/build/resources.js';
+import type { HealthCheck } from '#apiserver/discovery/health.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { Endpoint } from '#apiserver/pipeline/pipeline.js';
+import type { RegistryContext } from '#apiserver/registry/operation.js';
+import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
+import type { ResourceStorages } from '#apiserver/resources/storages.js';
+import { plainPaths } from '#apiserver/routing/plain-paths.js';
+import { ResourceRouter } from '#apiserver/routing/router.js';
+import type { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
+import type { Store } from '#storage/store.js';
+
+export interface EndpointParts {
+  readonly virtualResources?: readonly VirtualResource[];
+  readonly connects?: readonly ConnectEndpoint[];
+  /** Holds writes back; absent: none. */
+  readonly barrier?: StorageVersionBarrier | undefined;
+  /** Versions that extension API servers serve; absent: there are none. */
+  readonly aggregation?: Aggregation;
+  readonly healthChecks?: readonly HealthCheck[];
+  /** Further plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
+  readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
+}
+
+export interface EndpointSetup {
+  readonly resources: ResourceSet;
+  readonly registry: RegistryContext;
+  readonly storages: ResourceStorages;
+  /** Undefined while the server does not listen. */
+  readonly address: () => AddressInfo | undefined;
+  readonly isStopping: () => boolean;
+}
+
+export interface Endpoints {
+  readonly endpoint: Endpoint;
+  readonly router: ResourceRouter;
+}
+
+export function buildEndpoints(environment: ServerEnvironment, parts: EndpointParts, setup: EndpointSetup): Endpoints {
+  const { resources, registry, address } = setup;
+  const { definitions, scheme, gate, table } = resources;
+  const { aggregation, barrier, paths = {}, virtualResources: virtual = [], connects = [] } = parts;
+  const router = new ResourceRouter(registry, { virtual, connects, definitions, barrier });
+  const plain = plainPaths({
+    ...environment,
+    gate,
+    paths,
+    responder: registry.responder,
+    scheme,
+    resources: table,
+    remote: () => aggregation?.apiServices.remotes.values() ?? [],
+    foreign: aggregation?.documents,
+    caughtUp: (signal) => definitions.caughtUp(signal),
+    serverAddress: () => {
+      const listening = address();
+      return listening === undefined ? '' : `${listening.address}:${listening.port}`;
+    },
+    healthChecks: healthChecks(parts, setup),
+  });
+  const endpoint: Endpoint = (context) => {
+    const remote = remoteService(aggregation, context);
+    if (aggregation !== undefined && remote !== undefined) {
+      context.audit?.passedOn();
+      return aggregation.proxy.serve(context, remote);
+    }
+    return context.info.resourceRequest ? router.serve(context) : plain(context);
+  };
+  return { endpoint, router };
+}
+
+/** The extension API server that serves the request's version; undefined: this server does. */
+export function remoteService(
+  aggregation: Aggregation | undefined,
+  context: Pick<RequestContext, 'info' | 'request'>,
+): RemoteService | undefined {
+  if (aggregation === undefined || aggregation.apiServices.remotes.size === 0) return undefined;
+  return aggregation.proxy.find(context);
+}
+
+/** In the order of 1.24. */
+function healthChecks(parts: EndpointParts, { resources, storages, isStopping }: EndpointSetup): HealthCheck[] {
+  return [
+    { name: 'ping', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
+    { name: 'log', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
+    storeCheck('etcd', storages.stores.main),
+    ...storages.stores.others.map((store, i) => storeCheck(`etcd-override-${i}`, store)),
+    {
+      name: 'informer-sync',
+      endpoints: ['readyz'],
+      check: async () => {
+        const waiting = storages.notReady();
+        if (!resources.definitions.synced) waiting.push('custom resources');
+        if (waiting.length > 0) throw serviceUnavailable(`caches are not filled yet: ${waiting.join(', ')}`);
+      },
+    },
+    ...(parts.healthChecks ?? []),
+    {
+      name: 'shutdown',
+      endpoints: ['readyz'],
+      check: async () => {
+        if (isStopping()) throw serviceUnavailable('process is shutting down');
+      },
+    },
+  ];
+}
+
+function storeCheck(name: string, store: Store): HealthCheck {
+  return { name, endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) };
+}

@@ -1,0 +1,48 @@
+/** What every part of the server needs from its process. */
+import type { Registry } from 'prom-client';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { openTracer } from '#daemon/tracing/open-tracer.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
+
+export interface ServerEnvironment {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** One queue for all long work of this server, its storages included. */
+  readonly turns: TurnQueue;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly newUID: () => string;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** Throws OptionsError. */
+export async function buildEnvironment(
+  values: ApiServerValues,
+  outer: Omit<ServerEnvironment, 'turns' | 'tracer'>,
+): Promise<ServerEnvironment> {
+  const { dialect, clock, log, metrics, random, newUID } = outer;
+  const turns = new TurnQueue({ clock, defer: setImmediate });
+  const tracer = await buildTracer(values, outer);
+  return { dialect, clock, turns, log, metrics, random, newUID, tracer };
+}
+
+/** Undefined without the option and while the feature gate is off, as in release 1.24. */
+async function buildTracer(
+  values: ApiServerValues,
+  { dialect, log, metrics }: Pick<ServerEnvironment, 'dialect' | 'log' | 'metrics'>,
+): Promise<Tracer | undefined> {
+  const path = values['tracing-config-file'] ?? '';
+  if (path !== '' && !new FeatureGates(values['feature-gates']).enabled('APIServerTracing')) {
+    log.warn('--tracing-config-file has no effect without --feature-gates=APIServerTracing=true');
+    return undefined;
+  }
+  return openTracer(path, { dialect, service: dialect.components.apiServer, log, metrics });
+}

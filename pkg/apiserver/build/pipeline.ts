@@ -1,0 +1,44 @@
+/** The pipeline that every request passes before it reaches an endpoint. */
+import type { Auditor } from '#apiserver/audit/auditor.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { parseAhead, smallBodyBytes } from '#apiserver/bodies/parse-ahead.js';
+import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import { Pipeline, type PipelineOptions } from '#apiserver/pipeline/pipeline.js';
+import type { Responder } from '#apiserver/representation/respond.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+
+/** What decides who may send a request, and what records it. */
+export interface RequestAccess {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Absent: nothing is recorded. */
+  readonly audit?: ((codec: Codec) => Auditor) | undefined;
+}
+
+export interface PipelineSetup extends Required<Pick<PipelineOptions, 'limits' | 'passesOn' | 'requestTimeoutMs'>> {
+  readonly access: RequestAccess;
+  readonly auditor: Auditor | undefined;
+  readonly metrics: RequestMetrics;
+  readonly responder: Responder;
+  readonly yaml: YamlReader;
+}
+
+export function buildPipeline(environment: ServerEnvironment, { access, yaml, ...setup }: PipelineSetup): Pipeline {
+  const { dialect, clock, turns, log, newUID, tracer } = environment;
+  const { authenticator, authorizer } = access;
+  return new Pipeline({
+    ...setup,
+    dialect,
+    clock,
+    log,
+    newUID,
+    authenticator,
+    authorizer,
+    tracer,
+    parseAhead: (request) =>
+      request.body.length > smallBodyBytes ? parseAhead(request, { dialect, turns, yaml }) : undefined,
+  });
+}

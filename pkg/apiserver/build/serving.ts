@@ -1,0 +1,106 @@
+/** The socket that the server listens on, its certificate, and the limits of requests. */
+
+import type { ApiServerOptions, ListenOptions } from '#apiserver/build/api-server.js';
+import type { ClientAuthorities } from '#apiserver/build/client-authorities.js';
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import type { WorkerLink } from '#apiserver/workers/worker-link.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
+import { contextsOf, loadServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
+import { opensslCipher } from '#daemon/serving/tls-names.js';
+import type { TLSMaterial } from '#http/server/https-server.js';
+
+export interface ServingSetup {
+  /** The server asks for client certificates only if there are any. */
+  readonly authorities: Pick<ClientAuthorities, 'all'>;
+  /** Memory that the process may use. */
+  readonly memoryBytes?: number | undefined;
+  readonly listenOnAnyPort?: boolean | undefined;
+  readonly worker: Pick<WorkerLink, 'partOf'> | undefined;
+}
+
+export interface ServingParts {
+  readonly options: ApiServerOptions;
+  /** Certificate files that may be replaced while the server runs. */
+  readonly files: readonly string[];
+  /** Reads them again. */
+  readonly load: () => Promise<TLSMaterial>;
+}
+
+/** Throws OptionsError for a certificate that cannot be read or made. */
+export async function buildServing(
+  values: ApiServerValues,
+  { clock, random, metrics }: ServerEnvironment,
+  { authorities, memoryBytes, listenOnAnyPort = false, worker }: ServingSetup,
+): Promise<ServingParts> {
+  const load = () => loadServing(values, clock, authorities);
+  const limits = limitOptions(values, memoryBytes, worker);
+  if (values['secure-port'] === 0 && !listenOnAnyPort) return { options: limits, files: [], load };
+  let tls = await load();
+  holdCertificate(metrics, 'serving', () => tls.cert);
+  const chance = values['goaway-chance'];
+  const listen: ListenOptions = {
+    host: values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'],
+    port: listenOnAnyPort ? 0 : values['secure-port'],
+    tls,
+    maxConcurrentStreams: values['http2-max-streams-per-connection'],
+    strictTransportSecurity: values['strict-transport-security-directives'].join('; '),
+    ...(chance > 0 ? { goAway: () => random() < chance } : {}),
+  };
+  return {
+    options: { ...limits, listen },
+    files: servingFiles(values),
+    async load() {
+      tls = await load();
+      return tls;
+    },
+  };
+}
+
+/** A worker gets its part of the limits of the whole server. */
+function limitOptions(
+  values: ApiServerValues,
+  memoryBytes: number | undefined,
+  worker: ServingSetup['worker'],
+): ApiServerOptions {
+  const part = (limit: number) => worker?.partOf(limit) ?? limit;
+  const responseMemoryBytes = responseMemory(values['response-memory-mb'], memoryBytes);
+  return {
+    maxRequestsInFlight: part(values['max-requests-inflight']),
+    maxMutatingRequestsInFlight: part(values['max-mutating-requests-inflight']),
+    requestTimeoutMs: values['request-timeout'],
+    minRequestTimeoutMs: values['min-request-timeout'] * 1000,
+    allowPrivileged: values['allow-privileged'],
+    shutdownDelayMs: values['shutdown-delay-duration'],
+    eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
+    ...(responseMemoryBytes === undefined ? {} : { responseMemoryBytes: part(responseMemoryBytes) }),
+  };
+}
+
+const mebibyte = 1024 * 1024;
+
+/** The option's value, or a sixteenth of the process's memory; undefined where neither is set. */
+function responseMemory(megabytes: number, memoryBytes: number | undefined): number | undefined {
+  if (megabytes > 0) return megabytes * mebibyte;
+  if (memoryBytes === undefined) return undefined;
+  return Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(memoryBytes / 16)));
+}
+
+/** Reads the files, or the self-signed pair in `--cert-dir`, which it creates if necessary. Throws OptionsError. */
+async function loadServing(
+  values: ApiServerValues,
+  clock: ServerEnvironment['clock'],
+  { all: clientCA }: ServingSetup['authorities'],
+): Promise<TLSMaterial> {
+  const certificates = await loadServingCertificates({ values, name: 'apiserver', clock });
+  const { pair, sni } = certificates;
+  const suites = values['tls-cipher-suites'];
+  return {
+    cert: pair.cert,
+    key: pair.key,
+    minVersion: values['tls-min-version'] === 'VersionTLS13' ? 'TLSv1.3' : 'TLSv1.2',
+    ...(clientCA === undefined ? {} : { clientCA }),
+    ...(sni.length === 0 ? {} : { contextFor: contextsOf(certificates) }),
+    ...(suites.length === 0 ? {} : { ciphers: suites.map(opensslCipher).join(':') }),
+  };
+}
