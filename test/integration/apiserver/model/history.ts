@@ -1,4 +1,4 @@
-/** What watches have told, as states: every list has to be the state of its version, and both servers tell the same. */
+/** States reconstructed from watch events: every list must equal the state of its version, on both servers. */
 import type { WatchedEvent } from '#test/integration/apiserver/spec/spec-server.js';
 
 export interface SeenList {
@@ -10,8 +10,7 @@ export interface SeenList {
 }
 
 /**
- * Throws at the first list that is not what the events up to its version make. `whole`: items say of what kind they are, as
- * those of custom resources do.
+ * Throws at the first list that differs from the events up to its version. `whole`: list items have a kind, as for custom resources.
  */
 export function checkLists(events: readonly WatchedEvent[], lists: readonly SeenList[], whole: boolean): void {
   const state = new Map<string, unknown>();
@@ -35,7 +34,7 @@ export function checkLists(events: readonly WatchedEvent[], lists: readonly Seen
   }
 }
 
-/** Throws where versions do not grow, or a type does not fit what was there. */
+/** Throws if versions do not increase, or an event's type does not fit the previous state. */
 export function checkOrder(events: readonly WatchedEvent[]): void {
   const uids = new Map<string, string>();
   let last = 0n;
@@ -49,22 +48,22 @@ export function checkOrder(events: readonly WatchedEvent[]): void {
   }
 }
 
-/** What a watch with the selector `tier=…` has to tell of the same changes. */
+/** The expected events of a watch with the selector `tier=…` for the same changes. */
 export function selected(events: readonly WatchedEvent[], tier: string): string[] {
   const before = new Map<string, boolean>();
-  const told: string[] = [];
+  const texts: string[] = [];
   for (const { type, object } of events) {
     const { name, resourceVersion } = object.metadata;
     const was = before.get(name) ?? false;
     const is = type !== 'DELETED' && tierOf(object) === tier;
     before.set(name, is);
-    if (is) told.push(`${was ? 'MODIFIED' : 'ADDED'} ${name} ${resourceVersion}`);
-    else if (was) told.push(`DELETED ${name} ${resourceVersion}`);
+    if (is) texts.push(`${was ? 'MODIFIED' : 'ADDED'} ${name} ${resourceVersion}`);
+    else if (was) texts.push(`DELETED ${name} ${resourceVersion}`);
   }
-  return told;
+  return texts;
 }
 
-/** An object as lists hold it: what kind it is says the list. */
+/** An object as a list item, without a kind. */
 function itemOf(object: unknown): object {
   const { kind: _kind, apiVersion: _version, ...item } = object as Record<string, unknown>;
   return item;

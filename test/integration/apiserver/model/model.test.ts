@@ -1,7 +1,7 @@
 /**
- * Several clients do random things with the same few objects through two API servers over one etcd. Each round of
- * concurrent requests must have some order in which a small model gives the very same answers; at the end both servers'
- * watches must have told the same history, and every list must have been the state of its version in it.
+ * Several clients send random requests for the same few objects to two API servers on one etcd. Each round of concurrent requests
+ * must have an order in which a small model gives the same responses. At the end, watches of both servers must have reported the
+ * same history, and every list must equal the state of its version.
  *
  *     node dist/test/integration/apiserver/model/model.test.js operations=100000 seed=7
  */
@@ -40,7 +40,7 @@ interface Done {
   readonly answer: Response;
 }
 
-/** The state after all of them in some order that explains every answer; undefined when there is none. */
+/** The state after an order of operations that explains every response; undefined if there is none. */
 function explain(state: State, done: readonly Done[]): State | undefined {
   if (done.length === 0) return state;
   for (const [i, { operation, answer }] of done.entries()) {
@@ -52,7 +52,7 @@ function explain(state: State, done: readonly Done[]): State | undefined {
   return undefined;
 }
 
-/** Reads the versions that no answer has told. */
+/** Reads the versions that no response contained. */
 async function learned(client: SpecClient, path: string, state: State): Promise<State> {
   const next = new Map(state);
   for (const [name, thing] of state) {
@@ -94,12 +94,12 @@ async function play(t: Test, servers: readonly SpecClient[], subject: Subject, o
   const lists: SeenList[] = [];
   let state: State = new Map();
   for (let count = 0, round = 0; count < operations; round += 1) {
-    const known = [...names, ...[...state.keys()].filter((name) => name.startsWith('g-'))];
+    const targets = [...names, ...[...state.keys()].filter((name) => name.startsWith('g-'))];
     const chosen: { operation: Operation; client: SpecClient }[] = [];
     for (const [i, client] of servers.entries()) {
       for (let j = 0; j < clientsPerServer; j += 1) {
         const manager = `c${i}${j}`;
-        chosen.push({ operation: randomOperation({ random, state, names: known, manager, subject }), client });
+        chosen.push({ operation: randomOperation({ random, state, names: targets, manager, subject }), client });
       }
     }
     const lonely = chosen.find(({ operation }) => operation.alone === true);
@@ -110,12 +110,12 @@ async function play(t: Test, servers: readonly SpecClient[], subject: Subject, o
     count += done.length;
     const next = explain(state, done);
     if (next === undefined) {
-      const told = done.map(({ operation, answer }) => `${operation.text}\n  → ${answer.status} ${answer.text}`);
+      const transcript = done.map(({ operation, answer }) => `${operation.text}\n  → ${answer.status} ${answer.text}`);
       const before = [...state].map(([name, { owners, ...thing }]) => {
         const owned = [...owners].map(([field, who]) => `${field}: ${[...who].join(' ')}`);
         return `${name} ${JSON.stringify(thing)} ${owned.join(', ')}`;
       });
-      t.fail(`seed ${seed}, round ${round}: no order explains the answers`, { told, before });
+      t.fail(`seed ${seed}, round ${round}: no order explains the answers`, { transcript, before });
       return;
     }
     for (const { operation, answer } of done) {
@@ -132,10 +132,10 @@ async function play(t: Test, servers: readonly SpecClient[], subject: Subject, o
   const { kind, apiVersion } = subject;
   const last = (await first.post(path, { kind, apiVersion, metadata: { name: 'z-last', labels: { tier: 'a' } } })).json;
   for (const watch of [...watches, selecting]) {
-    let told = 0;
+    let count = 0;
     while (watch.events.at(-1)?.object.metadata.uid !== last.metadata.uid) {
-      told += 1;
-      await watch.until(Math.max(told, watch.events.length + 1));
+      count += 1;
+      await watch.until(Math.max(count, watch.events.length + 1));
     }
   }
   const [one, other] = watches.map(({ events }) => events);

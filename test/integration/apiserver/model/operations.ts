@@ -1,4 +1,4 @@
-/** Random requests of every verb, each with what the model says about its answer. */
+/** Random requests of every verb, each with the model's check of its response. */
 import {
   addsFinalizers,
   applied,
@@ -27,12 +27,12 @@ import {
   strategicPatch,
 } from '#test/integration/apiserver/spec/spec-server.js';
 
-/** The state after the operation, undefined when the answer cannot be right in the state before it. */
+/** The state after the operation; undefined if the response is wrong for the state before. */
 export type Outcome = State | undefined;
 
 export interface Operation {
   readonly text: string;
-  /** Not one step but many: nothing else may run beside it. */
+  /** Consists of several steps, so it must run alone. */
   readonly alone?: true;
   run(client: SpecClient): Promise<Response>;
   after(state: State, answer: Response): Outcome;
@@ -41,7 +41,7 @@ export interface Operation {
 /** Uniform in [0, 1). */
 export type Random = () => number;
 
-/** What operations are made from: the state as it was when they were chosen, which others may have changed since. */
+/** The state from which an operation is generated; concurrent operations may have changed it since. */
 interface Choice {
   readonly random: Random;
   readonly state: State;
@@ -76,7 +76,7 @@ interface Write {
   readonly dryRun: boolean;
 }
 
-/** The outcome of a write that is not refused: the answer is the object, with a new version if it has changed. */
+/** The outcome of an accepted write: the response is the object, with a new version if it has changed. */
 function accepted(state: State, answer: Response, { name, dryRun }: Write, { content, owners }: Change): Outcome {
   const old = state.get(name);
   if (answer.status !== (old === undefined ? 201 : 200)) return undefined;
@@ -89,7 +89,7 @@ function accepted(state: State, answer: Response, { name, dryRun }: Write, { con
   if (old === undefined && [...state.values()].some(({ uid }) => uid === read.uid)) return undefined;
   if (dryRun) return state;
   if (old !== undefined) {
-    // What changes nothing makes no version; everything else makes a newer one.
+    // An update without changes keeps the version; any other write increases it.
     const unchanged = isUnchanged(old, { content, owners });
     if (unchanged ? version !== old.version : BigInt(version) <= BigInt(old.version)) return undefined;
   }
@@ -102,7 +102,7 @@ function objectOf(subject: Subject, name: string, content: Partial<Content>, met
   return withPart({ apiVersion, kind, metadata: { name, labels, finalizers, ...metadata } }, atPlace(subject, data));
 }
 
-/** The object with the part in it, whose metadata may be among it. */
+/** Merges the part, which may include metadata, into the object. */
 function withPart<T extends { readonly metadata: object }>(
   object: T,
   part: object & { readonly metadata?: object },
@@ -123,17 +123,17 @@ function create({ random, names, manager, subject }: Choice, dryRun: boolean): O
     run: (client) =>
       client.post(`${subject.path}?fieldManager=${manager}${dry(dryRun)}`, objectOf(subject, name, content, metadata)),
     after(state, answer) {
-      const made = generated ? String(answer.json?.metadata?.name) : name;
-      if (generated && !/^g-.{5}$/.test(made)) return undefined;
-      if (state.has(made)) return refused(state, answer, 'AlreadyExists');
-      return accepted(state, answer, { name: made, dryRun }, created(content, `Update:${manager}`));
+      const createdName = generated ? String(answer.json?.metadata?.name) : name;
+      if (generated && !/^g-.{5}$/.test(createdName)) return undefined;
+      if (state.has(createdName)) return refused(state, answer, 'AlreadyExists');
+      return accepted(state, answer, { name: createdName, dryRun }, created(content, `Update:${manager}`));
     },
   };
 }
 
 const dry = (dryRun: boolean): string => (dryRun ? '&dryRun=All' : '');
 
-/** The version that a conditional write names: the present one, an old one, or none. */
+/** The version of a conditional write: the current one, an old one, or none. */
 function condition({ random, state }: Choice, name: string): string | undefined {
   const draw = random();
   if (draw < 0.4) return undefined;
@@ -160,7 +160,7 @@ function update(choice: Choice, dryRun: boolean): Operation {
   };
 }
 
-/** A merge patch or a strategic one: for config maps they mean the same, but for lists. */
+/** A merge patch or a strategic one; for config maps they differ only in lists. */
 function patch(choice: Choice, dryRun: boolean): Operation {
   const { random, names, manager, subject } = choice;
   const name = pick(random, names);
@@ -222,7 +222,7 @@ function editJson({ random, names, manager, subject }: Choice, dryRun: boolean):
       const old = state.get(name);
       if (old === undefined) return refused(state, answer, 'NotFound');
       const there = Object.hasOwn(old.data, key);
-      // An empty map is not there at all. What is replaced need not be there, as in 1.24.
+      // An empty map is absent. Like in 1.24, `replace` does not require the value to exist.
       const sets = op === 'add' || op === 'replace';
       const possible = sets ? Object.keys(old.data).length > 0 : op === 'test' ? old.data[key] === value : there;
       if (!possible) return refused(state, answer, 'Invalid');
@@ -236,28 +236,28 @@ function editJson({ random, names, manager, subject }: Choice, dryRun: boolean):
 function apply({ random, names, subject }: Choice, dryRun: boolean): Operation {
   const name = pick(random, names);
   const manager = pick(random, ['a0', 'a1']);
-  const wanted = { labels: labelTexts(random), data: texts(random, 1.5) };
+  const content = { labels: labelTexts(random), data: texts(random, 1.5) };
   const force = random() < 0.4;
-  // An empty map that is applied is a field of its own, which others may then conflict with.
-  const body = objectOf(subject, name, { ...optional('labels', wanted.labels), ...optional('data', wanted.data) });
+  // An applied empty map is a field of its own, which can cause conflicts.
+  const body = objectOf(subject, name, { ...optional('labels', content.labels), ...optional('data', content.data) });
   return {
-    text: `apply ${name} as ${manager} ${show(wanted)} force=${force} dryRun=${dryRun}`,
+    text: `apply ${name} as ${manager} ${show(content)} force=${force} dryRun=${dryRun}`,
     run: (client) =>
       client.patch(`${subject.path}/${name}?fieldManager=${manager}&force=${force}${dry(dryRun)}`, applyPatch, body),
     after(state, answer) {
       const old = state.get(name);
-      const { conflicts, change } = applied(old, wanted, `Apply:${manager}`);
+      const { conflicts, change } = applied(old, content, `Apply:${manager}`);
       if (conflicts.length > 0 && !force) {
-        const told: string[] = (answer.json?.details?.causes ?? []).map(({ field }: { field: string }) => field);
+        const fields: string[] = (answer.json?.details?.causes ?? []).map(({ field }: { field: string }) => field);
         const expected = conflicts.map((field) => `.${placeOf(subject, field).replace(/\.$/, '')}`);
-        return told.sort().join() === expected.sort().join() ? refused(state, answer, 'Conflict') : undefined;
+        return fields.sort().join() === expected.sort().join() ? refused(state, answer, 'Conflict') : undefined;
       }
       return accepted(state, answer, { name, dryRun }, change);
     },
   };
 }
 
-/** Where the field is that the model calls `labels.x` or `data.y`. */
+/** The path of the model's field `labels.x` or `data.y`. */
 const placeOf = ({ place }: Subject, field: string): string =>
   field.startsWith('labels.') ? `metadata.${field}` : field.replace(/^data/, place.join('.'));
 
@@ -267,14 +267,14 @@ const optional = (field: 'labels' | 'data', texts: Texts) =>
 function remove({ random, state: then, names, subject }: Choice, dryRun: boolean): Operation {
   const name = pick(random, names);
   const draw = random();
-  const known = then.get(name);
+  const expected = then.get(name);
   const preconditions =
     draw < 0.6
       ? undefined
       : draw < 0.75
-        ? { uid: known?.uid ?? 'none' }
+        ? { uid: expected?.uid ?? 'none' }
         : draw < 0.9
-          ? { resourceVersion: known?.version ?? '7' }
+          ? { resourceVersion: expected?.version ?? '7' }
           : { uid: 'other' };
   const body = preconditions === undefined ? undefined : { kind: 'DeleteOptions', apiVersion: 'v1', preconditions };
   return {
@@ -313,7 +313,7 @@ function removeAll({ random, subject }: Choice, dryRun: boolean): Operation {
       if (dryRun) return state;
       let next = state;
       for (const [name, thing] of chosen) {
-        // The version of a mark is not told; the next read of the object says it.
+        // The response of marking has no version; the next read of the object has it.
         next =
           thing.finalizers.length === 0
             ? removed(next, name)
@@ -328,7 +328,7 @@ function removeAll({ random, subject }: Choice, dryRun: boolean): Operation {
   };
 }
 
-/** Stands for the version of an object that was written without an answer that tells it. */
+/** Placeholder for the version of an object whose write did not return it. */
 export const unknownVersion = '';
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they came
@@ -349,7 +349,7 @@ function get({ random, names, subject }: Choice): Operation {
   };
 }
 
-/** A list, whole or in pages; the pages' items are put together. */
+/** A list, in one or several pages, whose items are joined. */
 function list({ random, subject }: Choice): Operation {
   const tier = random() < 0.4 ? pick(random, ['a', 'b']) : undefined;
   const limit = random() < 0.5 ? 1 + Math.floor(random() * 4) : 0;

@@ -1,6 +1,6 @@
 /**
- * What config maps and custom objects are and become, as simply as it can be said: a map from names to small values. Reading and writing it is
- * what the model-based test compares real API servers with. Nothing here is shared with the servers.
+ * A minimal model of config maps and custom objects: a map from names to small values. The model-based test compares real API
+ * servers with it. It shares no code with the servers.
  */
 
 export type Texts = Readonly<Record<string, string>>;
@@ -15,11 +15,11 @@ export interface Thing {
   readonly labels: Texts;
   readonly data: Texts;
   readonly finalizers: readonly string[];
-  /** What the name was made from; empty for a name that was given, and after an update that leaves it out. */
+  /** `generateName`; empty for an explicit name, and after an update without it. */
   readonly base: string;
   readonly deleting: boolean;
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Some manager owns something, of the system's fields too: without one, updates make none (1.24's `skipNonApplied`). */
+  /** Whether the object has managers; without any, updates add none (1.24's `skipNonApplied`). */
   readonly tracked: boolean;
 }
 
@@ -28,7 +28,7 @@ export type State = ReadonlyMap<string, Thing>;
 /** The part that clients choose. */
 export type Content = Pick<Thing, 'labels' | 'data' | 'finalizers' | 'base'>;
 
-/** Why a write is refused; undefined: it is not. */
+/** The reason why a write is refused; undefined: it is accepted. */
 export type Refusal = 'AlreadyExists' | 'Conflict' | 'Invalid' | 'NotFound';
 
 export interface Change {
@@ -68,20 +68,20 @@ function contentOf(values: ReadonlyMap<string, string>, old: Thing | undefined):
 
 const nobody: Thing['owners'] = new Map();
 
-/** The manager of what an object without managers has when it is applied for the first time. */
+/** The manager of existing fields when an object without managers is applied for the first time. */
 const beforeFirstApply = 'Update:before-first-apply';
 
 const maps = ['labels', 'data'] as const;
 const isEmpty = (texts: Texts): boolean => Object.keys(texts).length === 0;
 
-/** A new object belongs to who made it, with the maps in it. */
+/** The creator owns all fields of a new object, maps included. */
 export function created(content: Content, manager: string): Change {
   const parents = maps.filter((map) => !isEmpty(content[map])).map((map) => `${map}.`);
   const all = [...fields(content).keys(), ...parents];
   return { content, owners: new Map(all.map((field) => [field, new Set([manager])])) };
 }
 
-/** Whoever changes a field owns it alone. */
+/** The manager that changes a field becomes its only owner. */
 export function updated(old: Thing, content: Content, manager: string): Change {
   if (!old.tracked) return { content, owners: nobody };
   const before = fields(old);
@@ -101,16 +101,16 @@ export function updated(old: Thing, content: Content, manager: string): Change {
 }
 
 export interface Applied {
-  /** Fields that others own and that would change. */
+  /** Fields of other owners that would change. */
   readonly conflicts: readonly string[];
   readonly change: Change;
 }
 
-/** Server-side apply: the manager owns just what it applies, and what it no longer applies goes unless others own it. */
-export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' | 'data'>, manager: string): Applied {
+/** Server-side apply: the manager owns exactly the applied fields; fields it no longer applies are removed unless others own them. */
+export function applied(old: Thing | undefined, content: Pick<Content, 'labels' | 'data'>, manager: string): Applied {
   const before = old === undefined ? new Map<string, string>() : fields(old);
   const owned = old === undefined ? nobody : old.tracked ? old.owners : created(old, beforeFirstApply).owners;
-  const config = fields(wanted);
+  const config = fields(content);
   const values = new Map(before);
   const owners = new Map<string, ReadonlySet<string>>();
   const conflicts: string[] = [];
@@ -124,8 +124,8 @@ export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' |
   for (const map of maps) {
     const field = `${map}.`;
     const others = [...(owned.get(field) ?? [])];
-    const appears = !isEmpty(wanted[map]) && (old === undefined || isEmpty(old[map]));
-    // The map itself may still belong to somebody although what was in it has gone.
+    const appears = !isEmpty(content[map]) && (old === undefined || isEmpty(old[map]));
+    // The map itself may have an owner although its entries are removed.
     if (appears) conflicts.push(...others.map(() => field));
     else if (others.length > 0) owners.set(field, new Set(others));
   }
@@ -138,11 +138,11 @@ export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' |
   return { conflicts, change: { content: contentOf(values, old), owners } };
 }
 
-/** An object that is going gets no new finalizers. */
+/** An object being deleted gets no new finalizers. */
 export const addsFinalizers = (old: Thing, content: Content): boolean =>
   old.deleting && content.finalizers.some((finalizer) => !old.finalizers.includes(finalizer));
 
-/** The state with that object written, or without it when nothing holds it any more. */
+/** The state with the object, or without it when its last finalizer is removed. */
 export function written(state: State, name: string, thing: Thing): State {
   const next = new Map(state);
   if (thing.deleting && thing.finalizers.length === 0) next.delete(name);
@@ -159,7 +159,7 @@ export function removed(state: State, name: string): State {
 /** In the order of the store. */
 export const inOrder = (state: State): [string, Thing][] => [...state].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** An object on the wire, as far as the model knows objects. */
+/** An object on the wire, limited to the model's fields. */
 export interface Wire {
   readonly metadata: {
     readonly uid: string;
@@ -181,7 +181,7 @@ export interface Wire {
   readonly data?: Texts;
 }
 
-/** What it says, without what the system alone decides. */
+/** The content without the system's fields. */
 export function readThing(object: Wire): Thing {
   const { uid, resourceVersion, labels = {}, annotations = {}, finalizers = [] } = object.metadata;
   const { deletionTimestamp, generateName = '', managedFields = [] } = object.metadata;
@@ -191,7 +191,7 @@ export function readThing(object: Wire): Thing {
   return { uid, version: resourceVersion, ...content, deleting, owners, tracked: managedFields.length > 0 };
 }
 
-/** What managedFields say of labels and data. */
+/** Owners of labels and data in managedFields. */
 function ownersOf({ metadata }: Wire): Thing['owners'] {
   const owners = new Map<string, Set<string>>();
   for (const { manager, operation, fieldsV1 } of metadata.managedFields ?? []) {
@@ -201,7 +201,7 @@ function ownersOf({ metadata }: Wire): Thing['owners'] {
       const set = sets[map];
       if (set === undefined) continue;
       const members = Object.keys(set);
-      // The map itself is `.` among its members, and an empty set where nothing else of it is owned.
+      // The map itself is `.` among its members, or an empty set without owned members.
       const owned = members.length === 0 ? ['.'] : members;
       for (const member of owned) {
         const field = member === '.' ? `${map}.` : `${map}.${member.slice(2)}`;
@@ -222,7 +222,7 @@ function sameOwners(a: Thing['owners'], b: Thing['owners']): boolean {
   return text(a) === text(b);
 }
 
-/** True when the object on the wire is that one. */
+/** Whether the object on the wire equals the model's. */
 export function isThing(object: Wire, thing: Thing, options: { version?: boolean } = {}): boolean {
   const read = readThing(object);
   return (
@@ -234,6 +234,6 @@ export function isThing(object: Wire, thing: Thing, options: { version?: boolean
   );
 }
 
-/** True when there is nothing to write. */
+/** Whether a write would change nothing. */
 export const isUnchanged = (old: Thing, { content, owners }: Change): boolean =>
   sameContent(old, content) && sameOwners(old.owners, owners);

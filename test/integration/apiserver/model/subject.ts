@@ -1,19 +1,19 @@
-/** What the random requests are about: config maps, or a custom resource, of which everything is expected that holds for them. */
+/** The resource of the random requests: config maps, or a custom resource with the same rules. */
 import type { Texts } from '#test/integration/apiserver/model/state.js';
 import { configMaps, type SpecClient } from '#test/integration/apiserver/spec/spec-server.js';
 
 export interface Subject {
   readonly kind: string;
   readonly apiVersion: string;
-  /** Of the collection. */
+  /** Path of the collection. */
   readonly path: string;
-  /** Where the texts are that the model calls data, as patches name the place. */
+  /** JSON path of the model's `data`, for patches. */
   readonly place: readonly string[];
-  /** Whether there are strategic merge patches. */
+  /** Whether strategic merge patches are supported. */
   readonly strategic: boolean;
-  /** Whether updates may leave the version out. */
+  /** Whether updates may omit the version. */
   readonly unconditional: boolean;
-  /** Whether the items of lists say of what kind they are. */
+  /** Whether list items have a kind. */
   readonly wholeItems: boolean;
 }
 
@@ -32,7 +32,7 @@ export const configMapSubject: Subject = {
 const group = 'model.example.com';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Annotations are gone when they are empty, as the data of config maps are. */
+/** Empty annotations are removed, like empty data of config maps. */
 export const customSubject: Subject = {
   kind: 'Thing',
   apiVersion: `${group}/v1`,
@@ -43,7 +43,7 @@ export const customSubject: Subject = {
   wholeItems: true,
 };
 
-/** Defines the custom resource, in the place of the controller that would find its names good. */
+/** Creates the definition, and accepts its names like the controller would. */
 export async function defineThings(client: SpecClient): Promise<void> {
   const names = { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' };
   const schema = { openAPIV3Schema: { type: 'object' } };
@@ -60,7 +60,7 @@ export async function defineThings(client: SpecClient): Promise<void> {
   await client.put(`${definitions}/things.${group}/status`, { ...json, status });
 }
 
-/** The object's part with these texts, null for those that are to go. */
+/** The object's part with these texts; null removes one. */
 export function atPlace(
   { place }: Subject,
   texts: Readonly<Record<string, string | null>> | Texts | undefined,
