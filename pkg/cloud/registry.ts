@@ -1,10 +1,10 @@
-/** The providers that `--cloud-provider` knows. */
+/** The values of `--cloud-provider`. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { bareMetal, bareMetalConfig, bareMetalProvider, type ReadConfig } from '#cloud/baremetal/provider.js';
 import type { CloudProvider } from '#cloud/provider/provider.js';
 import { OptionsError } from '#daemon/options/option.js';
 
-/** The value for a provider whose controllers another program runs. */
+/** The provider's controllers run in another program. */
 export const external = 'external';
 
 export interface CloudOptions {
@@ -13,9 +13,9 @@ export interface CloudOptions {
   /** `--cloud-config`: a path. */
   readonly configFile: string;
   readonly dialect: Dialect;
-  /** The text of a file. */
+  /** Reads a text file. */
   readonly read: (path: string) => Promise<string>;
-  /** `DisableCloudProviders`: none that is built in may be used. */
+  /** `DisableCloudProviders`: built-in providers must not be used. */
   readonly disabled: boolean;
 }
 
@@ -24,7 +24,7 @@ const makers: Readonly<Record<string, (dialect: Dialect, read: ReadConfig, sourc
     [bareMetal]: (dialect, read, source) => bareMetalProvider(dialect, bareMetalConfig(read, source)),
   };
 
-/** Undefined for none and for external ones. Throws OptionsError. */
+/** Undefined for an empty or external provider. Throws OptionsError. */
 export async function cloudProvider(options: CloudOptions): Promise<CloudProvider | undefined> {
   const { provider, configFile, dialect, read, disabled } = options;
   if (provider === '' || provider === external) return undefined;

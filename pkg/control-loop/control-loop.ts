@@ -1,6 +1,6 @@
 /**
- * What the daemons around control loops share: a client, an event recorder, leader election, health and an HTTPS port,
- * all from the common options.
+ * The parts that control loop daemons share, built from the common options: a client, an event recorder, leader
+ * election, health checks and an HTTPS port.
  */
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -36,7 +36,7 @@ export type ControlLoopValues = ServingValues &
   TracingValues &
   DebuggingValues;
 
-/** What of a program's context a control loop needs. */
+/** The part of a program's context that a control loop needs. */
 export type ControlLoopContext = Pick<
   ProgramContext<never>,
   'dialect' | 'clock' | 'random' | 'log' | 'verbosity' | 'env' | 'argv'
@@ -45,49 +45,48 @@ export type ControlLoopContext = Pick<
 };
 
 export interface LoopDependencies {
-  /** Of the loop itself, such as its caches. With leader election its writes land only while this process leads. */
+  /** For the loop's own requests. With leader election its writes succeed only while this process leads. */
   readonly client: RestClient;
-  /** For further clients, each with a rate of its own, so that a busy one does not hold up the others. */
+  /** Makes further clients, each with its own rate limit, so that a busy client does not delay the others. */
   readonly connection: Connection;
-  /** Events tell what happened, also of a term that is over: they belong to none. */
+  /** Not fenced by leadership: events of a past term are still written. */
   readonly recorder: ApiEventRecorder;
-  /** For parts whose events name another component, and may be written with a token of their own. */
+  /** Makes a recorder for another component, optionally with its own token. */
   readonly recorderFor: (component: string, token?: TokenSource) => ApiEventRecorder;
   /** Absent when leader election is off. */
   readonly leadership: Leadership | undefined;
-  /** One more election, for work that has a lock of its own. */
+  /** Creates another election, for work with a separate lock. */
   readonly elect: (lock: LockChoice) => Promise<Election>;
-  /** Absent: nothing is traced. It is closed with the loop. */
+  /** Absent when tracing is off. The daemon closes it with the loop. */
   readonly tracer: Tracer | undefined;
 }
 
 export interface Loop {
   readonly loop: Daemon;
-  /** Health checks beside the one of leader election. */
+  /** Health checks in addition to leader election. */
   readonly checks?: readonly (HealthCheck | HealthCheckSource)[];
-  /** Further paths for whoever looks for a fault. */
+  /** Further pages below `/debug`. */
   readonly debug?: DebugPages;
 }
 
 export interface ControlLoopOptions {
   readonly context: ControlLoopContext;
-  /** The daemon's name. */
   readonly name: string;
   /** `component` of its events. */
   readonly eventSource: string;
   readonly metrics: Registry;
-  /** What `/configz` shows: the configuration in force, by its group. Absent: the values of all options. */
+  /** The configuration that `/configz` shows, by group; by default the values of all options. */
   readonly configz?: Readonly<Record<string, unknown>>;
-  /** Absent: a lock in etcd is refused. */
+  /** Required for locks in etcd; without it they are rejected. */
   readonly openEtcdLock?: OpenEtcdLock;
   readonly create: (dependencies: LoopDependencies) => Loop | Promise<Loop>;
 }
 
-/** The daemon, not yet started. Throws OptionsError and KubeconfigError for what the options cannot mean. */
+/** Builds the daemon without starting it. Throws OptionsError and KubeconfigError for unusable options. */
 export async function createControlLoop(options: ControlLoopOptions): Promise<Daemon> {
   const { context, name, eventSource, metrics } = options;
   const { values, dialect, clock, random, log } = context;
-  // Loops read objects; who manages which field is the API server's business.
+  // Control loops do not read managedFields.
   const withoutManagers = true;
   const tracer = await openTracer(values['tracing-config-file'], { dialect, service: name, log, metrics });
   const connection = await connectByOptions(context, {
@@ -107,9 +106,9 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   const recorders: ApiEventRecorder[] = [];
   const recorderFor = (component: string, token?: TokenSource) => {
     const client = (token === undefined ? connection : connection.as(token)).client('events', { traced: false });
-    const made = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
-    recorders.push(made);
-    return made;
+    const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
+    recorders.push(recorder);
+    return recorder;
   };
   const recorder = recorderFor(eventSource);
   const elections: Election[] = [];
@@ -172,7 +171,7 @@ function lockOf(values: ControlLoopValues): LockChoice {
   };
 }
 
-/** Of all locks that this process may hold. */
+/** Covers every election of this process. */
 function electionCheck(elections: readonly Election[]): HealthCheck {
   return {
     name: 'leader-election',
@@ -184,7 +183,7 @@ function electionCheck(elections: readonly Election[]): HealthCheck {
 
 interface Parts {
   readonly loop: Daemon;
-  /** Undefined when HTTPS is off. */
+  /** Undefined when the HTTPS port is off. */
   readonly server: DaemonServer | undefined;
   readonly recorders: readonly ApiEventRecorder[];
   readonly connections: readonly Connection[];
@@ -192,7 +191,7 @@ interface Parts {
   readonly tracer: Tracer | undefined;
 }
 
-/** The loop with its port, and the order in which they start and stop. */
+/** Starts and stops the loop, its HTTPS port and its clients in order. */
 class ControlLoopDaemon implements Daemon {
   readonly name: string;
   readonly #parts: Parts;
@@ -208,7 +207,7 @@ class ControlLoopDaemon implements Daemon {
     await this.#parts.loop.ready();
   }
 
-  /** Health is answered before there is anything to lead, so that a standby is seen to be alive. */
+  /** The port serves health checks before leadership is won, so that probes of a standby succeed. */
   async start(signal: AbortSignal): Promise<void> {
     try {
       await this.#parts.server?.start();
@@ -220,7 +219,7 @@ class ControlLoopDaemon implements Daemon {
     await this.#parts.loop.start(signal);
   }
 
-  /** The loop first, then what it reports to, the port last. */
+  /** Stops the loop first, then recorders and connections, and the port near the end. */
   async close(): Promise<void> {
     const { loop, recorders, server, connections, elections, tracer } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));

@@ -1,4 +1,4 @@
-/** One leader election of a daemon: its lock, and the connection whose writes belong to its terms. */
+/** One leader election of a daemon: its lock, and a connection whose writes are fenced by its terms. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
@@ -16,27 +16,27 @@ import type { LeaderElectionValues } from '#daemon/options/groups/leader-electio
 import { OptionsError } from '#daemon/options/option.js';
 
 export interface LockChoice {
-  /** As `--leader-elect-resource-lock` has it. */
+  /** A value of `--leader-elect-resource-lock`. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A lock that is no object of the API. */
+/** A lock that is not an API object. */
 export interface OwnLock extends LeaderLock {
   close(): void;
 }
 
-/** Opens the lock of kind `etcdleases`; given by programs that can reach etcd. */
+/** Opens a lock of kind `etcdleases`; supplied by programs that can reach etcd. */
 export type OpenEtcdLock = (where: { readonly namespace: string; readonly name: string }) => Promise<OwnLock>;
 
 export interface ElectionOptions {
   readonly lock: LockChoice;
   readonly values: LeaderElectionValues;
-  /** To the API server, for the lock and for the work. */
+  /** The connection to the API server, used for the lock and for the work. */
   readonly connection: Connection;
   readonly openEtcdLock: OpenEtcdLock | undefined;
-  /** Tells of each term, with the lock's object. */
+  /** Records an event about the lock's object for each term. */
   readonly recorder: EventRecorder;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -49,17 +49,17 @@ export interface ElectionOptions {
 export interface Election {
   readonly elector: LeaderElector;
   readonly leadership: Leadership;
-  /** What its clients write lands only in this process's terms. */
+  /** Writes of its clients succeed only during this process's terms. */
   readonly connection: Connection;
   close(): void;
 }
 
-/** Not yet a candidate. Throws OptionsError when there is no way to such a lock. */
+/** Creates the election without becoming a candidate. Throws OptionsError when the lock's kind is not available. */
 export async function createElection(options: ElectionOptions): Promise<Election> {
   const { values, connection, clock, random, log, metrics } = options;
   const { lock, close } = await openLock(options);
   const identity = `${hostname()}_${randomUUID()}`;
-  const object = objectOf(options);
+  const object = lockObject(options);
   const work = connection.fenced(() => elector.fence());
   const elector: LeaderElector = new LeaderElector({
     lock,
@@ -85,8 +85,8 @@ export async function createElection(options: ElectionOptions): Promise<Election
   };
 }
 
-/** What the events of release 1.24 are about; a lock in etcd has no object. */
-function objectOf({ lock, dialect }: ElectionOptions): ObjectReference | undefined {
+/** The object that election events refer to, as in 1.24; undefined for a lock in etcd. */
+function lockObject({ lock, dialect }: ElectionOptions): ObjectReference | undefined {
   const { namespace, name } = lock;
   switch (lock.kind) {
     case 'endpointsleases':
@@ -103,11 +103,13 @@ function objectOf({ lock, dialect }: ElectionOptions): ObjectReference | undefin
 async function openLock(options: ElectionOptions): Promise<{ readonly lock: LeaderLock; readonly close: () => void }> {
   const { kind, ...where } = options.lock;
   if (kind !== 'etcdleases') {
-    // A renewal must not wait behind the requests of a busy loop.
+    // A separate client, so that renewals do not queue behind the loop's requests.
     const client = options.connection.client('leader-election');
     return { lock: createLock({ client, kind, ...where }), close: () => undefined };
   }
-  if (options.openEtcdLock === undefined) throw new OptionsError(['this daemon takes no lock of kind etcdleases']);
+  if (options.openEtcdLock === undefined) {
+    throw new OptionsError(['--leader-elect-resource-lock: this daemon does not support etcdleases, use leases']);
+  }
   const lock = await options.openEtcdLock(where);
   return { lock, close: () => lock.close() };
 }

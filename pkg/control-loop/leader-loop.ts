@@ -1,26 +1,24 @@
-/** A daemon that does one thing whenever it leads, and begins it anew each time. */
+/** A daemon that runs its work while it leads, and starts the work afresh in each term. */
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Daemon } from '#daemon/daemon.js';
 
-/** Lets work run only while this process leads. */
 export interface Leadership {
-  /** It begins by leading: whoever waits until the work is ready need not be content with one that stands by. */
+  /** True when this process leads from the start: the daemon is then ready only when its work is ready. */
   readonly leadsAtOnce?: boolean;
   /**
-   * Runs `work` whenever this process leads; the work's signal aborts when leadership is lost, and the candidacy begins
-   * again: a lost lease ends the work, not the process. Resolves after `signal` aborted and the work ended; rejects when
-   * the work did.
+   * Runs `work` whenever this process leads. The work's signal aborts when the lease is lost; the process then
+   * becomes a candidate again. Resolves after `signal` aborts and the work ends; rejects when the work rejects.
    */
   lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
 export interface LeaderLoopOptions {
   readonly name: string;
-  /** Absent: leads always. */
+  /** Without it, the process always leads. */
   readonly leadership?: Leadership | undefined;
   /**
-   * One term's work: until `signal` aborts, with caches and queues of its own; calls `synced` when its caches are
-   * filled. Rejects when it cannot go on; what it rejects with after `signal` aborted does not count.
+   * The work of one term, with its own caches and queues, until `signal` aborts. Calls `synced` when its caches are
+   * filled. A rejection ends the daemon, except after `signal` aborted.
    */
   readonly run: (signal: AbortSignal, synced: () => void) => Promise<void>;
 }
@@ -44,7 +42,7 @@ export class LeaderLoop implements Daemon {
   start(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     const { leadership } = this.#options;
-    // One that stands by is ready: nothing but the other one's end is missing.
+    // A standby counts as ready.
     if (leadership !== undefined && leadership.leadsAtOnce !== true) this.#ready.resolve();
     const work = (leading: AbortSignal) => this.#term(leading);
     this.#running = (leadership === undefined ? work(stop) : leadership.lead(work, stop)).catch((error: unknown) => {
@@ -57,7 +55,7 @@ export class LeaderLoop implements Daemon {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#ready.reject(new Error(`${this.name} stopped`));
-    // Why it failed is told to whoever started it.
+    // `start` reports the failure.
     await this.#running?.catch(() => undefined);
   }
 

@@ -14,12 +14,12 @@ import type { OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 export interface ControlLoopDefaults {
-  /** Also of the leader election's lock. */
+  /** The daemon's name, also the name of its lock. */
   readonly name: string;
   readonly securePort: number;
 }
 
-/** The table of a daemon that has no options of its own; others spread it into theirs. */
+/** The options that all control loop daemons have. */
 export function controlLoopOptions(dialect: Dialect, { name, securePort }: ControlLoopDefaults) {
   const table = {
     ...genericOptions,
@@ -38,7 +38,7 @@ export function controlLoopOptions(dialect: Dialect, { name, securePort }: Contr
 
 export type ControlLoopOptionTable = ReturnType<typeof controlLoopOptions>;
 
-/** What 1.24 refuses about these options. */
+/** Checks of combinations, as in 1.24. */
 export const controlLoopRules: readonly Rule<OptionValues<ControlLoopOptionTable>>[] = [
   servingRules,
   delegatedAuthRules,

@@ -24,7 +24,7 @@ const reports: ControllerReport[] = [
   { name: 'tokencleaner', state: 'disabled', reason: '--controllers does not choose it', loops: [] },
 ];
 
-t.test('pages of all and of one', (t) => {
+t.test('pages of all controllers and of one', (t) => {
   const limits: number[] = [];
   const pages = controllerPages(['deployment', 'tokencleaner'], (limit) => {
     limits.push(limit);

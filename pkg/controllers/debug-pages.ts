@@ -1,13 +1,13 @@
-/** `/debug/controllers`, of all controllers, and `/debug/controllers/<name>`: what they are at, what fails and why. */
+/** The pages `/debug/controllers` and `/debug/controllers/<name>`: the state of controllers, their keys and failures. */
 import { alignColumns } from '#apimachinery/columns.js';
 import type { LoopReport } from '#controllers/framework/loop-report.js';
 import type { ControllerReport } from '#controllers/manager.js';
 import type { DebugPage } from '#daemon/debugging/debug-endpoints.js';
 
-/** Keys that each list names: where all controllers are shown, and where one is. */
+/** The number of keys in each list, on the page of all controllers and on that of one controller. */
 const limits = { all: 100, one: 1000 };
 
-/** `names`: of the controllers that have pages of their own; `reports` tells of all, as their lists up to a limit. */
+/** `names`: controllers with their own page. `reports` returns all controllers, with at most `limit` keys per list. */
 export function controllerPages(
   names: readonly string[],
   reports: (limit: number) => readonly ControllerReport[],
@@ -15,16 +15,16 @@ export function controllerPages(
   const path = '/debug/controllers';
   const page = (limit: number, isShown: (report: ControllerReport) => boolean): DebugPage => {
     const controllers = reports(limit).filter(isShown);
-    return { data: { controllers }, text: () => textOf(controllers) };
+    return { data: { controllers }, text: () => renderText(controllers) };
   };
   const own = names.map((name) => [`${path}/${name}`, () => page(limits.one, (report) => report.name === name)]);
   return { [path]: () => page(limits.all, () => true), ...Object.fromEntries(own) };
 }
 
-const counted = ['waiting', 'working', 'retrying', 'scheduled'] as const;
+const countColumns = ['waiting', 'working', 'retrying', 'scheduled'] as const;
 
-function textOf(controllers: readonly ControllerReport[]): string {
-  const head = ['CONTROLLER', 'LOOP', 'STATE', ...counted.map((name) => name.toUpperCase()), 'LAST SYNC'];
+function renderText(controllers: readonly ControllerReport[]): string {
+  const head = ['CONTROLLER', 'LOOP', 'STATE', ...countColumns.map((name) => name.toUpperCase()), 'LAST SYNC'];
   const rows = controllers.flatMap(({ name, state, reason, loops }) => {
     const shown = reason === undefined ? state : `${state}: ${reason}`;
     if (loops.length === 0) return [[name, '', shown]];
@@ -32,15 +32,15 @@ function textOf(controllers: readonly ControllerReport[]): string {
       name,
       loop.name,
       shown,
-      ...counted.map((kind) => String(loop.counts[kind])),
+      ...countColumns.map((kind) => String(loop.counts[kind])),
       loop.lastSync ?? 'never',
     ]);
   });
-  const details = controllers.flatMap(({ name, loops }) => loops.flatMap((loop) => linesOf(name, loop)));
+  const details = controllers.flatMap(({ name, loops }) => loops.flatMap((loop) => detailLines(name, loop)));
   return `${[...alignColumns([head, ...rows], { gap: 2 }), ...(details.length === 0 ? [] : ['', ...details])].join('\n')}\n`;
 }
 
-function linesOf(controller: string, { working, retrying, errors }: LoopReport): string[] {
+function detailLines(controller: string, { working, retrying, errors }: LoopReport): string[] {
   return [
     ...working.map(({ key, seconds }) => `${controller} works on ${key} for ${seconds.toFixed(3)} s`),
     ...retrying.map(
@@ -54,7 +54,7 @@ function linesOf(controller: string, { working, retrying, errors }: LoopReport):
   ];
 }
 
-/** No control characters: what fails may be called anything. */
+/** Replaces control characters, which names of failing objects may contain. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');
 }

@@ -1,4 +1,4 @@
-/** What controllers are made from. */
+/** The inputs of controller factories. */
 import type { CloudProvider } from '#cloud/provider/provider.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
@@ -10,19 +10,19 @@ import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerInputs {
   readonly values: ControllerManagerValues;
-  /** PEM bundle that verifies the API server; without it, it is not published. */
+  /** PEM bundle that verifies the API server; published if set. */
   readonly rootCA: Followed<string> | undefined;
-  /** Of the signers of certificates; none: nothing is signed. */
+  /** Keys of the certificate signers; empty if nothing is signed. */
   readonly authorities: SigningAuthorities;
-  /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
+  /** Signs service account tokens; without it, token secrets stay empty. */
   readonly tokenKey: Followed<JwtSigningKey> | undefined;
-  /** Of the machine; absent: none of them can be volumes. */
+  /** Directories of this machine that can be volumes; undefined if none can. */
   readonly hostDirectories: HostDirectories | undefined;
-  /** Templates of the pods that empty volumes; absent: the standard one. */
+  /** Templates of recycler pods; by default the standard template. */
   readonly recyclers: Readonly<Partial<Record<keyof Recyclers, RecyclerTemplate>>>;
-  /** Of `--cloud-provider`. */
+  /** The provider of `--cloud-provider`. */
   readonly cloud: CloudProvider | undefined;
 }
 
-/** Makes the controller, or says why the options leave it nothing to do. */
+/** Returns the controller, or the reason why the options disable it. */
 export type ControllerFactory = (context: ControllerContext, inputs: ControllerInputs) => Controller | string;

@@ -35,13 +35,13 @@ function setUp(t: Test, controllers: readonly string[], leadership?: Leadership)
   return { api, clock, manager, stop, metrics, turn, start: () => manager.start(stop.signal) };
 }
 
-t.test('runs what was chosen until it is told to stop', async (t) => {
+t.test('runs the selected controllers until it is stopped', async (t) => {
   const { api, manager, stop, metrics, turn, start } = setUp(t, ['serviceaccount', 'route']);
   api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
   const running = start();
   await manager.ready();
   await turn();
-  t.same([...manager.states()], [['serviceaccount', 'running']], 'one that is not written yet is left out');
+  t.same([...manager.states()], [['serviceaccount', 'running']], 'an unavailable controller is skipped');
   t.equal(api.list(serviceaccounts).length, 1);
   t.match(await metrics.metrics(), /controller_reconciles_total\{controller="serviceaccount",result="done"\} [1-9]/);
   stop.abort();
@@ -50,7 +50,7 @@ t.test('runs what was chosen until it is told to stop', async (t) => {
   api.verify();
 });
 
-t.test('its controllers see all again after --min-resync-period to twice as long', async (t) => {
+t.test('controllers resync after one to two times --min-resync-period', async (t) => {
   const { api, clock, metrics, start, manager } = setUp(t, ['serviceaccount']);
   api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
   start();
@@ -60,7 +60,7 @@ t.test('its controllers see all again after --min-resync-period to twice as long
     Number(/reconciles_total\{controller="serviceaccount",result="done"\} (\d+)/.exec(await metrics.metrics())?.[1]);
   const before = await reconciled();
   await clock.advance(17 * 3600_000);
-  t.equal(await reconciled(), before, 'not before 18 hours: 12, and half of that again by chance');
+  t.equal(await reconciled(), before, 'after 18 hours: 12, and half of that by jitter');
   await clock.advance(3600_000);
   t.ok((await reconciled()) > before);
 });
@@ -85,7 +85,7 @@ t.test('waits for leadership, and stops when it is lost', async (t) => {
   const failed = t.rejects(running, { message: 'lost' });
   await manager.ready();
   await turn();
-  t.equal(api.calls.length, 0, 'a standby asks for nothing');
+  t.equal(api.calls.length, 0, 'a standby sends no requests');
   begin();
   await turn();
   t.equal(api.list(serviceaccounts).length, 1);
@@ -93,7 +93,7 @@ t.test('waits for leadership, and stops when it is lost', async (t) => {
   await failed;
 });
 
-t.test('starts one after the other, only its own, and tells the health of each', async (t) => {
+t.test('starts only its own controllers one by one, and reports the health of each', async (t) => {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect, clock, resources: [namespaces, serviceaccounts, nodes, pods] });
   const chosen = { controllers: ['podgc', 'serviceaccount', 'namespace'], 'controller-start-interval': 5000 };
@@ -124,7 +124,7 @@ t.test('starts one after the other, only its own, and tells the health of each',
   stop.abort();
   await clock.advance(1000);
   await running;
-  t.same(manager.checks(), [], 'none of those that have ended');
+  t.same(manager.checks(), [], 'stopped controllers have no checks');
 });
 
 t.test('close before start', async (t) => {

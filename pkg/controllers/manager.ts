@@ -1,4 +1,4 @@
-/** The controller manager: starts the chosen controllers, while it leads. */
+/** The controller manager: runs the selected controllers while it leads. */
 import { setMaxListeners } from 'node:events';
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -34,38 +34,38 @@ import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerManagerDependencies {
-  /** Of the caches, and of all controllers unless `clientFor` is given. */
+  /** The client of the caches, and of all controllers without `clientFor`. */
   readonly client: Client;
-  /** A client for one controller, with a rate of its own, so that a busy one does not hold up the others. */
+  /** Makes a client for one controller, with its own rate limit, so that a busy controller does not delay the others. */
   readonly clientFor?: (controller: string) => Client;
   readonly dialect: Dialect;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  /** Of the events that name `component`, on behalf of the controller. */
+  /** Makes the recorder of a controller's events from `component`. */
   readonly events: (component: string, controller: string) => EventSink;
   readonly metrics?: Registry;
-  /** Of all controllers, where another manager of this process has some too; absent: made from `metrics`. */
+  /** Metrics shared with another manager in this process; by default created in `metrics`. */
   readonly series?: ControllerMetrics;
-  /** Caches shared with others, which whoever made them starts. Absent: the manager has its own. */
+  /** Shared caches, started by their owner; by default the manager has its own. */
   readonly informers?: InformerFactory;
-  /** Absent: leads always. */
+  /** Without it, the manager always leads. */
   readonly leadership?: Leadership;
-  /** Of the selected controllers, those that are this manager's; absent: all. */
+  /** Whether this manager runs the controller if it is selected; by default always. */
   readonly owns?: (controller: string) => boolean;
-  /** PEM bundle that verifies the API server; absent: it is not published. */
+  /** PEM bundle that verifies the API server; published if set. */
   readonly rootCA?: Followed<string>;
-  /** Of the signers of certificates; absent: none is signed. */
+  /** Keys of the certificate signers; absent if nothing is signed. */
   readonly authorities?: SigningAuthorities;
-  /** Signs tokens of service accounts; absent: no secrets of tokens are filled in. */
+  /** Signs service account tokens; without it, token secrets stay empty. */
   readonly tokenKey?: Followed<JwtSigningKey>;
   readonly recyclers?: ControllerInputs['recyclers'];
-  /** Absent: directories of this machine cannot be volumes. */
+  /** Directories of this machine that can be volumes; absent if none can. */
   readonly hostDirectories?: ControllerInputs['hostDirectories'];
-  /** Of `--cloud-provider`; absent: the controllers that need one are not started. */
+  /** The provider of `--cloud-provider`; controllers that need an absent provider are not started. */
   readonly cloud?: CloudProvider;
-  /** Of reconciles; absent: nothing is traced. */
+  /** Traces reconciles; absent when tracing is off. */
   readonly tracer?: Pick<Tracer, 'begin'>;
 }
 
@@ -73,12 +73,12 @@ type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
 
 const notLeading = 'this process does not lead';
 
-/** What is the same for all controllers. */
+/** The part of the context that all controllers share. */
 type CommonContext = Omit<ControllerContext, 'events' | 'eventsFrom' | 'onLoop'>;
 
-/** What one controller is at, for whoever looks for a fault. */
+/** The state of one controller, for debugging. */
 export interface ControllerReport {
-  /** As in `--controllers`. */
+  /** The name in `--controllers`. */
   readonly name: string;
   readonly state: ControllerState | 'disabled' | 'skipped' | 'standby';
   /** Why it does not run. */
@@ -95,7 +95,7 @@ export class ControllerManager implements Daemon {
   readonly #states = new Map<string, ControllerState>();
   readonly #gated: readonly string[];
   readonly #selection: ControllerSelection;
-  /** Controller → why it does not run although it was chosen. */
+  /** Why a selected controller does not run, by controller. */
   readonly #reasons = new Map<string, string>();
   readonly #loops = new Map<string, Reporting[]>();
   #running: Promise<void> | undefined;
@@ -112,12 +112,12 @@ export class ControllerManager implements Daemon {
     return this.#ready.promise;
   }
 
-  /** State of each chosen controller; empty while another process leads. */
+  /** The state of each selected controller; empty while another process leads. */
   states(): ReadonlyMap<string, ControllerState> {
     return this.#states;
   }
 
-  /** One for each controller that runs or has failed, by its name; none while another process leads. */
+  /** A check for each running or failed controller; none while another process leads. */
   checks(): HealthCheck[] {
     const present = [...this.#states].filter(([, state]) => state !== 'stopped');
     return present.map(([name, state]) => ({
@@ -128,7 +128,7 @@ export class ControllerManager implements Daemon {
     }));
   }
 
-  /** All that are this manager's, by name, those that do not run too. `limit`: keys that each list names. */
+  /** All controllers of this manager, running or not, by name. `limit`: the maximum of keys in each list. */
   reports(limit: number): ControllerReport[] {
     const { owns = () => true } = this.#dependencies;
     const names = [...Object.keys(controllerNames), ...this.#gated].filter(owns).sort();
@@ -149,7 +149,7 @@ export class ControllerManager implements Daemon {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     const { leadership } = this.#dependencies;
     const work = (leading: AbortSignal) => this.#lead(leading);
-    // A manager that stands by is ready: nothing but the other one's end is missing.
+    // A standby counts as ready.
     if (leadership !== undefined && leadership.leadsAtOnce !== true) this.#ready.resolve();
     this.#running = (leadership === undefined ? work(stop) : leadership.lead(work, stop)).catch((error: unknown) => {
       this.#ready.reject(error);
@@ -161,20 +161,20 @@ export class ControllerManager implements Daemon {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#ready.reject(new Error(`${this.name} stopped`));
-    // Why it failed is told to whoever started it.
+    // `start` reports the failure.
     await this.#running?.catch(() => undefined);
   }
 
-  /** One term: everything begins anew, for what was known in an earlier one may have changed since. */
+  /** Runs one term, with fresh caches and state. */
   async #lead(signal: AbortSignal): Promise<void> {
     for (const earlier of [this.#states, this.#reasons, this.#loops]) earlier.clear();
     const own = this.#dependencies.informers === undefined ? this.#makeInformers() : undefined;
     const informers = this.#dependencies.informers ?? own;
     if (informers === undefined) throw new TypeError('no informers');
-    // The failure of one controller ends the others: a manager that does half its work helps nobody.
+    // The failure of one controller stops the others, so that another process can take over.
     const failed = new AbortController();
     const stop = AbortSignal.any([signal, failed.signal]);
-    // Every controller and informer listens.
+    // Every controller and informer adds a listener.
     setMaxListeners(0, stop);
     const fail = (error: unknown) => failed.abort(error);
     const running = [own?.start(stop).catch(fail), this.#runControllers(informers, stop).catch(fail)];
@@ -217,7 +217,7 @@ export class ControllerManager implements Daemon {
       }
       if (failed.signal.aborted) break;
       const work = this.#run(controller, signal);
-      // One that fails before the others have been started ends the wait for them.
+      // A failure ends the pauses between starts.
       work.catch(() => failed.abort());
       running.push(work);
     }
@@ -240,7 +240,7 @@ export class ControllerManager implements Daemon {
     const controllers: Controller[] = [];
     for (const controller of [...Object.keys(controllerNames), ...this.#gated].filter(owns)) {
       if (!this.#selection.selected.includes(controller)) {
-        log.warn({ controller }, 'Controller is disabled');
+        log.warn({ controller }, 'controller disabled');
         continue;
       }
       const own: ControllerContext = {
@@ -250,22 +250,22 @@ export class ControllerManager implements Daemon {
         eventsFrom: (component) => events(component, controller),
         onLoop: (loop) => this.#loops.set(controller, [...(this.#loops.get(controller) ?? []), loop]),
       };
-      const made = controllerFactories[controller]?.(own, inputs);
-      if (made === undefined || typeof made === 'string') {
-        const reason = made ?? 'this manager does not have it';
+      const result = controllerFactories[controller]?.(own, inputs);
+      if (result === undefined || typeof result === 'string') {
+        const reason = result ?? 'not available in this manager';
         this.#reasons.set(controller, reason);
-        log.warn({ controller, reason }, 'Skipping controller');
+        log.warn({ controller, reason }, 'controller skipped');
         continue;
       }
       this.#states.set(controller, 'waiting');
-      controllers.push(made);
+      controllers.push(result);
     }
     return controllers;
   }
 
   async #run(controller: Controller, signal: AbortSignal): Promise<void> {
     this.#states.set(controller.name, 'running');
-    this.#dependencies.log.info({ controller: controller.name }, 'Started controller');
+    this.#dependencies.log.info({ controller: controller.name }, 'controller started');
     try {
       await controller.run(signal);
       this.#states.set(controller.name, 'stopped');

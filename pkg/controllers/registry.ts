@@ -1,8 +1,8 @@
-/** Which controllers there are, and how each is made from the manager's options. */
-
+/** The table of all controllers: how each is created from the manager's options. */
+import { external } from '#cloud/registry.js';
 import { AttachDetachController } from '#controllers/attachdetach/controller.js';
 import { BootstrapSignerController } from '#controllers/bootstrapsigner/controller.js';
-import { cloudControllerFactories } from '#controllers/cloud-factories.js';
+import { CloudNodeLifecycleController } from '#controllers/cloudnodelifecycle/controller.js';
 import { ClusterRoleAggregationController } from '#controllers/clusterroleaggregation/controller.js';
 import { CronJobController } from '#controllers/cronjob/controller.js';
 import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
@@ -24,15 +24,18 @@ import { NamespaceController } from '#controllers/namespace/controller.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
 import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
+import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
 import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
 import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
 import { PVProtectionController } from '#controllers/pvprotection/controller.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
-import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated.js';
+import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated-kinds.js';
 import { ResourceQuotaController } from '#controllers/resourcequota/controller.js';
 import { RootCAController } from '#controllers/rootca/controller.js';
+import { RouteController } from '#controllers/route/controller.js';
+import { ServiceController } from '#controllers/service/controller.js';
 import { ServiceAccountController } from '#controllers/serviceaccount/controller.js';
 import { ServiceAccountTokenController } from '#controllers/serviceaccounttoken/controller.js';
 import { StatefulSetController } from '#controllers/statefulset/controller.js';
@@ -43,7 +46,50 @@ import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/contro
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
-/** Feature gates that controllers ask for. */
+const runsExternally = 'the external cloud provider runs it';
+const isExternal = (values: ControllerManagerValues): boolean => values['cloud-provider'] === external;
+
+/** The controllers that need a cloud provider. The reasons are those of 1.24. */
+const cloudControllerFactories = {
+  'cloud-node-lifecycle': (context, { values, cloud }) => {
+    if (isExternal(values)) return runsExternally;
+    if (cloud === undefined) return 'no cloud provider provided';
+    if (cloud.instances === undefined) return 'cloud provider does not support instances';
+    return new CloudNodeLifecycleController(context, {
+      instances: cloud.instances,
+      monitorPeriodMs: values['node-monitor-period'],
+    });
+  },
+  route: (context, { values, cloud }) => {
+    if (isExternal(values)) return runsExternally;
+    const { 'allocate-node-cidrs': allocates, 'configure-cloud-routes': configures } = values;
+    if (!allocates || !configures) {
+      return `Will not configure cloud provider routes for allocate-node-cidrs: ${allocates}, configure-cloud-routes: ${configures}.`;
+    }
+    const refused = (why: string) =>
+      `configure-cloud-routes is set, but ${why}. Will not configure cloud provider routes.`;
+    if (cloud === undefined) return refused('no cloud provider specified');
+    if (cloud.routes === undefined) return refused('cloud provider does not support routes');
+    return new RouteController(context, {
+      routes: cloud.routes,
+      cluster: values['cluster-name'],
+      clusterRanges: nodeRanges(values).map(({ range }) => range),
+      periodMs: values['route-reconciliation-period'],
+    });
+  },
+  service: (context, { values, cloud }) => {
+    if (isExternal(values)) return runsExternally;
+    if (cloud === undefined) return 'no cloud provider provided, services of type LoadBalancer will fail';
+    if (cloud.loadBalancers === undefined) return 'the cloud provider does not support external load balancers';
+    return new ServiceController(context, {
+      balancers: cloud.loadBalancers,
+      cluster: values['cluster-name'],
+      concurrency: values['concurrent-service-syncs'],
+    });
+  },
+} as const satisfies Readonly<Record<string, ControllerFactory>>;
+
+/** The feature gates of controllers. */
 export const controllerGates: readonly FeatureGateName[] = [
   'APIServerIdentity',
   'CronJobTimeZone',
@@ -59,13 +105,13 @@ export const controllerGates: readonly FeatureGateName[] = [
   'StorageVersionAPI',
 ];
 
-/** As in 1.24, which has no option for it. */
+/** The concurrency in 1.24, which has no option for it. */
 const daemonSetConcurrency = 2;
 
-/** Keys worked on at once where 1.24 has no option for it. */
+/** The concurrency of controllers for which 1.24 has no option. */
 const unspecifiedConcurrency = 5;
 
-/** By name of `--controllers`. Names of 1.24 that are not here are not written yet. */
+/** By name in `--controllers`. */
 export const controllerFactories: Readonly<Record<string, ControllerFactory>> = {
   ...cloudControllerFactories,
   attachdetach: (context, { values }) =>
@@ -84,7 +130,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   csrcleaner: (context) => new CSRCleanerController(context),
   csrsigning: (context, { values, authorities }) =>
     Object.keys(authorities).length === 0
-      ? 'no certificate and key to sign with were given'
+      ? 'no signing certificate and key are configured'
       : new CSRSigningController(context, { authorities, maxDurationMs: values['cluster-signing-duration'] }),
   daemonset: (context, { values }) =>
     new DaemonSetController(context, {
@@ -142,7 +188,8 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   nodeipam: (context, { values }) => {
     if (!values['allocate-node-cidrs']) return '--allocate-node-cidrs is off';
     const { ranges, unknown } = serviceRanges(values);
-    for (const range of unknown) context.log.warn({ range }, '--service-cluster-ip-range: this is no CIDR; left aside');
+    for (const range of unknown)
+      context.log.warn({ range }, 'ignored a value of --service-cluster-ip-range that is not a CIDR');
     return new NodeIPAMController(context, { ranges: nodeRanges(values), serviceRanges: ranges });
   },
   nodelifecycle: (context, { values }) =>
@@ -196,7 +243,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   serviceaccount: (context) => new ServiceAccountController(context),
   'serviceaccount-token': (context, { values, rootCA, tokenKey }) =>
     tokenKey === undefined
-      ? 'there is no private key'
+      ? 'no private key is configured'
       : new ServiceAccountTokenController(context, {
           concurrency: values['concurrent-serviceaccount-token-syncs'],
           key: tokenKey,

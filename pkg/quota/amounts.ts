@@ -1,4 +1,4 @@
-/** Lists of amounts by name: how quotas reckon with them. Pure. */
+/** Arithmetic on resource lists (amounts by name) for quotas. Pure. */
 import type { ResourceList } from '#api/core/v1/pod/resources.js';
 import type { ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -12,12 +12,11 @@ import {
 } from '#apimachinery/quantity.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 
-/** Only what has one of these names. */
-export function onlyNamed(list: ResourceList, isWanted: (name: string) => boolean): ResourceList {
-  return Object.fromEntries(Object.entries(list).filter(([name]) => isWanted(name)));
+export function onlyNamed(list: ResourceList, isIncluded: (name: string) => boolean): ResourceList {
+  return Object.fromEntries(Object.entries(list).filter(([name]) => isIncluded(name)));
 }
 
-/** `a + b`; a name that one of them lacks has the other's amount. */
+/** `a + b`; a missing name counts as zero. */
 export function addLists(a: ResourceList, b: ResourceList): ResourceList {
   const sum = { ...a };
   for (const [name, amount] of Object.entries(b)) {
@@ -27,7 +26,7 @@ export function addLists(a: ResourceList, b: ResourceList): ResourceList {
   return sum;
 }
 
-/** What `now` has more than `before`: only amounts above zero. */
+/** `now - before`, positive amounts only. */
 export function increaseOf(now: ResourceList, before: ResourceList): ResourceList {
   const increase: ResourceList = {};
   for (const [name, amount] of Object.entries(now)) {
@@ -37,7 +36,7 @@ export function increaseOf(now: ResourceList, before: ResourceList): ResourceLis
   return increase;
 }
 
-/** Names of which the first list has more than the second, which has all of its names. */
+/** Names whose amount exceeds the limit; names without a limit never do. */
 export function namesAbove(list: ResourceList, limits: ResourceList): string[] {
   return Object.entries(list).flatMap(([name, amount]) => {
     const limit = limits[name];
@@ -45,7 +44,7 @@ export function namesAbove(list: ResourceList, limits: ResourceList): string[] {
   });
 }
 
-/** The same names with the same amounts, however they are written. */
+/** Compares values, so `1` equals `1000m`. */
 export function sameAmounts(a: ResourceList, b: ResourceList): boolean {
   const names = Object.keys(a);
   return (
@@ -54,21 +53,21 @@ export function sameAmounts(a: ResourceList, b: ResourceList): boolean {
   );
 }
 
-/** `cpu=500m,pods=1`: for messages. */
+/** Formats amounts for messages: `cpu=500m,pods=1`. */
 export function printAmounts(list: ResourceList): string {
   const names = Object.keys(list).sort();
   return names.map((name) => `${name}=${canonicalQuantity(list[name] ?? '0')}`).join(',');
 }
 
 export interface Counting {
-  /** Of `spec.hard`, those that the evaluator counts. */
+  /** Names in `spec.hard` that the evaluator counts. */
   readonly names: readonly string[];
-  /** All that an object must be in to count. */
+  /** Only objects within all of these scopes count. */
   readonly scopes: readonly ScopedResourceSelectorRequirement[];
   readonly nowMs: number;
 }
 
-/** What the objects use together, by each of the names. */
+/** Total usage of the objects, by name. */
 export function usageOfAll(
   evaluator: QuotaEvaluator,
   objects: Iterable<ApiObjectShape>,

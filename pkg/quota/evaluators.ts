@@ -1,17 +1,16 @@
-/** Which resources quotas count, and how. */
+/** The evaluator of each resource, and those of claims, services and plain object counts. */
 import type { ResourceList } from '#api/core/v1/pod/resources.js';
-import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { PersistentVolumeClaim, Service } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { compareQuantities, roundUpToWhole } from '#apimachinery/quantity.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 import { podEvaluator } from '#quota/pods.js';
-import { serviceEvaluator } from '#quota/services.js';
 
-/** Resources of the core group that are counted under their plain name, too. */
+/** Core resources that are also counted under their plain name. */
 const plainNames = ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'];
 
-/** What is not stored, and events, which come and go by themselves. By group. */
+/** Resources that are never counted, by group: events, and resources that are not stored. */
 const uncounted: Partial<Record<GroupKey, readonly string[]>> = {
   core: ['bindings', 'componentstatuses', 'events'],
   events: ['events'],
@@ -24,21 +23,21 @@ const uncounted: Partial<Record<GroupKey, readonly string[]>> = {
   ],
 };
 
-/** Evaluators by resource, made when they are first asked for: custom resources come and go. */
+/** Evaluators by resource, created on first use because custom resources come and go. */
 export class QuotaEvaluators {
   readonly #dialect: Dialect;
-  readonly #known = new Map<string, QuotaEvaluator | undefined>();
+  readonly #evaluators = new Map<string, QuotaEvaluator | undefined>();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
   }
 
-  /** `resource` is a namespaced one. Undefined where quotas never count its objects. */
+  /** `resource` must be namespaced. Undefined if quotas never count its objects. */
   of(group: GroupKey, resource: string): QuotaEvaluator | undefined {
     const id = `${group}/${resource}`;
-    if (this.#known.has(id)) return this.#known.get(id);
+    if (this.#evaluators.has(id)) return this.#evaluators.get(id);
     const evaluator = this.#make(group, resource);
-    this.#known.set(id, evaluator);
+    this.#evaluators.set(id, evaluator);
     return evaluator;
   }
 
@@ -55,11 +54,11 @@ export class QuotaEvaluators {
   }
 }
 
-const objectCount = 'count/persistentvolumeclaims';
+const claimObjectCount = 'count/persistentvolumeclaims';
 const claimCount = 'persistentvolumeclaims';
 const storage = 'requests.storage';
 
-/** What persistent volume claims use of quotas: of all storage, and of that of their class. */
+/** Counts claims and their storage, in total and per storage class. */
 function claimEvaluator(dialect: Dialect): QuotaEvaluator {
   // `gold.storageclass.storage.…/requests.storage`
   const ofClass = `.storageclass.${dialect.groupName('storage')}/`;
@@ -67,7 +66,7 @@ function claimEvaluator(dialect: Dialect): QuotaEvaluator {
   return {
     scoped: false,
     counts: (name) =>
-      name === objectCount ||
+      name === claimObjectCount ||
       name === claimCount ||
       name === storage ||
       suffixes.some((suffix) => name.endsWith(suffix)),
@@ -77,9 +76,9 @@ function claimEvaluator(dialect: Dialect): QuotaEvaluator {
       const requested = storageOf(claim);
       if (requested !== undefined) counted[storage] = requested;
       const name = storageClassOf(claim, dialect);
-      if (name === '') return { [objectCount]: '1', ...counted };
+      if (name === '') return { [claimObjectCount]: '1', ...counted };
       const inClass = Object.entries(counted).map(([what, amount]) => [`${name}${ofClass}${what}`, amount]);
-      return { [objectCount]: '1', ...counted, ...Object.fromEntries(inClass) };
+      return { [claimObjectCount]: '1', ...counted, ...Object.fromEntries(inClass) };
     },
     isWithin: () => false,
     missing: () => undefined,
@@ -88,8 +87,7 @@ function claimEvaluator(dialect: Dialect): QuotaEvaluator {
 }
 
 /**
- * Whole bytes, which is all that quotas take. What a claim has asked for and got before it asked for less still
- * counts.
+ * In whole bytes, as quotas require. After a claim's request was lowered, the larger allocated amount still counts.
  */
 function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined {
   const requested = spec.resources?.requests?.['storage'];
@@ -99,12 +97,12 @@ function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined 
   return roundUpToWhole(larger);
 }
 
-/** `count/jobs.batch`, `count/secrets`; `group` is the name on the wire, empty for core. */
+/** For example `count/jobs.batch` and `count/secrets`; `group` is empty for core. */
 function objectCountName(group: string, resource: string): string {
   return group === '' ? `count/${resource}` : `count/${resource}.${group}`;
 }
 
-/** `names`: all names of the count, the older one of 1.24 among them where there is one. */
+/** `names` has the count's name and, if 1.24 has one, its older alias. */
 function objectCountEvaluator(names: readonly string[]): QuotaEvaluator {
   const usage = Object.freeze(Object.fromEntries(names.map((name) => [name, '1'])));
   return {
@@ -115,4 +113,32 @@ function objectCountEvaluator(names: readonly string[]): QuotaEvaluator {
     missing: () => undefined,
     mayUseMore: () => false,
   };
+}
+
+const serviceNames = new Set(['count/services', 'services', 'services.nodeports', 'services.loadbalancers']);
+
+const serviceEvaluator: QuotaEvaluator = {
+  scoped: false,
+  counts: (name) => serviceNames.has(name),
+  usage: (object) => {
+    const service = object as Service;
+    return {
+      'count/services': '1',
+      services: '1',
+      'services.nodeports': String(nodePortsOf(service)),
+      'services.loadbalancers': service.spec?.type === 'LoadBalancer' ? '1' : '0',
+    };
+  },
+  isWithin: () => false,
+  missing: () => undefined,
+  mayUseMore: () => true,
+};
+
+/** The node ports that the service needs, allocated or not yet. */
+function nodePortsOf({ spec }: Service): number {
+  const ports = spec?.ports ?? [];
+  if (spec?.type === 'NodePort') return ports.length;
+  if (spec?.type !== 'LoadBalancer') return 0;
+  if (spec.allocateLoadBalancerNodePorts !== false) return ports.length;
+  return ports.filter(({ nodePort = 0 }) => nodePort !== 0).length;
 }

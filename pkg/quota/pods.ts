@@ -1,4 +1,4 @@
-/** What pods use of quotas. */
+/** Evaluates what pods use of quotas. */
 import { podLimits, podQosClass, podRequests, type ResourceList } from '#api/core/v1/pod/resources.js';
 import { isExtendedResource, isHugePages, isNativeResource } from '#api/core/v1/resources/names.js';
 import type { Container, Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
@@ -6,10 +6,10 @@ import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 
-/** Counts pods as objects, also those that are over. */
+/** Counts all pods, including finished ones. */
 const objectCount = 'count/pods';
 
-/** Resources whose requests count under their own name, too. */
+/** Resources whose requests are also counted under the plain name. */
 const computeResources = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 const countedNames = new Set([
@@ -18,7 +18,7 @@ const countedNames = new Set([
   ...computeResources.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 ]);
 
-/** What every container must say where a quota limits it; no other resource, as in 1.24. */
+/** If a quota limits one of these, every container must set it. Other resources are optional, as in 1.24. */
 const requiredNames = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
 export function podEvaluator(dialect: Dialect): QuotaEvaluator {
@@ -28,12 +28,12 @@ export function podEvaluator(dialect: Dialect): QuotaEvaluator {
     usage: (object, nowMs) => podUsage(object as Pod, nowMs, dialect),
     isWithin: (object, scope) => isPodWithin(object as Pod, scope),
     missing: (object, names) => missingOf(object as Pod, names, dialect),
-    // All else that counts is immutable.
+    // The other counted fields are immutable.
     mayUseMore: (object, old) => isTerminating(object as Pod) !== isTerminating(old as Pod),
   };
 }
 
-/** False for pods that are over, and for those whose end is overdue: a lost node must not keep others from starting. */
+/** False for finished pods and for pods past their grace period, so that a lost node does not hold quota. */
 function isPodCharged({ metadata, status }: Pod, nowMs: number): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -69,9 +69,9 @@ function missingOf({ spec }: Pod, names: readonly string[], dialect: Dialect): s
   const required = requiredNames.filter((name) => names.includes(name));
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const missing = required.flatMap((name) => {
-    const without = containers.filter((container) => !(name in usageOfContainer(container, dialect)));
-    const called = [...new Set(without.map((container) => container.name))].sort();
-    return called.length === 0 ? [] : [`${name} for: ${called.join(',')}`];
+    const lacking = containers.filter((container) => !(name in usageOfContainer(container, dialect)));
+    const names = [...new Set(lacking.map((container) => container.name))].sort();
+    return names.length === 0 ? [] : [`${name} for: ${names.join(',')}`];
   });
   return missing.length === 0 ? undefined : `must specify ${missing.join('; ')}`;
 }
@@ -101,7 +101,7 @@ function isPodWithin(pod: Pod, { scopeName, operator, values = [] }: ScopedResou
   }
 }
 
-/** As label selectors mean it of the label that the pod's class would be; empty: it has none. */
+/** Applies label selector operators to the pod's priority class; an empty name counts as an absent label. */
 function selects(operator: string | undefined, values: readonly string[], name: string): boolean {
   if (operator === 'Exists') return name !== '';
   if (operator === 'DoesNotExist') return name === '';

@@ -37,7 +37,7 @@ const podOf = (spec: Partial<PodSpec>, more: Partial<Pod> = {}): Pod => ({
 });
 const pod = (requests: Resources, limits: Resources = {}) => podOf({ containers: [container(requests, limits)] });
 
-t.test('what pods use', (t) => {
+t.test('usage of pods', (t) => {
   const over = (phase: string): Pod => ({ ...pod({ cpu: '1' }), status: { phase } });
   const ending = (secondsAgo: number): Pod => ({
     ...pod({}),
@@ -45,7 +45,7 @@ t.test('what pods use', (t) => {
   });
   const one = { 'count/pods': '1', pods: '1' };
   const rows: [what: string, pod: Pod, usage: Resources][] = [
-    ['nothing said', pod({}), one],
+    ['without requests and limits', pod({}), one],
     [
       'cpu, memory and storage',
       pod(
@@ -73,11 +73,11 @@ t.test('what pods use', (t) => {
       }),
       { ...one, cpu: '5100m', 'requests.cpu': '5100m' },
     ],
-    ['one that has succeeded', over('Succeeded'), { 'count/pods': '1' }],
-    ['one that has failed', over('Failed'), { 'count/pods': '1' }],
-    ['one that runs', over('Running'), { ...one, cpu: '1', 'requests.cpu': '1' }],
-    ['one that ends', ending(30), one],
-    ['one that should have ended', ending(31), { 'count/pods': '1' }],
+    ['succeeded', over('Succeeded'), { 'count/pods': '1' }],
+    ['failed', over('Failed'), { 'count/pods': '1' }],
+    ['running', over('Running'), { ...one, cpu: '1', 'requests.cpu': '1' }],
+    ['being deleted', ending(30), one],
+    ['past its grace period', ending(31), { 'count/pods': '1' }],
   ];
   for (const [what, object, usage] of rows) t.same(pods.usage(object, nowMs), usage, what);
   t.end();
@@ -137,13 +137,13 @@ t.test('scopes of pods', (t) => {
     ],
     [{}, scope('Odd'), false],
   ];
-  for (const [spec, wanted, within] of rows) {
-    t.equal(pods.isWithin(podOf(spec), wanted), within, JSON.stringify([spec, wanted]));
+  for (const [spec, scope, within] of rows) {
+    t.equal(pods.isWithin(podOf(spec), scope), within, JSON.stringify([spec, scope]));
   }
   t.end();
 });
 
-t.test('what containers must say', (t) => {
+t.test('containers must set the requests and limits that quotas limit', (t) => {
   const object = podOf({
     initContainers: [container({ cpu: '1' }, {}, 'first')],
     containers: [container({}, { cpu: '1' }, 'b'), container({}, {}, 'a')],
@@ -156,14 +156,14 @@ t.test('what containers must say', (t) => {
   t.end();
 });
 
-t.test('pods come into scopes by a deadline only', (t) => {
+t.test('only a deadline moves a pod into another scope', (t) => {
   t.equal(pods.mayUseMore(podOf({ activeDeadlineSeconds: 1 }), podOf({})), true);
   t.equal(pods.mayUseMore(podOf({ activeDeadlineSeconds: 1 }), podOf({ activeDeadlineSeconds: 2 })), false);
   t.equal(pods.mayUseMore(pod({ cpu: '2' }), pod({ cpu: '2' })), false);
   t.end();
 });
 
-t.test('what claims use', (t) => {
+t.test('usage of claims', (t) => {
   const claim = (spec: PersistentVolumeClaim['spec'], more: Partial<PersistentVolumeClaim> = {}) => ({
     metadata: { name: 'c' },
     spec,
@@ -184,7 +184,7 @@ t.test('what claims use', (t) => {
       [`gold${suffix}requests.storage`]: '1Gi',
     });
     const shrunk = claim(storage('1Gi'), { status: { allocatedResources: { storage: '3Gi' } } });
-    t.same(claims.usage(shrunk, nowMs)['requests.storage'], '3Gi', 'what it has got');
+    t.same(claims.usage(shrunk, nowMs)['requests.storage'], '3Gi', 'the allocated amount');
     for (const [name, counted] of [
       [`gold${suffix}requests.storage`, true],
       [`gold${suffix}persistentvolumeclaims`, true],
@@ -198,7 +198,7 @@ t.test('what claims use', (t) => {
   t.end();
 });
 
-t.test('what services use', (t) => {
+t.test('usage of services', (t) => {
   const services = evaluatorOf('services');
   const rows: [spec: ServiceSpec, nodePorts: string, loadBalancers: string][] = [
     [{ ports: [{ port: 1 }] }, '0', '0'],
@@ -223,7 +223,7 @@ t.test('what services use', (t) => {
   t.end();
 });
 
-t.test('objects of any kind', (t) => {
+t.test('other resources are counted by object', (t) => {
   for (const [group, resource, names] of [
     ['core', 'secrets', ['count/secrets', 'secrets']],
     ['core', 'endpoints', ['count/endpoints']],
@@ -242,7 +242,7 @@ t.test('objects of any kind', (t) => {
   t.end();
 });
 
-t.test('a name is that of one resource only', (t) => {
+t.test('each name belongs to one resource', (t) => {
   const all = ['pods', 'services', 'persistentvolumeclaims', 'secrets', 'configmaps'].map((name) => evaluatorOf(name));
   for (const name of [
     ...['pods', 'cpu', 'requests.storage', 'services', 'requests.example.com/gpu', 'requests.hugepages-1Gi', 'secrets'],
@@ -253,7 +253,7 @@ t.test('a name is that of one resource only', (t) => {
   t.end();
 });
 
-t.test('quotas count what is in all of their scopes, once their status says so', (t) => {
+t.test('quotas count objects within all of their scopes, for names in their status', (t) => {
   const quota = (spec: ResourceQuotaSpec, hard?: Resources): ResourceQuota => ({
     metadata: { name: 'q' },
     spec,

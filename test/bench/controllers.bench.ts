@@ -12,7 +12,7 @@ import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import { writesAtOnce } from '#controllers/framework/bounded.js';
+import { maxConcurrentWrites } from '#controllers/framework/bounded-concurrency.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { inGroups, leaseNamespace, namespace, nodeName, podsOfSet, seed } from '#test/bench/controllers/objects.js';
 import { benchPod } from '#test/bench/pod.js';
@@ -163,7 +163,7 @@ async function creation(client: Client): Promise<void> {
             const metadata = { name: `${direct}-${n}`, namespace, labels: { app: direct } };
             return client.resource(pods).create({ ...template, metadata });
           },
-          writesAtOnce,
+          maxConcurrentWrites,
         ),
       ),
     );

@@ -2,9 +2,50 @@
  * What others pay for webhooks and extension servers that misbehave: the latency of requests that these do not concern, with
  * nobody at it, and with each sort of them under load.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { figure, machineLine } from '#test/bench/report.js';
-import { type Hostile, startHostile } from '#test/bench/webhooks/hostile.js';
+import { startHostileCluster } from '#test/integration/apiserver/webhooks/hostile-cluster.js';
+import { type HostileMode, hostileModes } from '#test/integration/apiserver/webhooks/hostile-server.js';
+
+/** The hostile cluster of the tests, for those who measure. */
+
+export interface Hostile {
+  readonly sorts: readonly HostileMode[];
+  become(sort: HostileMode): Promise<void>;
+  /** Of those that suffer: writes, conversions and requests to an extension server in turn. */
+  suffer(): Promise<void>;
+  others(): Promise<void>;
+  /** Lets go whoever waits. */
+  release(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function startHostile(): Promise<Hostile> {
+  const ends: (() => unknown)[] = [];
+  const teardown = (end: () => unknown) => void ends.unshift(end);
+  const { hostile, write, convert, serve, other } = await startHostileCluster({ teardown } as never);
+  let turn = 0;
+  return {
+    sorts: hostileModes,
+    become: (sort) => hostile.become(sort),
+    suffer: async () => {
+      turn += 1;
+      await [write, () => convert('timeout=1s'), serve][turn % 3]?.();
+    },
+    others: async () => {
+      const { status } = await other();
+      if (status !== 201) throw new Error(`another one's request was answered with ${status}`);
+    },
+    release: async () => {
+      await hostile.become('good');
+      await hostile.cut();
+    },
+    stop: async () => {
+      for (const end of ends) await end();
+    },
+  };
+}
 
 /** Others may become twice as slow, and a little more, for a millisecond is soon lost on a busy machine. */
 const factor = 2;

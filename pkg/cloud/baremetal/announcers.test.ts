@@ -6,7 +6,7 @@ import { addressesOf, announcerOf } from '#cloud/baremetal/announcers.js';
 const addresses = Array.from({ length: 200 }, (_, i) => `192.0.2.${i}`);
 const names = ['a', 'b', 'c', 'd'];
 
-t.test('addresses are spread, and few move', async (t) => {
+t.test('addresses are spread over nodes, and few move when a node leaves', async (t) => {
   const before = addresses.map((address) => announcerOf(address, names));
   for (const name of names) {
     const count = before.filter((each) => each === name).length;
@@ -22,7 +22,7 @@ t.test('addresses are spread, and few move', async (t) => {
   t.equal(announcerOf('192.0.2.1', []), undefined);
 });
 
-t.test('what a node announces', async (t) => {
+t.test('a node announces its share of the published addresses', async (t) => {
   const node = (name: string, status: string): Node => ({
     metadata: { name },
     spec: {},
@@ -50,8 +50,8 @@ t.test('what a node announces', async (t) => {
     ...addressesOf(name, dialect, { nodes, services: [service], nodesWithEndpoints: () => new Set(withEndpoints) }),
   ];
   for (const [given, want] of rows) t.same(of('a', given), want);
-  for (const [given] of rows) t.same(of('b', given), [], 'not when silent');
+  for (const [given] of rows) t.same(of('b', given), [], 'a node that is not ready announces nothing');
   const kept = service('192.0.2.1', ['192.0.2.1'], local);
-  t.same(of('a', kept, 'a'), ['192.0.2.1'], 'where its endpoints are');
+  t.same(of('a', kept, 'a'), ['192.0.2.1'], 'policy Local: a node with endpoints announces');
   t.same(of('a', kept, 'b'), [], 'where there are none');
 });

@@ -20,7 +20,7 @@ function messages(text: string): readonly string[] {
   }
 }
 
-t.test('what is wrong with a file is told by field', (t) => {
+t.test('errors name the field', (t) => {
   const range = 'must be a block (192.0.2.0/28), a range (192.0.2.1-192.0.2.9) or an address';
   const rows: [string, string[]][] = [
     [`${head}pools: []`, []],
@@ -29,7 +29,7 @@ t.test('what is wrong with a file is told by field', (t) => {
     ['kind: X', [/^f: apiVersion and kind must be baremetal.config.orch.io.v1alpha1 or .*, not undefined X$/ as never]],
     [`${head}pool: []`, ['f: unknown field "pool"']],
     [`${head}pools: [{addresses: [1.2.3.4]}]`, ['f: pools[0].name: Required value']],
-    [`${head}pools: [{name: a, addresses: []}]`, ['f: pools[0].addresses: Required value: a pool has addresses']],
+    [`${head}pools: [{name: a, addresses: []}]`, ['f: pools[0].addresses: Required value: list at least one address']],
     [
       `${head}pools: [{name: a, addresses: [1.2.3, 1.2.3.9-1.2.3.4, "1.2.3.4-::1"]}]`,
       [
@@ -60,7 +60,7 @@ t.test('what is wrong with a file is told by field', (t) => {
   t.end();
 });
 
-t.test('ranges hold what they say', (t) => {
+t.test('ranges include their first and last address', (t) => {
   const rows: [string, string, string][] = [
     ['192.0.2.4/30', '192.0.2.4', '192.0.2.7'],
     ['192.0.2.255-192.0.3.0', '192.0.2.255', '192.0.3.0'],
@@ -84,7 +84,7 @@ t.test('ranges hold what they say', (t) => {
   t.end();
 });
 
-/** The message of the refusal. */
+/** The error's message. */
 const refused = (options: CloudOptions): Promise<string> => cloudProvider(options).then(() => '', messageOf);
 
 t.test('providers by name', async (t) => {
@@ -104,7 +104,11 @@ t.test('providers by name', async (t) => {
   t.match(await refused({ ...options, disabled: true }), /built-in cloud providers are disabled/);
   await t.rejects(cloudProvider({ ...options, read: async () => 'x: 1' }), OptionsError);
   const none = await cloudProvider({ ...options, dialect: kubernetesDialect, read: async () => head });
-  t.same([none?.instances, none?.routes], [undefined, undefined], 'machines that nobody lists are not missed');
+  t.same(
+    [none?.instances, none?.routes],
+    [undefined, undefined],
+    'without a list of machines, none is treated as gone',
+  );
 
   const instances = (await cloudProvider(options))?.instances;
   const node = (name: string): Node => ({ ...nodes, metadata: { name }, spec: {} }) as unknown as Node;
@@ -116,9 +120,13 @@ t.test('providers by name', async (t) => {
     zone: 'z',
   });
   file = `${head}machines: [{name: c}]`;
-  t.same(await Promise.all(['a', 'c'].map((name) => instances?.exists(node(name)))), [false, true], 'as it is now');
+  t.same(
+    await Promise.all(['a', 'c'].map((name) => instances?.exists(node(name)))),
+    [false, true],
+    'the file is read on each call',
+  );
   file = 'broken';
   await t.rejects(async () => void (await instances?.exists(node('c'))), 'a broken file says nothing');
   file = head;
-  await t.rejects(async () => void (await instances?.exists(node('c'))), /lists no machines any more/);
+  await t.rejects(async () => void (await instances?.exists(node('c'))), /must list machines/);
 });

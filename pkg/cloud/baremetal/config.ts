@@ -1,4 +1,4 @@
-/** The file of `--cloud-config` for bare metal: pools of addresses, machines, and where addresses are announced. */
+/** The `--cloud-config` file for bare metal: address pools, machines, and the interface that announces addresses. */
 import type { NodeAddress } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
@@ -8,7 +8,7 @@ import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } f
 import { OptionsError } from '#daemon/options/option.js';
 
 export interface Machine {
-  /** The name of its node. */
+  /** The node's name. */
   readonly name: string;
   readonly addresses: readonly NodeAddress[];
   readonly shutdown: boolean;
@@ -19,9 +19,9 @@ export interface Machine {
 
 export interface BareMetalConfig {
   readonly pools: readonly Pool[];
-  /** Absent: nobody has said which machines there are, and no node is missed. */
+  /** By node name. Absent when the file lists no machines; nodes are then never treated as gone. */
   readonly machines?: ReadonlyMap<string, Machine>;
-  /** The interface of every node that addresses are put on; absent: the one that leads to the address. */
+  /** The interface that carries the addresses on every node; by default the interface with the route to the address. */
   readonly interface?: string;
 }
 
@@ -58,10 +58,10 @@ const fields: FieldTable = {
   },
 };
 
-/** Linux's bound, and what no name of an interface has in it. */
+/** Linux allows 15 bytes, without whitespace, slash or colon. */
 const interfaceName = /^[^\s/:]{1,15}$/;
 
-/** Throws OptionsError with everything that is wrong, by field, the file's name in front. */
+/** Throws OptionsError with all errors, each prefixed with the file's name and the field's path. */
 export function parseBareMetalConfig(text: string, source: string): BareMetalConfig {
   const errors: string[] = [];
   const config = decoded(text, source, errors);
@@ -74,16 +74,16 @@ export function parseBareMetalConfig(text: string, source: string): BareMetalCon
 function decoded(text: string, source: string, errors: string[]): BareMetalConfig | undefined {
   const file = parsed(text, source);
   if (!accepted.includes(String(file['apiVersion'])) || file['kind'] !== kind) {
-    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
-    errors.push(`apiVersion and kind must be ${accepted.join(' or ')} ${kind}, not ${found}`);
+    const actual = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    errors.push(`apiVersion and kind must be ${accepted.join(' or ')} ${kind}, not ${actual}`);
     return undefined;
   }
   const plain = decodeFields(fields, file, errors);
   const pools = listOf(plain['pools']).map((item, i) => poolOf(item, `pools[${i}]`, errors));
-  refuseTwice(pools, 'pools', errors);
+  refuseDuplicates(pools, 'pools', errors);
   refuseOverlaps(pools, errors);
   const machines = listOf(plain['machines']).map((item, i) => machineOf(item, `machines[${i}]`, errors));
-  refuseTwice(machines, 'machines', errors);
+  refuseDuplicates(machines, 'machines', errors);
   const name = plain['interface'];
   if (typeof name === 'string' && !interfaceName.test(name)) {
     errors.push(`interface: Invalid value: ${JSON.stringify(name)}: must be the name of a network interface`);
@@ -105,29 +105,29 @@ function parsed(text: string, source: string): Plain {
 }
 
 const listOf = (value: unknown): Plain[] => (Array.isArray(value) ? value.filter(isPlain) : []);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const textsOf = (value: unknown): string[] =>
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const stringsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
 function poolOf(item: Plain, path: string, errors: string[]): Pool {
-  const name = textOf(item['name']);
+  const name = stringOf(item['name']);
   for (const error of name === '' ? [] : dns1123LabelErrors(name)) {
     errors.push(`${path}.name: Invalid value: ${JSON.stringify(name)}: ${error}`);
   }
-  const texts = textsOf(item['addresses']);
+  const texts = stringsOf(item['addresses']);
   if (Array.isArray(item['addresses']) && texts.length === 0) {
-    errors.push(`${path}.addresses: Required value: a pool has addresses`);
+    errors.push(`${path}.addresses: Required value: list at least one address`);
   }
   const ranges: AddressRange[] = [];
   for (const [i, text] of texts.entries()) {
     const range = parseRange(text);
     if (range !== undefined) ranges.push(range);
     else {
-      const wanted = 'must be a block (192.0.2.0/28), a range (192.0.2.1-192.0.2.9) or an address';
-      errors.push(`${path}.addresses[${i}]: Invalid value: ${JSON.stringify(text)}: ${wanted}`);
+      const rule = 'must be a block (192.0.2.0/28), a range (192.0.2.1-192.0.2.9) or an address';
+      errors.push(`${path}.addresses[${i}]: Invalid value: ${JSON.stringify(text)}: ${rule}`);
     }
   }
-  const namespaces = textsOf(item['namespaces']);
+  const namespaces = stringsOf(item['namespaces']);
   if (Array.isArray(item['namespaces']) && namespaces.length === 0) {
     errors.push(`${path}.namespaces: Required value: leave it out for all namespaces`);
   }
@@ -140,7 +140,7 @@ function poolOf(item: Plain, path: string, errors: string[]): Pool {
 }
 
 function machineOf(item: Plain, path: string, errors: string[]): Machine {
-  const addresses = textsOf(item['addresses']);
+  const addresses = stringsOf(item['addresses']);
   for (const [i, address] of addresses.entries()) {
     if (ipFamily(address) !== 0) continue;
     errors.push(`${path}.addresses[${i}]: Invalid value: ${JSON.stringify(address)}: must be an IP address`);
@@ -148,7 +148,7 @@ function machineOf(item: Plain, path: string, errors: string[]): Machine {
   const text = (key: 'instanceType' | 'zone' | 'region') =>
     typeof item[key] === 'string' ? { [key]: item[key] as string } : {};
   return {
-    name: textOf(item['name']),
+    name: stringOf(item['name']),
     addresses: addresses.map((address) => ({ type: 'InternalIP', address })),
     shutdown: item['shutdown'] === true,
     ...text('instanceType'),
@@ -157,7 +157,7 @@ function machineOf(item: Plain, path: string, errors: string[]): Machine {
   };
 }
 
-function refuseTwice(named: readonly { readonly name: string }[], path: string, errors: string[]): void {
+function refuseDuplicates(named: readonly { readonly name: string }[], path: string, errors: string[]): void {
   const seen = new Set<string>();
   for (const [i, { name }] of named.entries()) {
     if (name !== '' && seen.has(name)) errors.push(`${path}[${i}].name: Duplicate value: ${JSON.stringify(name)}`);
@@ -165,7 +165,7 @@ function refuseTwice(named: readonly { readonly name: string }[], path: string, 
   }
 }
 
-/** An address in two pools would be two services'. */
+/** An address in two pools could be allocated to two services. */
 function refuseOverlaps(pools: readonly Pool[], errors: string[]): void {
   for (const [i, pool] of pools.entries()) {
     for (const earlier of pools.slice(0, i)) {

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { Service } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { heldBy } from '#cloud/baremetal/held.js';
 import { planAddresses } from '#cloud/baremetal/plan.js';
 import { type Pool, parseRange } from '#cloud/baremetal/pools.js';
+import { addressesOfService } from '#cloud/baremetal/service-addresses.js';
 
 const pool = (name: string, ranges: string[], rest: Partial<Pool> = {}): Pool => ({
   name,
@@ -49,12 +49,27 @@ const refuse = (message: string) => ({ kind: 'refuse', message });
 
 const rows: [string, Given, Given[], object][] = [
   ['the first free address', {}, [], claim('10.0.0.1')],
-  ['a claim that is seen', { claim: '10.0.0.1' }, [], publish('10.0.0.1')],
-  ['published addresses are taken', {}, [{ name: 'o', at: ['10.0.0.1'] }], claim('10.0.0.2')],
-  ['claimed ones too', {}, [{ name: 'o', claim: '10.0.0.1' }], claim('10.0.0.2')],
-  ['whoever shows them', {}, [{ name: 'o', at: ['10.0.0.1'], spec: { type: 'ClusterIP' } }], claim('10.0.0.2')],
-  ['but not what others cannot get', {}, [{ name: 'o', claim: '10.0.0.1', pool: 'team' }], claim('10.0.0.1')],
-  ['nor what they need not', {}, [{ name: 'o', claim: '10.0.0.1', spec: { type: 'ClusterIP' } }], claim('10.0.0.1')],
+  ['a claim that the cache shows is published', { claim: '10.0.0.1' }, [], publish('10.0.0.1')],
+  ['an address that another service publishes is in use', {}, [{ name: 'o', at: ['10.0.0.1'] }], claim('10.0.0.2')],
+  ['an address that another service claims is in use', {}, [{ name: 'o', claim: '10.0.0.1' }], claim('10.0.0.2')],
+  [
+    'also when that service is not a load balancer',
+    {},
+    [{ name: 'o', at: ['10.0.0.1'], spec: { type: 'ClusterIP' } }],
+    claim('10.0.0.2'),
+  ],
+  [
+    'a claim from a forbidden pool does not count',
+    {},
+    [{ name: 'o', claim: '10.0.0.1', pool: 'team' }],
+    claim('10.0.0.1'),
+  ],
+  [
+    'a claim of a service without a load balancer does not count',
+    {},
+    [{ name: 'o', claim: '10.0.0.1', spec: { type: 'ClusterIP' } }],
+    claim('10.0.0.1'),
+  ],
   [
     'full pools',
     {},
@@ -62,7 +77,7 @@ const rows: [string, Given, Given[], object][] = [
       { name: 'o', at: ['10.0.0.1'] },
       { name: 'p', at: ['10.0.0.2'] },
     ],
-    refuse('no pool for it has a free IPv4 address'),
+    refuse('no free IPv4 address in the pools that the service may use'),
   ],
   [
     'two claims: the older waits',
@@ -82,7 +97,7 @@ const rows: [string, Given, Given[], object][] = [
     [{ name: 'o', claim: '10.0.0.1', age: '1' }],
     publish('10.0.0.1'),
   ],
-  ['a claim that somebody took away', { at: ['10.0.0.2'] }, [], claim('10.0.0.2')],
+  ['a published address is claimed again after its claim was removed', { at: ['10.0.0.2'] }, [], claim('10.0.0.2')],
   [
     'twice published: the younger goes',
     { at: ['10.0.0.1'], claim: '10.0.0.1' },
@@ -97,23 +112,23 @@ const rows: [string, Given, Given[], object][] = [
   ],
   ['a pool by name', { pool: 'byName' }, [], claim('10.1.0.1')],
   ['another pool by name', { pool: 'byName', at: ['10.0.0.1'], claim: '10.0.0.1' }, [], claim('10.1.0.1')],
-  ['a pool that is not there', { pool: 'z' }, [], refuse('there is no pool "z"')],
-  ['a pool of others', { pool: 'team' }, [], refuse('the pool "team" is not for the namespace "n"')],
+  ['an unknown pool', { pool: 'z' }, [], refuse('there is no pool "z"')],
+  ['a pool of another namespace', { pool: 'team' }, [], refuse('the namespace "n" may not use the pool "team"')],
   ['a pool of the namespace', { pool: 'team', namespace: 'team' }, [], claim('10.2.0.1')],
   [
     'a full pool',
     { pool: 'byName' },
     [{ name: 'o', at: ['10.1.0.1'] }],
-    refuse('the pool "byName" has not a free IPv4 address'),
+    refuse('no free IPv4 address in the pool "byName"'),
   ],
-  ['what was lost is not kept from others', { claim: '10.1.0.1', pool: 'team' }, [], claim()],
+  ['a claim that cannot be published is dropped', { claim: '10.1.0.1', pool: 'team' }, [], claim()],
   ['an address by name', { spec: { loadBalancerIP: '10.1.0.1' } }, [], claim('10.1.0.1')],
   ['an address in another form', { spec: { loadBalancerIP: 'FD00:0::2', ipFamilies: ['IPv6'] } }, [], claim('fd00::2')],
   [
     'an address of others',
     { spec: { loadBalancerIP: '10.2.0.1' } },
     [],
-    refuse('loadBalancerIP "10.2.0.1" is in no pool that the service may use'),
+    refuse('loadBalancerIP "10.2.0.1" is not in a pool that the service may use'),
   ],
   [
     'an address in use',
@@ -125,7 +140,7 @@ const rows: [string, Given, Given[], object][] = [
     'an address of no family',
     { spec: { loadBalancerIP: 'fd00::1' } },
     [],
-    refuse('loadBalancerIP "fd00::1" is no address of a family of the service'),
+    refuse('loadBalancerIP "fd00::1" is not of an IP family of the service'),
   ],
   [
     'another address by name',
@@ -144,7 +159,7 @@ const rows: [string, Given, Given[], object][] = [
     'one of two is not enough',
     { pool: 'byName', spec: { ...dual, ipFamilyPolicy: 'RequireDualStack' } },
     [],
-    refuse('the pool "byName" has not a free IPv6 address'),
+    refuse('no free IPv6 address in the pool "byName"'),
   ],
   [
     'a family that went',
@@ -152,9 +167,9 @@ const rows: [string, Given, Given[], object][] = [
     [],
     claim('fd00::1'),
   ],
-  ['a pool that went', { at: ['10.9.0.1'], claim: '10.9.0.1' }, [], publish('10.9.0.1')],
-  ['more than its part', { claim: '10.0.0.1,10.0.0.2' }, [], publish('10.0.0.1')],
-  ['nonsense', { claim: 'a,,10.0.0.300' }, [], claim('10.0.0.1')],
+  ['an address stays after its pool was removed', { at: ['10.9.0.1'], claim: '10.9.0.1' }, [], publish('10.9.0.1')],
+  ['two claims of one family', { claim: '10.0.0.1,10.0.0.2' }, [], publish('10.0.0.1')],
+  ['a claim that is not an address', { claim: 'a,,10.0.0.300' }, [], claim('10.0.0.1')],
   [
     'shared',
     { share: 'k' },
@@ -176,16 +191,16 @@ const rows: [string, Given, Given[], object][] = [
   ],
 ];
 
-for (const [name, given, others, want] of rows) {
+for (const [name, settings, others, want] of rows) {
   t.test(name, async (t) => {
-    const own = service(given);
+    const own = service(settings);
     const all = [own, ...others.map(service)];
     const plan = planAddresses(own, {
       dialect,
       pools,
       holders: (address) =>
         all.filter((each) => {
-          const { claimed, published } = heldBy(dialect, each);
+          const { claimed, published } = addressesOfService(dialect, each);
           return [...claimed, ...published].includes(address);
         }),
       sharers: (namespace, key) =>

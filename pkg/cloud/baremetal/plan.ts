@@ -1,55 +1,55 @@
 /**
- * Which addresses a service gets. Pure.
+ * Chooses the addresses of a service. Pure.
  *
- * No address is ever given twice, whoever asks at the same time and however old what they know is. The services'
- * own objects are all the state there is, and an address is taken in two steps:
+ * No address is allocated twice, even with concurrent allocators and stale caches. All state is in the services' own
+ * objects, and allocation has two steps:
  *
  * 1. The service claims it: its annotation names the address.
- * 2. A cache that shows the claim shows all that came before it. When no other claim of the address is there either, it
- *    is published: the service's status shows it, provided that the service is still the version that was looked at.
+ * 2. A cache that shows the claim shows all earlier claims. If none of them has the address, the address is published
+ *    in the service's status, provided that the service's version has not changed.
  *
- * Of two claims the later one is published by somebody who sees the earlier, and so it is not. When both are seen before
- * either is published, the younger service gives way, and the older one waits until it has.
+ * The allocator of the later of two claims sees the earlier one and does not publish. If both claims exist before
+ * either is published, the younger service drops its claim and the older service waits for that.
  */
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
-import { type Held, heldBy } from '#cloud/baremetal/held.js';
 import { freeAddress, type Pool, poolHolds } from '#cloud/baremetal/pools.js';
+import { addressesOfService, type ServiceAddresses } from '#cloud/baremetal/service-addresses.js';
 
 export type AddressPlan =
-  /** Its annotation is to name these, empty for none; then it is asked again. */
+  /** Write these addresses to the annotation (none if empty), then plan again. */
   | { readonly kind: 'claim'; readonly addresses: readonly string[] }
   | { readonly kind: 'publish'; readonly addresses: readonly string[] }
-  /** Another service claims the same address, and is to give way. */
+  /** Another service claims the same address and must drop its claim first. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'refuse'; readonly message: string };
 
-export interface Surroundings {
+export interface Allocations {
   readonly dialect: Dialect;
   readonly pools: readonly Pool[];
-  /** Services that hold the address, as `heldBy` says; may include the service itself. */
+  /** Services that claim or publish the address; may include the service itself. */
   readonly holders: (address: string) => readonly Service[];
-  /** Services of the namespace with that sharing key; may include the service itself. */
+  /** Services in the namespace with the sharing key; may include the service itself. */
   readonly sharers: (namespace: string, key: string) => readonly Service[];
 }
 
-/** What others have to do with an address: nothing, or it is theirs, or they will give way. */
+/** Whether another service has the address: no, yes (`lost`), or it claims the address and must drop the claim. */
 type Rivalry = 'none' | 'lost' | 'contested';
 
 type Choice = { readonly address: string; readonly rivalry: Rivalry } | { readonly problem: string; fatal?: boolean };
 
-export function planAddresses(service: Service, around: Surroundings): AddressPlan {
-  const held = heldBy(around.dialect, service);
-  const choices = familiesOf(service).map((family) => choose(service, held, family, around));
+export function planAddresses(service: Service, allocations: Allocations): AddressPlan {
+  const held = addressesOfService(allocations.dialect, service);
+  const choices = familiesOf(service).map((family) => choose(service, held, family, allocations));
   const problems = choices.flatMap((choice) => ('problem' in choice ? [choice] : []));
   const chosen = choices.flatMap((choice) => ('problem' in choice ? [] : [choice]));
   const all = service.spec.ipFamilyPolicy === 'RequireDualStack';
   const [problem] = problems;
   if (problem !== undefined && (all || chosen.length === 0 || problems.some(({ fatal }) => fatal === true))) {
-    // What it cannot have, it must not keep from others.
-    const kept = held.claimed.filter((address) => held.published.includes(address));
-    if (kept.length < held.claimed.length) return { kind: 'claim', addresses: kept };
+    // Drop claims that cannot be published, so that other services can have the addresses.
+    const usable = held.claimed.filter((address) => held.published.includes(address));
+    if (usable.length < held.claimed.length) return { kind: 'claim', addresses: usable };
     return { kind: 'refuse', message: problem.problem };
   }
   const addresses = chosen.map(({ address }) => address);
@@ -62,32 +62,32 @@ function familiesOf({ spec }: Service): (4 | 6)[] {
   return families.length === 0 ? [4] : families.map((family) => (family === 'IPv6' ? 6 : 4));
 }
 
-function choose(service: Service, held: Held, family: 4 | 6, around: Surroundings): Choice {
-  const { dialect, pools } = around;
+function choose(service: Service, held: ServiceAddresses, family: 4 | 6, allocations: Allocations): Choice {
+  const { dialect, pools } = allocations;
   const namespace = service.metadata.namespace ?? '';
-  const wanted = service.spec.loadBalancerIP ?? '';
-  const fixed = canonicalAddress(wanted);
-  const rivalry = (address: string) => rivalryAbout(service, held, address, around);
-  if (wanted !== '' && !familiesOf(service).some((each) => each === ipFamily(wanted))) {
-    return { problem: `loadBalancerIP "${wanted}" is no address of a family of the service`, fatal: true };
+  const requested = service.spec.loadBalancerIP ?? '';
+  const fixed = canonicalAddress(requested);
+  const rivalry = (address: string) => rivalryAbout(service, held, address, allocations);
+  if (requested !== '' && !familiesOf(service).some((each) => each === ipFamily(requested))) {
+    return { problem: `loadBalancerIP "${requested}" is not of an IP family of the service`, fatal: true };
   }
   if (fixed !== undefined && ipFamily(fixed) === family) {
-    if (!mayKeep(service, held, fixed, around)) {
-      return { problem: `loadBalancerIP "${wanted}" is in no pool that the service may use`, fatal: true };
+    if (!mayKeep(service, held, fixed, allocations)) {
+      return { problem: `loadBalancerIP "${requested}" is not in a pool that the service may use`, fatal: true };
     }
-    const found = rivalry(fixed);
-    if (found === 'lost') return { problem: `loadBalancerIP "${wanted}" is in use`, fatal: true };
-    return { address: fixed, rivalry: found };
+    const contest = rivalry(fixed);
+    if (contest === 'lost') return { problem: `loadBalancerIP "${requested}" is in use`, fatal: true };
+    return { address: fixed, rivalry: contest };
   }
   for (const address of [...held.claimed, ...held.published]) {
-    if (ipFamily(address) !== family || !mayKeep(service, held, address, around)) continue;
-    const found = rivalry(address);
-    if (found !== 'lost') return { address, rivalry: found };
+    if (ipFamily(address) !== family || !mayKeep(service, held, address, allocations)) continue;
+    const contest = rivalry(address);
+    if (contest !== 'lost') return { address, rivalry: contest };
   }
   const name = service.metadata.annotations?.[dialect.annotations.loadBalancerPool];
   const usable = pools.filter((pool) => (name === undefined ? pool.autoAssign : pool.name === name));
   const allowed = usable.filter((pool) => isFor(pool, namespace));
-  for (const address of sharedAddresses(service, around)) {
+  for (const address of sharedAddresses(service, allocations)) {
     const fits = ipFamily(address) === family && allowed.some((pool) => poolHolds(pool, address));
     if (fits && rivalry(address) === 'none') return { address, rivalry: 'none' };
   }
@@ -108,15 +108,15 @@ interface Search {
 
 function noAddress({ name, usable, allowed, namespace, family }: Search): string {
   if (name !== undefined && usable.length === 0) return `there is no pool "${name}"`;
-  if (name !== undefined && allowed.length === 0) return `the pool "${name}" is not for the namespace "${namespace}"`;
-  const where = name === undefined ? 'no pool for it has' : `the pool "${name}" has not`;
-  return `${where} a free IPv${family} address`;
+  if (name !== undefined && allowed.length === 0) return `the namespace "${namespace}" may not use the pool "${name}"`;
+  const where = name === undefined ? 'the pools that the service may use' : `the pool "${name}"`;
+  return `no free IPv${family} address in ${where}`;
 }
 
 const isFor = ({ namespaces }: Pool, namespace: string): boolean => namespaces?.has(namespace) ?? true;
 
-/** Whether the address is of a pool that the service may use. What it is reached at it keeps, whatever became of the pool. */
-function mayKeep(service: Service, held: Held, address: string, { dialect, pools }: Surroundings): boolean {
+/** Whether a usable pool has the address. A service keeps a published address even if its pool changes later. */
+function mayKeep(service: Service, held: ServiceAddresses, address: string, { dialect, pools }: Allocations): boolean {
   const name = service.metadata.annotations?.[dialect.annotations.loadBalancerPool];
   if (name === undefined && held.published.includes(address)) return true;
   return pools.some(
@@ -127,33 +127,33 @@ function mayKeep(service: Service, held: Held, address: string, { dialect, pools
   );
 }
 
-function rivalryAbout(service: Service, held: Held, address: string, around: Surroundings): Rivalry {
+function rivalryAbout(service: Service, held: ServiceAddresses, address: string, allocations: Allocations): Rivalry {
   let worst: Rivalry = 'none';
-  for (const other of around.holders(address)) {
-    if (other.metadata.uid === service.metadata.uid || mayShare(service, other, around.dialect)) continue;
-    const found = rivalryWith(other, { service, held, address, around });
-    if (found === 'lost') return found;
-    if (found === 'contested') worst = found;
+  for (const other of allocations.holders(address)) {
+    if (other.metadata.uid === service.metadata.uid || mayShare(service, other, allocations.dialect)) continue;
+    const rivalry = rivalryWith(other, { service, held, address, allocations });
+    if (rivalry === 'lost') return rivalry;
+    if (rivalry === 'contested') worst = rivalry;
   }
   return worst;
 }
 
-interface Question {
+interface Contest {
   readonly service: Service;
-  readonly held: Held;
+  readonly held: ServiceAddresses;
   readonly address: string;
-  readonly around: Surroundings;
+  readonly allocations: Allocations;
 }
 
-function rivalryWith(other: Service, { service, held, address, around }: Question): Rivalry {
-  const theirs = heldBy(around.dialect, other);
+function rivalryWith(other: Service, { service, held, address, allocations }: Contest): Rivalry {
+  const theirs = addressesOfService(allocations.dialect, other);
   const isMine = held.published.includes(address);
   if (theirs.published.includes(address)) {
-    // Nothing here makes it so, but hands can: the older one keeps it.
+    // Users can edit a status. The older service keeps the address.
     return isMine && isOlder(service, other) ? 'none' : 'lost';
   }
-  // Users can claim what they like; only what they could be given is in the way of others.
-  if (isMine || !mayKeep(other, theirs, address, around)) return 'none';
+  // Users can write any claim. Ignore claims that could never be granted.
+  if (isMine || !mayKeep(other, theirs, address, allocations)) return 'none';
   return held.claimed.includes(address) && isOlder(service, other) ? 'contested' : 'lost';
 }
 
@@ -162,19 +162,19 @@ function isOlder({ metadata: a }: Service, { metadata: b }: Service): boolean {
   return ours === theirs ? (a.uid ?? '') < (b.uid ?? '') : ours < theirs;
 }
 
-/** Addresses of services that it may share with. */
-function sharedAddresses(service: Service, { dialect, sharers }: Surroundings): string[] {
+/** Addresses of the services with which this service may share. */
+function sharedAddresses(service: Service, { dialect, sharers }: Allocations): string[] {
   const key = service.metadata.annotations?.[dialect.annotations.loadBalancerSharing] ?? '';
   if (key === '') return [];
   return sharers(service.metadata.namespace ?? '', key)
     .filter((other) => other.metadata.uid !== service.metadata.uid && mayShare(service, other, dialect))
     .flatMap((other) => {
-      const { claimed, published } = heldBy(dialect, other);
+      const { claimed, published } = addressesOfService(dialect, other);
       return [...published, ...claimed];
     });
 }
 
-/** Of one namespace, with one key, on different ports, and both with endpoints on any node. */
+/** Services share an address within a namespace, with the same key, on different ports, and without policy `Local`. */
 function mayShare(a: Service, b: Service, dialect: Dialect): boolean {
   const key = a.metadata.annotations?.[dialect.annotations.loadBalancerSharing] ?? '';
   if (key === '' || key !== b.metadata.annotations?.[dialect.annotations.loadBalancerSharing]) return false;

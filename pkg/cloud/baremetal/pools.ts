@@ -1,7 +1,7 @@
-/** Pools of addresses that an operator lends to load balancers. Pure. */
+/** Address pools for load balancers. Pure. */
 import { addressToNumber, ipFamily, numberToAddress, parseCIDR } from '#apimachinery/net/ip.js';
 
-/** From the first to the last address, both of them included. */
+/** All addresses from `first` to `last`, inclusive. */
 export interface AddressRange {
   readonly family: 4 | 6;
   readonly first: bigint;
@@ -11,13 +11,13 @@ export interface AddressRange {
 export interface Pool {
   readonly name: string;
   readonly ranges: readonly AddressRange[];
-  /** Whether services that do not ask for the pool get addresses of it. */
+  /** Whether services that do not name the pool can get its addresses. */
   readonly autoAssign: boolean;
-  /** The only ones whose services may use it; absent: all. */
+  /** Namespaces whose services may use the pool; by default all. */
   readonly namespaces?: ReadonlySet<string>;
 }
 
-/** Reads `192.0.2.0/28` (all of its addresses, the first and the last too), `192.0.2.1-192.0.2.9` or one address. */
+/** Parses a block (`192.0.2.0/28`, including its first and last address), a range (`192.0.2.1-192.0.2.9`) or an address. */
 export function parseRange(text: string): AddressRange | undefined {
   const cidr = parseCIDR(text);
   if (cidr !== undefined) {
@@ -43,13 +43,13 @@ export function poolHolds(pool: Pool, address: string): boolean {
   return pool.ranges.some((range) => range.family === family && range.first <= number && number <= range.last);
 }
 
-/** The first address of the pool that is not taken. Looks at no more than one more than are taken. */
-export function freeAddress(pool: Pool, family: 4 | 6, isTaken: (address: string) => boolean): string | undefined {
+/** The first address of the pool that is not in use. Checks at most one address more than are in use. */
+export function freeAddress(pool: Pool, family: 4 | 6, isInUse: (address: string) => boolean): string | undefined {
   for (const range of pool.ranges) {
     if (range.family !== family) continue;
     for (let number = range.first; number <= range.last; number += 1n) {
       const address = numberToAddress(number, family);
-      if (!isTaken(address)) return address;
+      if (!isInUse(address)) return address;
     }
   }
   return undefined;

@@ -1,9 +1,9 @@
-/** Machines that an operator owns: there is nobody to ask but the file in which they are written down. */
+/** The cloud provider for an operator's own machines, which the configuration file lists. */
 import type { LoadBalancerStatus, Node, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type BareMetalConfig, type Machine, parseBareMetalConfig } from '#cloud/baremetal/config.js';
-import { heldBy } from '#cloud/baremetal/held.js';
 import { planAddresses } from '#cloud/baremetal/plan.js';
+import { addressesOfService } from '#cloud/baremetal/service-addresses.js';
 import type {
   Annotations,
   CloudProvider,
@@ -16,10 +16,10 @@ import type {
 
 export const bareMetal = 'bare-metal';
 
-/** The text of the configuration file, as it is now. */
+/** Reads the configuration file. */
 export type ReadConfig = () => Promise<string>;
 
-/** The configuration, read anew whenever it is needed: changes of the file need no restart. Throws OptionsError. */
+/** Reads the file on every call, so that changes need no restart. Throws OptionsError. */
 export function bareMetalConfig(read: ReadConfig, source: string): () => Promise<BareMetalConfig> {
   let last: { readonly text: string; readonly config: BareMetalConfig } | undefined;
   return async () => {
@@ -29,7 +29,7 @@ export function bareMetalConfig(read: ReadConfig, source: string): () => Promise
   };
 }
 
-/** Reads the configuration once to see that it is right. Throws OptionsError. */
+/** Validates the configuration first. Throws OptionsError. */
 export async function bareMetalProvider(
   dialect: Dialect,
   config: () => Promise<BareMetalConfig>,
@@ -38,7 +38,7 @@ export async function bareMetalProvider(
   return {
     name: bareMetal,
     loadBalancers: (services) => new BareMetalLoadBalancers({ dialect, services, config }),
-    // Without a list nobody can tell that a machine is gone.
+    // Without a list of machines, a missing machine cannot be detected.
     ...(machines === undefined ? {} : { instances: bareMetalInstances(config) }),
   };
 }
@@ -46,7 +46,7 @@ export async function bareMetalProvider(
 function bareMetalInstances(config: () => Promise<BareMetalConfig>): Instances {
   const machineOf = async ({ metadata }: Node): Promise<Machine | undefined> => {
     const { machines } = await config();
-    if (machines === undefined) throw new Error('the configuration lists no machines any more');
+    if (machines === undefined) throw new Error('the configuration must list machines, as it did at the start');
     return machines.get(metadata.name ?? '');
   };
   return {
@@ -70,7 +70,7 @@ interface BareMetalLoadBalancersOptions {
   readonly config: () => Promise<BareMetalConfig>;
 }
 
-/** Load balancers of bare metal: addresses of the operator's pools, which nodes announce. */
+/** Load balancers made of addresses from the operator's pools, which nodes announce. */
 class BareMetalLoadBalancers implements LoadBalancers {
   readonly #dialect: Dialect;
   readonly #services: ServiceCache;
@@ -82,7 +82,7 @@ class BareMetalLoadBalancers implements LoadBalancers {
     this.#config = config;
     services.addIndexers({
       [addressIndex]: (service) => {
-        const { claimed, published } = heldBy(dialect, service);
+        const { claimed, published } = addressesOfService(dialect, service);
         return [...new Set([...claimed, ...published])];
       },
       [sharingIndex]: ({ metadata: { namespace = '', annotations = {} } }) => {
@@ -93,9 +93,9 @@ class BareMetalLoadBalancers implements LoadBalancers {
   }
 
   async get(_cluster: string, service: Service): Promise<LoadBalancerStatus | undefined> {
-    const { claimed, published } = heldBy(this.#dialect, service);
-    const isNoted = service.metadata.annotations?.[this.#dialect.annotations.loadBalancerAddresses] !== undefined;
-    return isNoted || claimed.length + published.length > 0 ? (service.status?.loadBalancer ?? {}) : undefined;
+    const { claimed, published } = addressesOfService(this.#dialect, service);
+    const isAnnotated = service.metadata.annotations?.[this.#dialect.annotations.loadBalancerAddresses] !== undefined;
+    return isAnnotated || claimed.length + published.length > 0 ? (service.status?.loadBalancer ?? {}) : undefined;
   }
 
   async ensure(_cluster: string, service: Service): Promise<Ensured> {
@@ -109,10 +109,10 @@ class BareMetalLoadBalancers implements LoadBalancers {
     if (plan.kind === 'refuse') throw new Error(plan.message);
     if (plan.kind === 'wait') return { kind: 'wait' };
     if (plan.kind === 'publish') return { kind: 'ready', status: { ingress: plan.addresses.map((ip) => ({ ip })) } };
-    return { kind: 'note', annotations: this.#claim(plan.addresses) };
+    return { kind: 'annotate', annotations: this.#claim(plan.addresses) };
   }
 
-  /** Nodes see by themselves which of them announces an address. */
+  /** Nothing to do: each node chooses the addresses that it announces. */
   async update(): Promise<void> {}
 
   async ensureDeleted(): Promise<Annotations> {

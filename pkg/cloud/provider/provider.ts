@@ -1,54 +1,53 @@
 /**
- * What a cluster asks of the place that its machines are in, as release 1.24 asks it. A provider implements what it
- * can; the controllers of what it lacks are not started.
+ * The interface of cloud providers, as in release 1.24. All parts are optional; the controller of an absent part is not
+ * started.
  */
 import type { LoadBalancerStatus, Node, NodeAddress, Service } from '#api/core/v1/types.gen.js';
 
 export interface CloudProvider {
   /** As in `--cloud-provider`. */
   readonly name: string;
-  /** Made anew whenever a controller begins. */
+  /** Called each time a controller starts. */
   readonly loadBalancers?: (services: ServiceCache) => LoadBalancers;
   readonly instances?: Instances;
   readonly routes?: Routes;
 }
 
-/** All services, as far as they are known. */
 export interface ServiceCache {
   addIndexers(indexers: Record<string, (service: Service) => readonly string[]>): void;
   byIndex(index: string, value: string): Service[];
 }
 
-/** What must be written to a service: annotations by name, undefined to take one away. */
+/** Annotations to write to a service, by name; undefined removes the annotation. */
 export type Annotations = Readonly<Record<string, string | undefined>>;
 
-/** What became of asking for a load balancer. */
+/** The result of `LoadBalancers.ensure`. */
 export type Ensured =
-  /** It is there, at these addresses. Holds only for the version of the service that was asked about. */
+  /** The load balancer exists. Write the status only to the version of the service that was passed. */
   | { readonly kind: 'ready'; readonly status: LoadBalancerStatus }
-  /** The service must bear these annotations first; the provider is asked again when the caches show them. */
-  | { readonly kind: 'note'; readonly annotations: Annotations }
-  /** Something else must happen first, which will before long; the provider is asked again. */
+  /** Write these annotations first, and call `ensure` again when the caches show them. */
+  | { readonly kind: 'annotate'; readonly annotations: Annotations }
+  /** Another service must release its claim first; call `ensure` again soon. */
   | { readonly kind: 'wait' };
 
-/** All throw what went wrong; the controller tries again. A service is never worked on twice at the same time. */
+/** All methods throw on failure; the controller retries. Calls for one service never overlap. */
 export interface LoadBalancers {
-  /** Undefined when the service has none. */
+  /** Undefined when the service has no load balancer. */
   get(cluster: string, service: Service): Promise<LoadBalancerStatus | undefined>;
-  /** Makes it, or makes it what the service says now. `nodes`: those that may take its traffic. */
+  /** Creates or updates the load balancer. `nodes` may receive its traffic. */
   ensure(cluster: string, service: Service, nodes: readonly Node[]): Promise<Ensured>;
-  /** Other nodes take its traffic now. */
+  /** Changes the nodes that receive its traffic. */
   update(cluster: string, service: Service, nodes: readonly Node[]): Promise<void>;
-  /** Nothing is left of it afterwards, once the service bears these annotations and no status of it. */
+  /** Deletes the load balancer. The controller then writes these annotations and clears the service's status. */
   ensureDeleted(cluster: string, service: Service): Promise<Annotations>;
 }
 
-/** The machines of nodes. All throw where the provider cannot tell. */
+/** The machines of nodes. All methods throw when the provider cannot answer. */
 export interface Instances {
   exists(node: Node): Promise<boolean>;
-  /** Whether it is there, but switched off. */
+  /** Whether the machine exists but is switched off. */
   isShutdown(node: Node): Promise<boolean>;
-  /** Undefined when there is no such machine. */
+  /** Undefined when the machine does not exist. */
   metadata(node: Node): Promise<InstanceMetadata | undefined>;
 }
 
@@ -65,16 +64,16 @@ export interface InstanceMetadata {
 export interface Route {
   /** Chosen by the provider. */
   readonly name: string;
-  /** Empty: of nobody that the provider knows. */
+  /** Empty when the provider knows no node for the route. */
   readonly targetNode: string;
   readonly destinationCIDR: string;
-  /** Leads nowhere any more. */
+  /** True when the target no longer exists. */
   readonly blackhole?: boolean;
 }
 
 export interface Routes {
   list(cluster: string): Promise<readonly Route[]>;
-  /** `nameHint`: what the name may be made of; the same for all routes of a node. */
+  /** `nameHint` may be part of the name; it is the same for all routes of a node. */
   create(cluster: string, nameHint: string, route: Omit<Route, 'name'>): Promise<void>;
   delete(cluster: string, route: Route): Promise<void>;
 }

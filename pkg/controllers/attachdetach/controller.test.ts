@@ -61,7 +61,7 @@ function setUp(t: Test) {
   return { harness, api, addPod, attachments, say, use, attachedTo, start };
 }
 
-t.test('a volume is attached for a pod, and detached after it', async (t) => {
+t.test('a volume is attached for a pod, and detached after the pod ends', async (t) => {
   const { harness, api, addPod, attachments, say, use, attachedTo, start } = setUp(t);
   await start();
   addPod('a', 'n1');
@@ -79,7 +79,7 @@ t.test('a volume is attached for a pod, and detached after it', async (t) => {
   use([uniqueName]);
   api.remove(pods, 'default/a');
   await harness.settled();
-  t.same(attachments(), ['n1'], 'the node uses it still');
+  t.same(attachments(), ['n1'], 'the node still uses the volume');
   use([]);
   await harness.settled();
   t.same(attachments(), []);
@@ -88,11 +88,11 @@ t.test('a volume is attached for a pod, and detached after it', async (t) => {
   t.ok(
     writes.lastIndexOf('patch nodes/status n1') <
       writes.findIndex((line) => line.startsWith('delete volumeattachments')),
-    'the node is told first',
+    'the node status is updated first',
   );
 });
 
-t.test('a node that does not let go loses the volume after six minutes', async (t) => {
+t.test('a volume that its node still uses is detached after six minutes', async (t) => {
   const { harness, api, addPod, attachments, say, use, start } = setUp(t);
   addPod('a', 'n1');
   await start();
@@ -105,7 +105,7 @@ t.test('a node that does not let go loses the volume after six minutes', async (
   t.same(attachments(), []);
 });
 
-t.test('a volume for one node waits for the other', async (t) => {
+t.test('an exclusive volume waits until the other node detaches it', async (t) => {
   const { harness, api, addPod, attachments, say, start } = setUp(t);
   addPod('a', 'n1');
   await start();
@@ -116,14 +116,14 @@ t.test('a volume for one node waits for the other', async (t) => {
   t.same(
     harness.events.filter((event) => event.includes('Multi-Attach')),
     ['Warning FailedAttachVolume b: Multi-Attach error for volume "disk" Volume is already used by pod(s) a'],
-    'told once',
+    'the event is recorded once',
   );
   api.remove(pods, 'default/a');
   await harness.settled();
   t.same(attachments(), ['n2']);
 });
 
-t.test('two pods at once on two nodes: one waits', async (t) => {
+t.test('two pods start on two nodes: one waits for the volume', async (t) => {
   const { harness, addPod, attachments, start } = setUp(t);
   await start();
   const thaw = harness.freeze('volumeattachments');
@@ -134,7 +134,7 @@ t.test('two pods at once on two nodes: one waits', async (t) => {
   thaw();
 });
 
-t.test('what is not attached by the controller', async (t) => {
+t.test('volumes that the controller does not attach', async (t) => {
   const { harness, api, addPod, attachments, start } = setUp(t);
   api.seed<CSIDriver>(csidrivers, { metadata: { name: driver }, spec: { attachRequired: false } });
   addPod('a', 'n1');
@@ -147,7 +147,7 @@ t.test('what is not attached by the controller', async (t) => {
   ]);
 });
 
-t.test('a node that is gone loses its volumes, one that attaches by itself is left alone', async (t) => {
+t.test('a deleted node loses its volumes; a node that attaches itself is skipped', async (t) => {
   const { harness, api, addPod, attachments, say, start } = setUp(t);
   addPod('a', 'n1');
   await start();
@@ -161,7 +161,7 @@ t.test('a node that is gone loses its volumes, one that attaches by itself is le
   addPod('b', 'n1');
   api.remove(nodes, 'n1');
   await harness.settled();
-  t.same(attachments(), ['n1'], 'its pods may run still');
+  t.same(attachments(), ['n1'], 'its pods may still run');
   api.remove(pods, 'default/b');
   await harness.settled();
   t.same(attachments(), []);

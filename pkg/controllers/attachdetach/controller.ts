@@ -1,4 +1,4 @@
-/** Has drivers attach the volumes of pods to their nodes, and detach them when the pods are gone. */
+/** Requests that drivers attach the volumes of pods to their nodes, and detach volumes without pods. */
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
 import type { AttachedVolume, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { volumeattachments } from '#api/storage/v1/resources.gen.js';
@@ -6,26 +6,25 @@ import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
-import type { Informer } from '#client/informer/informer.js';
+import type { Informer, Lister } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import { registerVolumeCounts } from '#controllers/attachdetach/metrics.js';
 import { VolumeUsers } from '#controllers/attachdetach/observe.js';
 import { multiAttachMessage, type NodePlan, planNode } from '#controllers/attachdetach/plan.js';
 import { type AttachableVolume, attachmentFor } from '#controllers/attachdetach/volumes.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { podsOfClaim, sharedInformer } from '#controllers/framework/informers.js';
-import { LatestObjects } from '#controllers/framework/latest.js';
+import { LatestObjects } from '#controllers/framework/latest-objects.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { countByLabels, type GaugeSample } from '#controllers/framework/metrics.js';
 
-/** One node at a time: another one must see where a volume has just been attached. */
+/** One node at a time, so that the next node sees where a volume was just attached. */
 const concurrency = 1;
 
-/** Indexes of attachments. */
 const byNode = 'attachmentsOfNode';
 const byVolume = 'attachmentsOfVolume';
 
 export interface AttachDetachOptions {
-  /** `--attach-detach-reconcile-sync-period`, in milliseconds; 0: nodes are looked at when something changes only. */
+  /** `--attach-detach-reconcile-sync-period`; 0: no resync. */
   readonly syncPeriodMs: number;
 }
 
@@ -38,10 +37,10 @@ export class AttachDetachController implements Controller {
   readonly #cache: Informer<VolumeAttachment>;
   readonly #attachments: LatestObjects<VolumeAttachment>;
   readonly #loop: ReconcileLoop;
-  /** Since when (monotonic, ms) attachments are not needed, by name. */
+  /** The monotonic time (ms) since when an attachment is not needed, by name. */
   readonly #unneededSince = new Map<string, number>();
-  /** Pods that were told that they wait, by node. */
-  readonly #told = new Map<string, ReadonlySet<string>>();
+  /** The recorded failures (pod UID and volume), by node. */
+  readonly #recordedFailures = new Map<string, ReadonlySet<string>>();
 
   constructor(context: ControllerContext, { syncPeriodMs }: AttachDetachOptions) {
     this.#context = context;
@@ -80,7 +79,7 @@ export class AttachDetachController implements Controller {
         {
           onAdd: (node) => add(node.metadata.name),
           onUpdate: (node, old) => {
-            if (node === old || concerns(node, old)) add(node.metadata.name);
+            if (node === old || isRelevantChange(node, old)) add(node.metadata.name);
           },
           onDelete: (node) => add(node.metadata.name),
         },
@@ -89,13 +88,13 @@ export class AttachDetachController implements Controller {
       this.#cache.addHandler({
         onAdd: ofAttachment,
         onUpdate: (attachment, old) => {
-          this.#tellProgress(attachment, old);
+          this.#recordProgress(attachment, old);
           ofAttachment(attachment);
         },
         onDelete: (attachment) => {
           this.#unneededSince.delete(keyOf(attachment));
           ofAttachment(attachment);
-          // Whoever waits for it to be free.
+          // Pods on other nodes may wait for the volume.
           ofVolume(attachment.spec.source.persistentVolumeName ?? '');
         },
       }),
@@ -106,12 +105,12 @@ export class AttachDetachController implements Controller {
   async #reconcile(name: string): Promise<Outcome> {
     const node = this.#nodes.get(name);
     const { annotations } = this.#context.dialect;
-    // A node that attaches volumes by itself is left alone; one that is gone can only lose what it had.
+    // Skip nodes that attach volumes themselves. A deleted node can only lose its volumes.
     if (node !== undefined && node.metadata.annotations?.[annotations.controllerAttachDetach] !== 'true') return done;
     const plan = this.#plan(name, node);
-    this.#tell(name, plan.blocked);
+    this.#recordFailures(name, plan.blocked);
     if (node !== undefined) await Promise.all(plan.attach.map((volume) => this.#attach(volume, name)));
-    // The node must know first, lest it mounts what is about to go.
+    // Update the node's status first, so that the node does not mount a volume that is being detached.
     if (plan.report !== undefined && node !== undefined) await this.#report(name, plan.report);
     for (const attachment of plan.detach) await this.#detach(attachment, plan.forced.includes(attachment));
     return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
@@ -122,7 +121,7 @@ export class AttachDetachController implements Controller {
     const attachments = this.#attachments.byIndex(byNode, name).filter(({ spec }) => spec.nodeName === name);
     const now = clock.monotonic();
     const plan = planNode({
-      wanted: this.#users.wantedBy(name),
+      desired: this.#users.volumesOn(name),
       attachments,
       uniqueNameOf: (attachment) => this.#uniqueNameOf(attachment),
       elsewhere: (volume) =>
@@ -143,12 +142,12 @@ export class AttachDetachController implements Controller {
     return plan;
   }
 
-  /** Attachments of volumes that are gone, or that stand within pods, are somebody else's. */
+  /** Undefined for attachments of other clients: their volume does not exist, or is defined inside a pod. */
   #uniqueNameOf({ metadata, spec }: VolumeAttachment): string | undefined {
     const volume = this.#users.volumes.get(spec.source.persistentVolumeName ?? '');
-    const found = volume && this.#users.attachable(volume);
-    if (found === undefined) return undefined;
-    return attachmentFor(found, spec.nodeName).metadata.name === metadata.name ? found.uniqueName : undefined;
+    const attachable = volume && this.#users.attachable(volume);
+    if (attachable === undefined) return undefined;
+    return attachmentFor(attachable, spec.nodeName).metadata.name === metadata.name ? attachable.uniqueName : undefined;
   }
 
   async #attach(volume: AttachableVolume, node: string): Promise<void> {
@@ -156,7 +155,7 @@ export class AttachDetachController implements Controller {
       const client = this.#context.client.resource(volumeattachments);
       this.#attachments.wrote(await client.create(attachmentFor(volume, node)));
     } catch (error) {
-      // The cache has not seen it yet.
+      // The cache does not show the attachment yet.
       if (!isAlreadyExists(error)) throw error;
     }
   }
@@ -165,10 +164,7 @@ export class AttachDetachController implements Controller {
     const { client, metrics, log } = this.#context;
     const { name = '', uid = '' } = attachment.metadata;
     if (forced) {
-      log.warn(
-        { node: attachment.spec.nodeName, attachment: name },
-        'The node still uses the volume: detaching it by force',
-      );
+      log.warn({ node: attachment.spec.nodeName, attachment: name }, 'detaching a volume that the node still uses');
       metrics.count(
         'attachdetach_controller_forced_detaches',
         'Number of times the A/D Controller performed a forced detach',
@@ -190,13 +186,13 @@ export class AttachDetachController implements Controller {
     this.#loop.written.wrote(name, this.#nodes, written);
   }
 
-  /** Each pod is told once why it waits. */
-  #tell(node: string, blocked: readonly AttachableVolume[]): void {
-    const before = this.#told.get(node);
-    const told = new Set<string>();
+  /** Records one event for each pod that waits for a volume. */
+  #recordFailures(node: string, blocked: readonly AttachableVolume[]): void {
+    const before = this.#recordedFailures.get(node);
+    const failures = new Set<string>();
     const fail = (pod: Pod, volume: string, message: string) => {
       const key = `${pod.metadata.uid} ${volume}`;
-      told.add(key);
+      failures.add(key);
       if (before?.has(key) !== true) this.#context.events.record(pod, 'Warning', 'FailedAttachVolume', message);
     };
     for (const { name } of blocked) {
@@ -211,12 +207,12 @@ export class AttachDetachController implements Controller {
     for (const { pod, volume } of this.#users.unattachableOn(node)) {
       fail(pod, volume, `AttachVolume.Attach failed for volume "${volume}" : no volume plugin matched`);
     }
-    if (told.size === 0) this.#told.delete(node);
-    else this.#told.set(node, told);
+    if (failures.size === 0) this.#recordedFailures.delete(node);
+    else this.#recordedFailures.set(node, failures);
   }
 
-  /** What drivers say is told to the pods that wait. */
-  #tellProgress({ spec, status }: VolumeAttachment, old: VolumeAttachment): void {
+  /** Records the driver's progress as events of the waiting pods. */
+  #recordProgress({ spec, status }: VolumeAttachment, old: VolumeAttachment): void {
     const name = spec.source.persistentVolumeName ?? '';
     const waiting = () => this.#users.podsOf(name).filter((pod) => pod.spec.nodeName === spec.nodeName);
     const { events } = this.#context;
@@ -231,11 +227,58 @@ export class AttachDetachController implements Controller {
   }
 }
 
-/** Most changes of a node are heartbeats. */
-function concerns(node: Node, old: Node): boolean {
+/** False for heartbeats, which are most changes of a node. */
+function isRelevantChange(node: Node, old: Node): boolean {
   return (
     !semanticEqual(node.metadata.annotations, old.metadata.annotations) ||
     !semanticEqual(node.status?.volumesInUse, old.status?.volumesInUse) ||
     !semanticEqual(node.status?.volumesAttached, old.status?.volumesAttached)
   );
+}
+
+/** The gauges of attached volumes, named as in 1.24. */
+
+interface Parts {
+  readonly users: VolumeUsers;
+  readonly nodes: Lister<Node>;
+  readonly attachments: Lister<VolumeAttachment>;
+}
+
+/** Counts desired and actual attachments at each scrape. Returns the function that removes the gauges. */
+function registerVolumeCounts({ metrics, dialect }: ControllerContext, parts: Parts): () => void {
+  const { users, nodes, attachments } = parts;
+  const plugin = (driver: string) => `${dialect.labelDomain}/csi:${driver}`;
+  const total = (): GaugeSample[] => {
+    const actual = attachments.list().map(({ spec }) => [plugin(spec.attacher), 'actual_state_of_world'] as const);
+    const desired = nodes
+      .list()
+      .flatMap(({ metadata }) => users.volumesOn(metadata.name ?? ''))
+      .map(({ driver }) => [plugin(driver), 'desired_state_of_world'] as const);
+    return countByLabels([...actual, ...desired], ['plugin_name', 'state'], (labels) => labels);
+  };
+  const inUse = (): GaugeSample[] =>
+    countByLabels(attachments.list(), ['node', 'volume_plugin'], ({ spec, status }) =>
+      status?.attached === true ? [spec.nodeName, plugin(spec.attacher)] : undefined,
+    );
+  const end = [
+    metrics.gauge(
+      {
+        name: 'attachdetach_controller_total_volumes',
+        help: 'Number of volumes in A/D Controller',
+        labelNames: ['plugin_name', 'state'],
+      },
+      total,
+    ),
+    metrics.gauge(
+      {
+        name: 'storage_count_attachable_volumes_in_use',
+        help: 'Measure number of volumes in use',
+        labelNames: ['node', 'volume_plugin'],
+      },
+      inUse,
+    ),
+  ];
+  return () => {
+    for (const each of end) each();
+  };
 }

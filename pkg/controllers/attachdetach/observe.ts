@@ -1,4 +1,4 @@
-/** The pods, claims and volumes of nodes, as the caches show them. */
+/** Looks up pods, claims and volumes of nodes in the caches. */
 import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { persistentvolumeclaims, persistentvolumes, pods as podType } from '#api/core/v1/resources.gen.js';
@@ -19,8 +19,8 @@ import {
 import { controllerOf } from '#controllers/framework/owners.js';
 import { memberOf } from '#controllers/framework/volume-plugins.js';
 
-/** Members of volumes that plugins of the manager attached in 1.24, which there are none of here. */
-const attachedByPlugins: ReadonlySet<string | undefined> = new Set([
+/** Volume members that in-tree plugins attach in 1.24; this manager has no such plugins. */
+const inTreeMembers: ReadonlySet<string | undefined> = new Set([
   'awsElasticBlockStore',
   'azureDisk',
   'cinder',
@@ -49,47 +49,46 @@ export class VolumeUsers {
     this.#drivers = sharedInformer(informers, csidrivers);
   }
 
-  /** What the node's pods need attached, each volume once. */
-  wantedBy(node: string): AttachableVolume[] {
-    const found = new Map<string, AttachableVolume>();
+  /** The volumes that the node's pods need, without duplicates. */
+  volumesOn(node: string): AttachableVolume[] {
+    const volumes = new Map<string, AttachableVolume>();
     for (const pod of podsOfNode(this.pods, node)) {
       if (hasEnded(pod)) continue;
       for (const volume of pod.spec.volumes ?? []) {
         const persistent = this.#volumeOf(pod, volume);
-        const wanted = persistent && this.attachable(persistent);
-        if (wanted !== undefined) found.set(wanted.uniqueName, wanted);
+        const attachable = persistent && this.attachable(persistent);
+        if (attachable !== undefined) volumes.set(attachable.uniqueName, attachable);
       }
     }
-    return [...found.values()];
+    return [...volumes.values()];
   }
 
-  /** Undefined for volumes that need not be attached. */
+  /** Undefined for volumes that do not need to be attached. */
   attachable(volume: PersistentVolume): AttachableVolume | undefined {
-    const found = attachable(volume, this.#context.dialect);
-    if (found === undefined || this.#drivers.get(found.driver)?.spec.attachRequired === false) return undefined;
-    return found;
+    const result = attachable(volume, this.#context.dialect);
+    return result && this.#drivers.get(result.driver)?.spec.attachRequired !== false ? result : undefined;
   }
 
-  /** The pods on the node whose volumes nobody can attach, with the volumes' names. */
+  /** Pods on the node with volumes that no driver can attach, and the volumes' names. */
   unattachableOn(node: string): { readonly pod: Pod; readonly volume: string }[] {
     return podsOfNode(this.pods, node).flatMap((pod) => {
       if (hasEnded(pod)) return [];
       return (pod.spec.volumes ?? []).flatMap((volume) => {
         const persistent = this.#volumeOf(pod, volume);
         const member = memberOf(persistent?.spec ?? volume);
-        return attachedByPlugins.has(member) ? [{ pod, volume: persistent?.metadata.name ?? volume.name }] : [];
+        return inTreeMembers.has(member) ? [{ pod, volume: persistent?.metadata.name ?? volume.name }] : [];
       });
     });
   }
 
-  /** Pods that use the volume, and have not ended. */
+  /** Unfinished pods that use the volume. */
   podsOf(volumeName: string): Pod[] {
     const reference = this.volumes.get(volumeName)?.spec.claimRef;
     if (reference === undefined) return [];
     return podsOfClaim(this.pods, keyFor(reference.namespace, reference.name ?? '')).filter((pod) => !hasEnded(pod));
   }
 
-  /** The volume that a pod's volume is bound to. */
+  /** The persistent volume to which a pod's volume is bound. */
   #volumeOf(pod: Pod, volume: Volume): PersistentVolume | undefined {
     const { namespace, name = '', uid } = pod.metadata;
     const claimName = claimNameOf(name, volume);
@@ -101,7 +100,7 @@ export class VolumeUsers {
   }
 }
 
-/** Ended, or being deleted with no container that runs. */
+/** Whether the pod is finished, or being deleted without running containers. */
 function hasEnded(pod: Pod): boolean {
   if (isPodTerminal(pod)) return true;
   if (pod.metadata.deletionTimestamp === undefined) return false;

@@ -16,44 +16,56 @@ const reported: AttachedVolume[] = [{ name: disk.uniqueName, devicePath: '' }];
 
 interface Row {
   readonly name: string;
-  readonly wanted?: boolean;
+  readonly desired?: boolean;
   readonly exclusive?: boolean;
   readonly there?: VolumeAttachment;
   readonly elsewhere?: string[];
   readonly used?: boolean;
   readonly reported?: AttachedVolume[];
   readonly unneededForMs?: number;
-  /** What is done, in one word each. */
+  /** The planned actions, one word each. */
   readonly want: string[];
 }
 
 const rows: Row[] = [
   { name: 'nothing', want: [] },
-  { name: 'wanted', wanted: true, want: ['attach'] },
-  { name: 'wanted, attached elsewhere', wanted: true, elsewhere: ['n2'], want: ['blocked'] },
-  { name: 'wanted, attached elsewhere, for many', wanted: true, exclusive: false, elsewhere: ['n2'], want: ['attach'] },
-  { name: 'being attached', wanted: true, there: attachment(false), want: [] },
-  { name: 'attached', wanted: true, there: attachment(true), want: ['report 1'] },
-  { name: 'attached and told', wanted: true, there: attachment(true), reported, want: [] },
-  { name: 'told and not attached', wanted: true, there: attachment(false), reported, want: ['report 0'] },
-  { name: 'no longer wanted', there: attachment(true), reported, want: ['detach', 'report 0'] },
-  { name: 'no longer wanted, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
+  { name: 'desired', desired: true, want: ['attach'] },
+  { name: 'desired, attached elsewhere', desired: true, elsewhere: ['n2'], want: ['blocked'] },
   {
-    name: 'no longer wanted, in use for long',
+    name: 'desired, attached elsewhere, not exclusive',
+    desired: true,
+    exclusive: false,
+    elsewhere: ['n2'],
+    want: ['attach'],
+  },
+  { name: 'being attached', desired: true, there: attachment(false), want: [] },
+  { name: 'attached', desired: true, there: attachment(true), want: ['report 1'] },
+  { name: 'attached and reported', desired: true, there: attachment(true), reported, want: [] },
+  { name: 'reported and not attached', desired: true, there: attachment(false), reported, want: ['report 0'] },
+  { name: 'no longer desired', there: attachment(true), reported, want: ['detach', 'report 0'] },
+  { name: 'no longer desired, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
+  {
+    name: 'no longer desired, in use for long',
     there: attachment(true),
     reported,
     used: true,
     unneededForMs: forceDetachMs,
     want: ['detach', 'forced', 'report 0'],
   },
-  { name: 'wanted again, being detached', wanted: true, there: attachment(true, going), reported, want: ['report 0'] },
+  {
+    name: 'desired again, being detached',
+    desired: true,
+    there: attachment(true, going),
+    reported,
+    want: ['report 0'],
+  },
   { name: 'being detached', there: attachment(true, going), want: [] },
 ];
 
-t.test('what is done about a node', (t) => {
+t.test('plan of a node', (t) => {
   for (const row of rows) {
     const plan = planNode({
-      wanted: row.wanted ? [{ ...disk, exclusive: row.exclusive ?? true }] : [],
+      desired: row.desired ? [{ ...disk, exclusive: row.exclusive ?? true }] : [],
       attachments: row.there === undefined ? [] : [row.there],
       uniqueNameOf: () => disk.uniqueName,
       elsewhere: () => row.elsewhere ?? [],
@@ -72,7 +84,7 @@ t.test('what is done about a node', (t) => {
     t.same(done, row.want, row.name);
   }
   const foreign = planNode({
-    wanted: [],
+    desired: [],
     attachments: [attachment(true)],
     uniqueNameOf: () => undefined,
     elsewhere: () => [],
@@ -84,11 +96,11 @@ t.test('what is done about a node', (t) => {
   t.end();
 });
 
-t.test('what volumes are called', (t) => {
+t.test('names of volumes', (t) => {
   const volume = (spec: PersistentVolume['spec']): PersistentVolume => ({ metadata: { name: 'v' }, spec });
   const csi = { driver: 'disk.example.com', volumeHandle: 'vol-1' };
-  const found = attachable(volume({ csi, accessModes: ['ReadWriteOnce'] }), kubernetesDialect);
-  t.same(found, {
+  const disk = attachable(volume({ csi, accessModes: ['ReadWriteOnce'] }), kubernetesDialect);
+  t.same(disk, {
     name: 'v',
     driver: 'disk.example.com',
     handle: 'vol-1',
@@ -105,14 +117,14 @@ t.test('what volumes are called', (t) => {
   for (const [accessModes, exclusive] of modes) {
     t.equal(attachable(volume({ csi, accessModes }), kubernetesDialect)?.exclusive, exclusive, accessModes.join());
   }
-  if (found === undefined) throw new TypeError('not attachable');
+  if (disk === undefined) throw new TypeError('not attachable');
   // sha256 of vol-1disk.example.comn1
-  t.match(attachmentFor(found, 'n1').metadata.name, /^csi-[0-9a-f]{64}$/);
-  t.not(attachmentFor(found, 'n1').metadata.name, attachmentFor(found, 'n2').metadata.name);
+  t.match(attachmentFor(disk, 'n1').metadata.name, /^csi-[0-9a-f]{64}$/);
+  t.not(attachmentFor(disk, 'n1').metadata.name, attachmentFor(disk, 'n2').metadata.name);
   t.end();
 });
 
-t.test('who has the volume', (t) => {
+t.test('message about the pods that use the volume', (t) => {
   const start = 'Multi-Attach error for volume "v" Volume is already';
   const near = (name: string) => ({ namespace: 'a', name });
   const far = { namespace: 'b', name: 'z' };

@@ -1,51 +1,51 @@
-/** What is to be attached to a node and detached from it. The rules of release 1.24 (pkg/controller/volume/attachdetach). Pure. */
+/** Plans the attachments of a node. Rules of release 1.24 (pkg/controller/volume/attachdetach). Pure. */
 import type { AttachedVolume } from '#api/core/v1/types.gen.js';
 import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import type { AttachableVolume } from '#controllers/attachdetach/volumes.js';
 
-/** How long a node may take to unmount a volume before it is taken from it. */
+/** The time that a node has to unmount a volume before it is detached by force. */
 export const forceDetachMs = 360_000;
 
 export interface NodeObservation {
-  /** What the pods on the node need. */
-  readonly wanted: readonly AttachableVolume[];
-  /** Of this node. */
+  /** Volumes that the pods on the node need. */
+  readonly desired: readonly AttachableVolume[];
+  /** Attachments to the node. */
   readonly attachments: readonly VolumeAttachment[];
-  /** Unique name of the attachment's volume; undefined for one that is not the controller's. */
+  /** The unique name of the attachment's volume; undefined for attachments of other clients. */
   readonly uniqueNameOf: (attachment: VolumeAttachment) => string | undefined;
-  /** Names of the other nodes to which a volume is attached, or about to be. */
+  /** Names of other nodes with an attachment of the volume. */
   readonly elsewhere: (volume: AttachableVolume) => readonly string[];
-  /** Unique names that the node says it uses. */
+  /** Unique names in `status.volumesInUse`. */
   readonly inUse: ReadonlySet<string>;
-  /** Unique names that the node's status says are attached. */
+  /** `status.volumesAttached` of the node. */
   readonly reported: readonly AttachedVolume[];
-  /** Milliseconds since the attachment was first found not to be needed. */
+  /** Milliseconds since the attachment is not needed. */
   readonly unneededForMs: (attachment: VolumeAttachment) => number;
 }
 
 export interface NodePlan {
   readonly attach: readonly AttachableVolume[];
-  /** Attached elsewhere, and allowed on one node only. */
+  /** Exclusive volumes that are attached to another node. */
   readonly blocked: readonly AttachableVolume[];
-  /** All that nobody needs, in use or not. */
+  /** Attachments that no pod needs, in use or not. */
   readonly unneeded: readonly VolumeAttachment[];
   readonly detach: readonly VolumeAttachment[];
-  /** Of those, the ones that the node still uses. */
+  /** The part of `detach` that the node still uses. */
   readonly forced: readonly VolumeAttachment[];
-  /** What the node's status is to say; undefined when it says so. Written before anything is detached. */
+  /** The new `status.volumesAttached`, to write before detaching; absent when unchanged. */
   readonly report?: readonly AttachedVolume[];
-  /** When the next one may be taken from the node. */
+  /** When the next attachment can be detached by force. */
   readonly requeueAfterMs?: number;
 }
 
 export function planNode(observed: NodeObservation): NodePlan {
-  const { wanted, attachments, uniqueNameOf, elsewhere, inUse, unneededForMs } = observed;
-  const wantedNames = new Set(wanted.map(({ uniqueName }) => uniqueName));
+  const { desired, attachments, uniqueNameOf, elsewhere, inUse, unneededForMs } = observed;
+  const desiredNames = new Set(desired.map(({ uniqueName }) => uniqueName));
   const own = attachments.filter((attachment) => uniqueNameOf(attachment) !== undefined);
-  const there = new Set(own.map((attachment) => uniqueNameOf(attachment)));
-  const missing = wanted.filter(({ uniqueName }) => !there.has(uniqueName));
+  const present = new Set(own.map((attachment) => uniqueNameOf(attachment)));
+  const missing = desired.filter(({ uniqueName }) => !present.has(uniqueName));
   const blocked = missing.filter((volume) => volume.exclusive && elsewhere(volume).length > 0);
-  const unneeded = own.filter((attachment) => !wantedNames.has(uniqueNameOf(attachment) ?? ''));
+  const unneeded = own.filter((attachment) => !desiredNames.has(uniqueNameOf(attachment) ?? ''));
   const detach: VolumeAttachment[] = [];
   const forced: VolumeAttachment[] = [];
   let requeueAfterMs = Number.POSITIVE_INFINITY;
@@ -57,9 +57,9 @@ export function planNode(observed: NodeObservation): NodePlan {
     else detach.push(attachment);
     if (used && leftMs <= 0) forced.push(attachment);
   }
-  const going = new Set([...detach, ...own.filter(isGoing)]);
+  const terminating = new Set([...detach, ...own.filter(isTerminating)]);
   const attached = own
-    .filter((attachment) => attachment.status?.attached === true && !going.has(attachment))
+    .filter((attachment) => attachment.status?.attached === true && !terminating.has(attachment))
     .map((attachment) => uniqueNameOf(attachment) ?? '');
   return {
     attach: missing.filter((volume) => !blocked.includes(volume)),
@@ -72,7 +72,7 @@ export function planNode(observed: NodeObservation): NodePlan {
   };
 }
 
-function isGoing({ metadata }: VolumeAttachment): boolean {
+function isTerminating({ metadata }: VolumeAttachment): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
@@ -82,7 +82,7 @@ function reportOf(reported: readonly AttachedVolume[], attached: readonly string
   return { report: [...names].sort().map((name) => ({ name, devicePath: '' })) };
 }
 
-/** Who has the volume that a pod waits for: `others` are the pods that use it on other nodes. */
+/** The event message for a pod that waits for an exclusive volume. `others`: pods that use it on other nodes. */
 export function multiAttachMessage(
   volume: string,
   namespace: string,
@@ -92,10 +92,10 @@ export function multiAttachMessage(
   if (others.length === 0) {
     return `${start} exclusively attached to one node and can't be attached to another`;
   }
-  // Names of other namespaces are none of the pod's business.
-  const near = others.filter((pod) => pod.namespace === namespace).map(({ name }) => name);
-  const far = others.length - near.length;
-  if (near.length === 0) return `${start} used by ${far} pod(s) in different namespaces`;
-  const also = far > 0 ? ` and ${far} pod(s) in different namespaces` : '';
-  return `${start} used by pod(s) ${near.join(', ')}${also}`;
+  // Do not reveal names from other namespaces.
+  const names = others.filter((pod) => pod.namespace === namespace).map(({ name }) => name);
+  const hidden = others.length - names.length;
+  if (names.length === 0) return `${start} used by ${hidden} pod(s) in different namespaces`;
+  const also = hidden > 0 ? ` and ${hidden} pod(s) in different namespaces` : '';
+  return `${start} used by pod(s) ${names.join(', ')}${also}`;
 }

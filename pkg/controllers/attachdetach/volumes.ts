@@ -1,23 +1,23 @@
-/** What a volume is called where it is attached. Pure. */
+/** The names of attachable volumes and their attachments. Pure. */
 import { createHash } from 'node:crypto';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** A volume of a driver that attaches volumes to nodes. */
+/** A volume of a CSI driver. */
 export interface AttachableVolume {
-  /** Of the PersistentVolume. */
+  /** The PersistentVolume's name. */
   readonly name: string;
   readonly driver: string;
-  /** As in the statuses of nodes. */
+  /** The name in the status of nodes. */
   readonly uniqueName: string;
-  /** As the driver calls it. */
+  /** The driver's name for the volume. */
   readonly handle: string;
-  /** Whether it may be attached to one node only. */
+  /** Whether the volume can be attached to one node only. */
   readonly exclusive: boolean;
 }
 
-/** Undefined for a volume of no driver. */
+/** Undefined for a volume without a CSI driver. */
 export function attachable({ metadata, spec }: PersistentVolume, dialect: Dialect): AttachableVolume | undefined {
   if (spec.csi === undefined) return undefined;
   const { driver, volumeHandle: handle } = spec.csi;
@@ -31,7 +31,7 @@ export function attachable({ metadata, spec }: PersistentVolume, dialect: Dialec
   };
 }
 
-/** What asks the driver to attach the volume. The name is the one that nodes look for. */
+/** The object that requests the attachment from the driver. Node agents expect this name. */
 export function attachmentFor({ name, driver, handle }: AttachableVolume, nodeName: string): VolumeAttachment {
   const hash = createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex');
   return {

@@ -4,8 +4,7 @@ import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Secret } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { BootstrapSignerController } from '#controllers/bootstrapsigner/controller.js';
-import { nextExpiryMs, signedInfo } from '#controllers/bootstrapsigner/plan.js';
+import { BootstrapSignerController, nextExpiryMs, signedInfo } from '#controllers/bootstrapsigner/controller.js';
 import { bootstrapToken } from '#controllers/bootstrapsigner/testing/tokens.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { TokenCleanerController } from '#controllers/tokencleaner/controller.js';
@@ -14,18 +13,18 @@ const now = Date.parse('2022-05-03T00:00:00Z');
 const info = (data: Record<string, string>): ConfigMap => ({ metadata: { name: 'cluster-info' }, data });
 const inOneMinute = formatTime(now + 60_000);
 
-t.test('which tokens sign', (t) => {
+t.test('valid tokens sign', (t) => {
   const rows: [name: string, token: Secret, signs: boolean][] = [
-    ['a good one', bootstrapToken(kubernetesDialect, 'abcdef'), true],
-    ['one that will end', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: inOneMinute }), true],
-    ['one that has ended', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: formatTime(now) }), false],
-    ['one that ends nobody knows when', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: 'soon' }), false],
-    ['one that ends on some day', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: '2099-01-01' }), false],
-    ['one for other uses', bootstrapToken(kubernetesDialect, 'abcdef', { 'usage-bootstrap-signing': 'yes' }), false],
-    ['one of another name', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-id': 'fedcba' }), false],
-    ['one without an id', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-id': '' }), false],
-    ['one without a secret', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-secret': '' }), false],
-    ['one with a long name', bootstrapToken(kubernetesDialect, 'abcdefg'), false],
+    ['a valid token', bootstrapToken(kubernetesDialect, 'abcdef'), true],
+    ['not expired', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: inOneMinute }), true],
+    ['expired', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: formatTime(now) }), false],
+    ['malformed expiration', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: 'soon' }), false],
+    ['expiration without time', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: '2099-01-01' }), false],
+    ['without signing usage', bootstrapToken(kubernetesDialect, 'abcdef', { 'usage-bootstrap-signing': 'yes' }), false],
+    ['another name', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-id': 'fedcba' }), false],
+    ['without id', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-id': '' }), false],
+    ['without secret', bootstrapToken(kubernetesDialect, 'abcdef', { 'token-secret': '' }), false],
+    ['a long name', bootstrapToken(kubernetesDialect, 'abcdefg'), false],
   ];
   for (const [name, token, signs] of rows) {
     const signed = signedInfo(kubernetesDialect, info({ kubeconfig: 'x' }), [token], now);
@@ -37,7 +36,7 @@ t.test('which tokens sign', (t) => {
   t.end();
 });
 
-t.test('what is signed', (t) => {
+t.test('signatures of the map', (t) => {
   const tokens = [bootstrapToken(orchDialect, 'abcdef')];
   const signed = signedInfo(
     orchDialect,
@@ -52,12 +51,12 @@ t.test('what is signed', (t) => {
   const input = `${header}.${Buffer.from('content').toString('base64url')}`;
   t.equal(signature, createHmac('sha256', '0123456789abcdef').update(input).digest('base64url'));
   t.same(signed?.data, { orchconfig: 'content', a: 'b', 'jws-orchconfig-abcdef': jws });
-  t.equal(signed && signedInfo(orchDialect, signed, tokens, now), undefined, 'right already');
+  t.equal(signed && signedInfo(orchDialect, signed, tokens, now), undefined, 'unchanged');
   t.equal(signedInfo(orchDialect, info({ a: 'b' }), tokens, now), undefined, 'nothing to sign');
   t.end();
 });
 
-t.test('signatures follow the tokens, which go when they end', async (t) => {
+t.test('signatures follow tokens, and expired tokens are deleted', async (t) => {
   const harness = new Harness(t, [configmaps, secrets]);
   const { api, dialect, clock } = harness;
   const namespace = dialect.namespaces.public;
@@ -75,7 +74,7 @@ t.test('signatures follow the tokens, which go when they end', async (t) => {
   t.same(keys().sort(), ['always', 'minute', 'orchconfig']);
   t.same(Object.keys(api.get<ConfigMap>(configmaps, `${namespace}/other`)?.data ?? {}), ['orchconfig']);
   await harness.advance(61_000);
-  t.same(keys().sort(), ['always', 'orchconfig'], 'it signs no more, though it is there');
+  t.same(keys().sort(), ['always', 'orchconfig'], 'an expired token does not sign');
   token('second');
   await harness.settled();
   t.same(keys().sort(), ['always', 'orchconfig', 'second']);
@@ -88,7 +87,7 @@ t.test('signatures follow the tokens, which go when they end', async (t) => {
   t.same(left().sort(), ['minute', 'second']);
 });
 
-t.test('tokens go when they end', async (t) => {
+t.test('tokens are deleted when they expire', async (t) => {
   const harness = new Harness(t, [secrets]);
   const { api, dialect, clock } = harness;
   const token = (id: string, expiration?: string) =>

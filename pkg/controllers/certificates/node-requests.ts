@@ -1,12 +1,15 @@
-/** What certificates of nodes look like: what is said here of a request says why it is none for a node. Pure. */
+/** Checks whether a certificate request is one of a node. The functions return the reason when it is not. Pure. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { Asked } from '#controllers/certificates/requests.js';
+import type { RequestedCertificate } from '#controllers/certificates/requests.js';
 
 const clientUsages = ['client auth', 'digital signature', 'key encipherment'];
 const servingUsages = ['digital signature', 'key encipherment', 'server auth'];
 
-/** Why it is no certificate by which a node is known to the API server; undefined when it is one. */
-export function notForNodeClient(dialect: Dialect, { subject, names, usages }: Asked): string | undefined {
+/** Why the request is not for a node's client certificate; undefined when it is. */
+export function notForNodeClient(
+  dialect: Dialect,
+  { subject, names, usages }: RequestedCertificate,
+): string | undefined {
   if (!isOfNodes(dialect, subject.organizations)) return notOfNodes(dialect);
   if (names.dns.length > 0) return 'DNS subjectAltNames are not allowed';
   if (names.emails.length > 0) return 'Email subjectAltNames are not allowed';
@@ -16,8 +19,11 @@ export function notForNodeClient(dialect: Dialect, { subject, names, usages }: A
   return otherUsages(usages, clientUsages);
 }
 
-/** Why it is no certificate with which a node agent serves; undefined when it is one. */
-export function notForNodeServing(dialect: Dialect, { subject, names, usages }: Asked): string | undefined {
+/** Why the request is not for a node agent's serving certificate; undefined when it is. */
+export function notForNodeServing(
+  dialect: Dialect,
+  { subject, names, usages }: RequestedCertificate,
+): string | undefined {
   if (!isOfNodes(dialect, subject.organizations)) return notOfNodes(dialect);
   if (names.dns.length === 0 && names.ips.length === 0) return 'DNS or IP subjectAltName is required';
   if (names.emails.length > 0) return 'Email subjectAltNames are not allowed';
@@ -39,9 +45,9 @@ function notOfNode({ users }: Dialect): string {
   return `subject common name does not begin with ${users.nodePrefix}`;
 }
 
-/** `wanted` is sorted. */
-function otherUsages(usages: readonly string[], wanted: readonly string[]): string | undefined {
-  const given = new Set(usages);
-  const same = given.size === wanted.length && wanted.every((usage) => given.has(usage));
-  return same ? undefined : `usages did not match [${wanted.join(' ')}]`;
+/** `expected` is sorted. */
+function otherUsages(usages: readonly string[], expected: readonly string[]): string | undefined {
+  const requested = new Set(usages);
+  const same = requested.size === expected.length && expected.every((usage) => requested.has(usage));
+  return same ? undefined : `usages did not match [${expected.join(' ')}]`;
 }

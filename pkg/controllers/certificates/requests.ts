@@ -1,17 +1,16 @@
-/** What the controllers of certificate signing requests ask of them. Pure. */
+/** Reads certificate signing requests, for the controllers that approve, sign and clean them up. Pure. */
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { type AlternativeNames, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import type { DistinguishedName } from '#pki/distinguished-name.js';
 import { decodeName } from '#pki/distinguished-name.js';
 
-/** Queue of all controllers that decide about requests and sign them, as in 1.24. */
+/** The queue's name in metrics, the same for approving and signing as in 1.24. */
 export const certificateQueue = 'certificate';
-/** First pause after a failure, in milliseconds. */
+/** The pause after the first failure. */
 export const firstRetryMs = 200;
-/** Requests worked on at once, as in 1.24, which has no option for it. */
+/** The concurrency of 1.24, which has no option for it. */
 export const certificateConcurrency = 5;
 
-/** Approved, and not denied as well. */
 export function isApproved(request: CertificateSigningRequest): boolean {
   return hasCondition(request, 'Approved') && !hasCondition(request, 'Denied');
 }
@@ -20,7 +19,7 @@ export function isDecided(request: CertificateSigningRequest): boolean {
   return hasCondition(request, 'Approved') || hasCondition(request, 'Denied');
 }
 
-/** Clients of old leave the status of a condition out. */
+/** Older clients omit the status of a condition. */
 export function isFailed({ status }: CertificateSigningRequest): boolean {
   return status?.conditions?.some((each) => each.type === 'Failed' && ['', 'True'].includes(each.status)) ?? false;
 }
@@ -33,15 +32,14 @@ function hasCondition({ status }: CertificateSigningRequest, type: string): bool
   return status?.conditions?.some((condition) => condition.type === type) ?? false;
 }
 
-/** For whom a certificate is asked for, and for which uses. */
-export interface Asked {
+export interface RequestedCertificate {
   readonly subject: DistinguishedName;
   readonly names: AlternativeNames;
   readonly usages: readonly string[];
 }
 
-/** Throws `CertificateRequestError`, or `DerError` for a subject that cannot be read. */
-export function readAsked({ spec }: CertificateSigningRequest): Asked {
+/** Throws `CertificateRequestError`, or `DerError` for a malformed subject. */
+export function readRequestedCertificate({ spec }: CertificateSigningRequest): RequestedCertificate {
   const { subject, names } = readCertificateRequest(spec.request);
   return { subject: decodeName(subject), names, usages: spec.usages ?? [] };
 }

@@ -32,7 +32,7 @@ async function start(t: Test, machines: Map<string, 'on' | 'off' | 'unknown'>, .
   return { harness, taints };
 }
 
-t.test('nodes without machines go', async (t) => {
+t.test('nodes without machines are deleted', async (t) => {
   const machines = new Map<string, 'on' | 'off' | 'unknown'>([
     ['b', 'on'],
     ['c', 'unknown'],
@@ -57,7 +57,7 @@ t.test('nodes without machines go', async (t) => {
   t.same(names(), ['c', 'ready']);
 });
 
-t.test('nodes whose machines are shut down are tainted until they are back', async (t) => {
+t.test('nodes whose machines are shut down are tainted until they are ready', async (t) => {
   const machines = new Map<string, 'on' | 'off'>([['a', 'off']]);
   const { harness, taints } = await start(t, machines, node('a', 'Unknown'));
   t.same(taints('a'), [other, shutdown]);

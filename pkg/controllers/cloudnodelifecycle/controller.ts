@@ -1,19 +1,19 @@
-/** Deletes nodes whose machines the provider does not know any more, and taints those whose machines are shut down. */
+/** Deletes nodes without a machine at the cloud provider, and taints nodes whose machine is shut down. */
+import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
-import type { Node } from '#api/core/v1/types.gen.js';
+import type { Node, Taint } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { Instances } from '#cloud/provider/provider.js';
-import { isInDoubt, taintsFor } from '#controllers/cloudnodelifecycle/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 export interface CloudNodeLifecycleOptions {
   readonly instances: Instances;
-  /** Interval of asking about a node that is not ready. */
+  /** The interval between provider requests for a node that is not ready. */
   readonly monitorPeriodMs: number;
 }
 
@@ -30,7 +30,7 @@ export class CloudNodeLifecycleController implements Controller {
     this.#nodes = sharedInformer(context.informers, nodeType);
     this.#loop = new ReconcileLoop(context, {
       name: this.name,
-      // One after the other, as in 1.24: it is the provider's patience.
+      // As in 1.24, one request to the provider at a time.
       concurrency: 1,
       reconcile: (name) => this.#reconcile(name),
     });
@@ -42,7 +42,7 @@ export class CloudNodeLifecycleController implements Controller {
       this.#nodes.addHandler({
         onAdd: add,
         onUpdate: (node, old) => {
-          if (isInDoubt(node) !== isInDoubt(old)) add(node);
+          if (isNodeReady(node) !== isNodeReady(old)) add(node);
         },
       }),
     ]);
@@ -52,7 +52,7 @@ export class CloudNodeLifecycleController implements Controller {
     const { instances, monitorPeriodMs } = this.#options;
     const node = this.#nodes.get(name);
     if (node === undefined) return done;
-    if (!isInDoubt(node)) {
+    if (isNodeReady(node)) {
       await this.#taint(node, false);
       return done;
     }
@@ -60,8 +60,8 @@ export class CloudNodeLifecycleController implements Controller {
       if (!(await instances.exists(node))) await this.#delete(node);
       else if (await instances.isShutdown(node)) await this.#taint(node, true);
     } catch (error) {
-      // Whoever cannot tell says nothing of the node.
-      this.#loop.log.error({ err: error, node: name }, 'asking for the machine of a node failed');
+      // A provider failure does not mean that the machine is gone.
+      this.#loop.log.error({ err: error, node: name }, 'failed to query the machine of a node');
     }
     return requeueAfter(monitorPeriodMs);
   }
@@ -69,14 +69,14 @@ export class CloudNodeLifecycleController implements Controller {
   async #delete(node: Node): Promise<void> {
     const { client, events } = this.#context;
     const { name = '', uid = '' } = node.metadata;
-    const told = `Deleting node ${name} because it does not exist in the cloud provider`;
-    events.record(node, 'Normal', 'DeletingNode', told);
+    const message = `Deleting node ${name} because it does not exist in the cloud provider`;
+    events.record(node, 'Normal', 'DeletingNode', message);
     try {
       await client.resource(nodeType).delete(name, { preconditions: { uid } });
       this.#loop.written.deleted(name, this.#nodes, node);
     } catch (error) {
       if (isNotFound(error)) return;
-      this.#loop.log.error({ err: error, node: name }, 'deleting a node failed');
+      this.#loop.log.error({ err: error, node: name }, 'failed to delete a node');
       events.record(node, 'Warning', 'DeletingNodeFailed', `Failed deleting node ${name}: ${messageOf(error)}`);
     }
   }
@@ -86,10 +86,20 @@ export class CloudNodeLifecycleController implements Controller {
     const taints = taintsFor(node, dialect.taints.shutdown, isShutdown);
     if (taints === undefined) return;
     try {
-      const answer = await client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } });
-      this.#loop.written.wrote(node.metadata.name ?? '', this.#nodes, answer);
+      const updated = await client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } });
+      this.#loop.written.wrote(node.metadata.name ?? '', this.#nodes, updated);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+const shutdownEffect = 'NoSchedule';
+
+/** The node's taints with or without the shutdown taint; undefined when nothing changes. Pure. */
+function taintsFor({ spec }: Node, key: string, isShutdown: boolean): Taint[] | undefined {
+  const taints = spec.taints ?? [];
+  const rest = taints.filter((taint) => taint.key !== key || taint.effect !== shutdownEffect);
+  if (isShutdown === rest.length < taints.length) return undefined;
+  return isShutdown ? [...taints, { key, effect: shutdownEffect }] : rest;
 }

@@ -10,7 +10,7 @@ const role = (name: string, labels: Record<string, string>, rules: PolicyRule[])
   rules,
 });
 
-t.test('a role gets the rules of those that its selectors match, as one that applies them', async (t) => {
+t.test('an aggregated role gets the rules of the selected roles by apply', async (t) => {
   const harness = new Harness(t, [clusterroles]);
   const { api } = harness;
   const rulesOf = (name: string) => api.get(clusterroles, name)?.rules;
@@ -28,8 +28,8 @@ t.test('a role gets the rules of those that its selectors match, as one that app
     rules: [rule('secrets')],
   });
   await harness.start(new ClusterRoleAggregationController(harness.context));
-  t.same(rulesOf('view'), [rule('pods'), rule('nodes')], 'each rule once, by the names of the roles');
-  t.same(rulesOf('all'), [rule('pods'), rule('nodes')], 'of an aggregated role, too');
+  t.same(rulesOf('view'), [rule('pods'), rule('nodes')], 'rules without duplicates, sorted by role name');
+  t.same(rulesOf('all'), [rule('pods'), rule('nodes')], 'rules of another aggregated role');
   t.ok(api.takeWrites().every((write) => write.startsWith('patch clusterroles ')));
   await harness.advance(60_000);
   t.same(api.takeWrites(), []);

@@ -1,4 +1,4 @@
-/** Fills cluster roles that are made of others with the others' rules. */
+/** Fills aggregated cluster roles with the rules of the selected roles. */
 import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -10,9 +10,8 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
-/** The name under which 1.24 applies the rules: they conflict with what other clients apply. */
+/** The field manager in 1.24. */
 const fieldManager = 'clusterrole-aggregation-controller';
-/** Roles worked on at once. */
 const concurrency = 5;
 
 export class ClusterRoleAggregationController implements Controller {
@@ -32,7 +31,7 @@ export class ClusterRoleAggregationController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // Any role may be a part of any other.
+    // Any role can be part of any aggregated role.
     const addAll = () => {
       for (const role of this.#roles.list()) {
         if (role.aggregationRule !== undefined) this.#loop.queue.add(keyOf(role));
@@ -48,14 +47,14 @@ export class ClusterRoleAggregationController implements Controller {
     if (semanticEqual(role.rules, rules)) return done;
     const { client, dialect } = this.#context;
     const apiVersion = dialect.apiVersion(clusterroles.group, clusterroles.version);
-    // 1.24 leaves an empty list out, too: the role keeps rules that other managers own.
+    // As in 1.24, an empty list is omitted, so that the role keeps rules of other managers.
     const applied = { apiVersion, kind: clusterroles.kind, metadata: { name }, ...(rules.length > 0 ? { rules } : {}) };
     await client.resource(clusterroles).patch(name, applied, { type: 'apply', fieldManager, force: true });
     return done;
   }
 }
 
-/** The rules of all roles that the role's selectors match, by the roles' names, each rule once. Pure. */
+/** The rules of all selected roles, sorted by role name, without duplicates. Pure. */
 function aggregateRules(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRule[] {
   const result: PolicyRule[] = [];
   const seen = new Set<string>();

@@ -36,7 +36,7 @@ function setUp(t: Test, spec: Partial<CronJobSpec> = {}) {
   return { harness, api, clock, start, names, status, change, finish };
 }
 
-t.test('a job is started each time that is due', async (t) => {
+t.test('a job is started at each due time', async (t) => {
   const { harness, api, clock, start, names, status, finish } = setUp(t);
   await start();
   t.same(names(), []);
@@ -61,11 +61,11 @@ t.test('a job is started each time that is due', async (t) => {
   t.same(
     names(),
     [first + 2, first + 3, first + 4].map((minute) => `tick-${minute}`),
-    'as many as are kept',
+    'history limit',
   );
 });
 
-t.test('one that still runs is replaced', async (t) => {
+t.test('Replace: a running job is replaced', async (t) => {
   const { harness, start, names, status } = setUp(t, { concurrencyPolicy: 'Replace' });
   await start();
   await harness.advance(minuteMs + 200);
@@ -78,16 +78,16 @@ t.test('one that still runs is replaced', async (t) => {
   t.ok(harness.events.includes(`Normal SuccessfulDelete tick: Deleted job ${first}`));
 });
 
-t.test('one that still runs holds the next up', async (t) => {
+t.test('Forbid: a running job delays the next', async (t) => {
   const { harness, start, names, finish } = setUp(t, { concurrencyPolicy: 'Forbid' });
   await start();
   await harness.advance(5 * minuteMs);
   t.equal(names().length, 1);
   await finish(names()[0]);
-  t.equal(names().length, 2, 'what was missed is made up for');
+  t.equal(names().length, 2, 'the missed start follows');
 });
 
-t.test('an active job that is gone is forgotten', async (t) => {
+t.test('a deleted active job is removed from the status', async (t) => {
   const { harness, api, start, names, status } = setUp(t, { schedule: '0 * * * *' });
   await start();
   await harness.advance(60 * minuteMs + 200);
@@ -95,10 +95,10 @@ t.test('an active job that is gone is forgotten', async (t) => {
   await harness.settled();
   t.same(status()?.active ?? [], []);
   t.ok(harness.events.some((event) => event.startsWith('Normal MissingJob tick: Active job went missing: tick-')));
-  t.equal(names().length, 0, 'it is not started again');
+  t.equal(names().length, 0, 'the job is not started again');
 });
 
-t.test('a job whose creation got no answer, or was not told of, is found', async (t) => {
+t.test('a job is adopted after a lost response or an interrupted reconcile', async (t) => {
   const { harness, api, start, names, status } = setUp(t);
   const heal = api.intercept(({ verb, resource }) =>
     verb === 'update' && resource === 'cronjobs' ? serverTimeout({ group: '', resource }, 'update', 0) : undefined,
@@ -113,7 +113,7 @@ t.test('a job whose creation got no answer, or was not told of, is found', async
   t.match(status(), { active: [{ name: names()[0] }], lastScheduleTime: /./ });
 });
 
-t.test('a new schedule has missed nothing', async (t) => {
+t.test('a new schedule has no missed starts', async (t) => {
   const { harness, clock, start, names, change } = setUp(t, { schedule: '0 0 1 1 *' });
   await start();
   await harness.advance(30 * minuteMs + 20_000);
@@ -125,7 +125,7 @@ t.test('a new schedule has missed nothing', async (t) => {
   t.same(names(), [`tick-${Math.floor(clock.now() / (10 * minuteMs)) * 10}`]);
 });
 
-t.test('a clock that is set forward', async (t) => {
+t.test('the clock is set forward', async (t) => {
   const { harness, clock, start, names } = setUp(t, { schedule: '0 6 * * *' });
   await start();
   clock.setWallClock(8 * 60 * minuteMs);
@@ -133,7 +133,7 @@ t.test('a clock that is set forward', async (t) => {
   t.equal(names().length, 1);
 });
 
-t.test('nothing is started while suspended, and what was missed after', async (t) => {
+t.test('a suspended cron job starts nothing, and the last missed start afterwards', async (t) => {
   const { harness, start, names, change } = setUp(t, { suspend: true });
   await start();
   await harness.advance(5 * minuteMs);

@@ -27,7 +27,6 @@ import { controllerOf, controllerReference } from '#controllers/framework/owners
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 
 export interface CronJobOptions extends ZoneOptions {
-  /** Cron jobs worked on at once. */
   readonly concurrency: number;
 }
 
@@ -37,7 +36,7 @@ const creationSkew = {
   buckets: exponentialBuckets(1, 2, 10),
 };
 
-/** How often it is seen whether the clock was set, and by how much it may differ without having been. */
+/** How often a change of the clock is detected, and the smallest difference that counts as a change. */
 const clockCheckMs = 10_000;
 const clockToleranceMs = 1000;
 
@@ -64,16 +63,16 @@ export class CronJobController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (cronJob: CronJob) => this.#loop.queue.add(keyOf(cronJob));
-    const seen = (job: Job) => this.#jobSeen(job);
+    const enqueueOwner = (job: Job) => this.#enqueueOwner(job);
     const watches = [
       this.#cronJobs.addHandler({ onAdd: add, onUpdate: (cronJob, old) => this.#changed(cronJob, old), onDelete: add }),
       this.#jobs.addHandler({
-        onAdd: seen,
+        onAdd: enqueueOwner,
         onUpdate: (job, old) => {
-          if (controllerOf(old)?.uid !== controllerOf(job)?.uid) seen(old);
-          seen(job);
+          if (controllerOf(old)?.uid !== controllerOf(job)?.uid) enqueueOwner(old);
+          enqueueOwner(job);
         },
-        onDelete: seen,
+        onDelete: enqueueOwner,
       }),
     ];
     await Promise.all([this.#loop.run(signal, watches), this.#watchClock(signal)]);
@@ -83,27 +82,27 @@ export class CronJobController implements Controller {
     const { schedule, timeZone } = cronJob.spec;
     const rescheduled = schedule !== old.spec.schedule || timeZone !== old.spec.timeZone;
     const waitMs = rescheduled ? nextStartInMs(cronJob, this.#options, this.#context.clock.now()) : undefined;
-    // By its new schedule nothing was missed yet.
+    // The new schedule has no missed starts.
     if (waitMs === undefined) this.#loop.queue.add(keyOf(cronJob));
     else this.#loop.queue.addAfter(keyOf(cronJob), waitMs);
   }
 
-  #jobSeen(job: Job): void {
+  #enqueueOwner(job: Job): void {
     const reference = controllerOf(job);
     if (reference?.kind !== cronJobType.kind) return;
     const cronJob = this.#cronJobs.get(keyFor(job.metadata.namespace, reference.name));
     if (cronJob?.metadata.uid === reference.uid) this.#loop.queue.add(keyOf(cronJob));
   }
 
-  /** Delays do not follow a clock that is set: what is due by the new time is looked for anew. */
+  /** Timers do not follow changes of the clock, so enqueue all cron jobs after a change. */
   async #watchClock(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     const difference = () => clock.now() - clock.monotonic();
-    for (let known = difference(); !signal.aborted; ) {
+    for (let last = difference(); !signal.aborted; ) {
       await clock.sleep(clockCheckMs, signal);
       const now = difference();
-      if (Math.abs(now - known) <= clockToleranceMs) continue;
-      known = now;
+      if (Math.abs(now - last) <= clockToleranceMs) continue;
+      last = now;
       for (const cronJob of this.#cronJobs.list()) this.#loop.queue.add(keyOf(cronJob));
     }
   }
@@ -127,12 +126,12 @@ export class CronJobController implements Controller {
     for (const { type, reason, message } of events) this.#context.events.record(cronJob, type, reason, message);
   }
 
-  /** UIDs of active jobs that are gone. A cache that does not show a job may lag behind. */
+  /** UIDs of active jobs that no longer exist, checked on the server because the cache may lag. */
   async #missing({ status, metadata }: CronJob, jobs: readonly Job[]): Promise<Set<string>> {
     const missing = new Set<string>();
-    const known = new Set(jobs.map((job) => job.metadata.uid));
+    const existing = new Set(jobs.map((job) => job.metadata.uid));
     for (const { uid = '', name = '', namespace = metadata.namespace ?? '' } of status?.active ?? []) {
-      if (known.has(uid)) continue;
+      if (existing.has(uid)) continue;
       const job = await this.#live(namespace, name);
       if (job?.metadata.uid !== uid) missing.add(uid);
     }
@@ -156,12 +155,12 @@ export class CronJobController implements Controller {
     metrics.observe(creationSkew, (createdMs(job) ?? clock.now()) / 1000 - startMs / 1000);
     const replaced = new Set(replace.map(({ uid }) => uid));
     const active = (cronJob.status?.active ?? []).filter(({ uid }) => !replaced.has(uid));
-    // One that an earlier pass made, without having come to say so, may have ended already.
+    // A job from an earlier, interrupted reconcile may be finished already.
     if (finishedType(job) === undefined) active.push(this.#reference(job));
     await this.#writeStatus(cronJob, { ...cronJob.status, active, lastScheduleTime: formatTime(startMs) });
   }
 
-  /** The job of that start, made now or by an earlier pass; undefined when the namespace is going. */
+  /** The job of the start, created now or by an earlier reconcile; undefined when the namespace is being deleted. */
   async #create(cronJob: CronJob, startMs: number): Promise<Job | undefined> {
     const { client, dialect, events } = this.#context;
     const { namespace = '' } = cronJob.metadata;
@@ -213,7 +212,7 @@ export class CronJobController implements Controller {
     this.#loop.written.deleted(keyOf(cronJob), this.#jobs, { metadata: { name, namespace, uid } });
   }
 
-  /** The cron job with that status. Throws 409 when it has changed: what it then says is looked at first. */
+  /** Returns the cron job with the new status. Throws 409 when the cron job has changed. */
   async #writeStatus(cronJob: CronJob, status: CronJobStatus): Promise<CronJob> {
     if (semanticEqual(status, cronJob.status ?? {})) return cronJob;
     const written = await this.#context.client.resource(cronJobType).updateStatus({ ...cronJob, status });

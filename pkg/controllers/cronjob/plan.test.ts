@@ -22,18 +22,18 @@ function job(name: string, end?: 'Complete' | 'Failed', at = '2022-05-03T10:00:0
 
 const running = { active: [{ name: 'tick-1', namespace: 'default', uid: 'uid-tick-1' }] };
 
-t.test('whether a job is started', (t) => {
+t.test('start of a job', (t) => {
   type Row = [name: string, given: CronJob, start: number | undefined, reasons: string[]];
   const last = '2022-05-03T10:30:00Z';
   const rows: Row[] = [
-    ['due since it was made', cronJob(), due, []],
+    ['due since creation', cronJob(), due, []],
     ['not due yet', cronJob({ schedule: '0 * * * *' }), undefined, []],
     ['started already', cronJob({}, { lastScheduleTime: last }), undefined, []],
     ['running already', cronJob({}, { active: [{ name: jobName(cronJob(), due) }] }), undefined, []],
     ['suspended', cronJob({ suspend: true }), undefined, []],
-    ['beside another', cronJob({ concurrencyPolicy: 'Allow' }, running), due, []],
-    ['not beside another', cronJob({ concurrencyPolicy: 'Forbid' }, running), undefined, ['JobAlreadyActive']],
-    ['in the place of another', cronJob({ concurrencyPolicy: 'Replace' }, running), due, []],
+    ['Allow: another job runs', cronJob({ concurrencyPolicy: 'Allow' }, running), due, []],
+    ['Forbid: another job runs', cronJob({ concurrencyPolicy: 'Forbid' }, running), undefined, ['JobAlreadyActive']],
+    ['Replace: another job runs', cronJob({ concurrencyPolicy: 'Replace' }, running), due, []],
     ['too late', cronJob({ startingDeadlineSeconds: 10 }), undefined, []],
     ['late, but not too late', cronJob({ startingDeadlineSeconds: 30 }), due, []],
     ['the last of several', cronJob({}, undefined, '2022-05-03T10:00:00Z'), due, []],
@@ -41,11 +41,11 @@ t.test('whether a job is started', (t) => {
     ['more than a hundred missed', cronJob({}, undefined, '2022-05-03T08:49:00Z'), due, ['TooManyMissedTimes']],
     ['a year missed', cronJob({}, undefined, '2021-05-03T08:49:00Z'), due, ['TooManyMissedTimes']],
     ['last start is still to come', cronJob({}, { lastScheduleTime: '2022-05-03T11:00:00Z' }), undefined, []],
-    ['a schedule that never comes', cronJob({ schedule: '59 23 31 2 *' }), undefined, ['InvalidSchedule']],
-    ['no schedule', cronJob({ schedule: 'now' }), undefined, ['UnparseableSchedule']],
-    ['a zone of its own', cronJob({ schedule: 'TZ=UTC * * * * *' }), due, ['UnsupportedSchedule']],
+    ['a schedule without instants', cronJob({ schedule: '59 23 31 2 *' }), undefined, ['InvalidSchedule']],
+    ['a malformed schedule', cronJob({ schedule: 'now' }), undefined, ['UnparseableSchedule']],
+    ['a zone in the schedule', cronJob({ schedule: 'TZ=UTC * * * * *' }), due, ['UnsupportedSchedule']],
     ['a zone', cronJob({ schedule: '30 12 * * *', timeZone: 'Europe/Berlin' }), due, []],
-    ['no zone', cronJob({ timeZone: 'Mars/Base' }), undefined, ['UnknownTimeZone']],
+    ['an unknown zone', cronJob({ timeZone: 'Mars/Base' }), undefined, ['UnknownTimeZone']],
   ];
   for (const [name, given, start, reasons] of rows) {
     const plan = planStart(given, zones, now);
@@ -65,16 +65,12 @@ t.test('whether a job is started', (t) => {
     },
   ]);
   const off = { ...zones, timeZones: false };
-  t.equal(
-    planStart(cronJob({ timeZone: 'Mars/Base' }), off, now).startMs,
-    due,
-    'zones mean nothing while switched off',
-  );
+  t.equal(planStart(cronJob({ timeZone: 'Mars/Base' }), off, now).startMs, due, 'time zones are ignored when disabled');
   t.equal(jobName(cronJob(), due), `tick-${due / 60_000}`);
   t.end();
 });
 
-t.test('what the status says of the jobs', (t) => {
+t.test('status of the jobs', (t) => {
   const old = { ...running, lastSuccessfulTime: '2022-05-03T09:00:00Z' };
   const { status, events } = observeJobs(cronJob({}, old), [job('tick-1', 'Complete')], new Set());
   t.match(status, { active: [], lastSuccessfulTime: '2022-05-03T10:00:00Z' });
@@ -92,7 +88,7 @@ t.test('what the status says of the jobs', (t) => {
   t.end();
 });
 
-t.test('which jobs are not kept', (t) => {
+t.test('jobs beyond the history limits', (t) => {
   const jobs = [
     job('c', 'Complete', '2022-05-03T03:00:00Z'),
     job('a', 'Complete', '2022-05-03T01:00:00Z'),

@@ -1,4 +1,4 @@
-/** When a cron job starts a job, what its status says, and which finished jobs it keeps. Pure. */
+/** Plans a cron job's starts, status and history. Pure. */
 import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
 import { isTimeZone, parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
 import type { CronJob, CronJobStatus, Job } from '#api/batch/v1/types.gen.js';
@@ -6,9 +6,9 @@ import type { ObjectReference } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import { type Timetable, timetableOf } from '#controllers/cronjob/timetable.js';
 
-/** Later than due, so that clocks that differ a little do not make it look too early: 1.24's figure. */
+/** The delay in 1.24 that prevents an early start by slightly different clocks. */
 const paddingMs = 100;
-/** Missed starts from which something is amiss. */
+/** More missed starts than this cause a warning. */
 const manyMissed = 100;
 
 export interface CronEvent {
@@ -18,9 +18,9 @@ export interface CronEvent {
 }
 
 export interface ZoneOptions {
-  /** Feature gate CronJobTimeZone. */
+  /** The feature gate CronJobTimeZone. */
   readonly timeZones: boolean;
-  /** The zone of schedules that name none. */
+  /** The zone of schedules that do not name one. */
   readonly localZone: string;
 }
 
@@ -36,23 +36,23 @@ export interface ObservedStatus {
   readonly events: readonly CronEvent[];
 }
 
-/** The status that shows the jobs as they are. `missing`: UIDs of active jobs that are gone for certain. */
+/** Updates the status from the jobs. `missing`: UIDs of active jobs that no longer exist. */
 export function observeJobs(cronJob: CronJob, jobs: readonly Job[], missing: ReadonlySet<string>): ObservedStatus {
   const events: CronEvent[] = [];
   let active = cronJob.status?.active ?? [];
   let { lastSuccessfulTime } = cronJob.status ?? {};
   for (const job of jobs) {
     const { name = '', uid } = job.metadata;
-    const known = active.some((reference) => reference.uid === uid);
+    const isActive = active.some((reference) => reference.uid === uid);
     const end = finishedType(job);
     if (end === undefined) {
-      if (!known) {
+      if (!isActive) {
         const message = `Saw a job that the controller did not create or forgot: ${name}`;
         events.push({ type: 'Warning', reason: 'UnexpectedJob', message });
       }
       continue;
     }
-    if (known) {
+    if (isActive) {
       active = active.filter((reference) => reference.uid !== uid);
       events.push({ type: 'Normal', reason: 'SawCompletedJob', message: `Saw completed job: ${name}, status: ${end}` });
     }
@@ -75,12 +75,11 @@ function isLater(time: string, than: string | undefined): boolean {
   return than === undefined || parseTime(time) > parseTime(than);
 }
 
-/** What to do at an instant. */
 export interface CronPlan {
   readonly events: readonly CronEvent[];
-  /** The start (ms) that is due. */
+  /** The due start (ms). */
   readonly startMs?: number;
-  /** Jobs that make room for it. */
+  /** Jobs to delete first. */
   readonly replace: readonly ObjectReference[];
   readonly requeueAfterMs?: number;
 }
@@ -107,8 +106,8 @@ export function planStart(cronJob: CronJob, zones: ZoneOptions, now: number): Cr
   const warned = count > manyMissed ? also('Warning', 'TooManyMissedTimes', many) : idle;
   const active = status?.active ?? [];
   const name = jobName(cronJob, startMs);
-  const begun = active.some((job) => job.name === name) || status?.lastScheduleTime === formatTime(startMs);
-  if (begun) return warned;
+  const started = active.some((job) => job.name === name) || status?.lastScheduleTime === formatTime(startMs);
+  if (started) return warned;
   if (spec.concurrencyPolicy === 'Forbid' && active.length > 0) {
     const why = 'Not starting job because prior execution is running and concurrency policy is Forbid';
     return also('Normal', 'JobAlreadyActive', why);
@@ -116,7 +115,7 @@ export function planStart(cronJob: CronJob, zones: ZoneOptions, now: number): Cr
   return { ...warned, startMs, replace: spec.concurrencyPolicy === 'Replace' ? active : [] };
 }
 
-/** The time to the next start, when a schedule has changed: what it missed before does not count. */
+/** The time until the next start, without missed starts. For changed schedules. */
 export function nextStartInMs(cronJob: CronJob, zones: ZoneOptions, now: number): number | undefined {
   const { timetable } = readSchedule(cronJob, zones);
   return timetable === undefined ? undefined : dueIn(timetable, now).requeueAfterMs;
@@ -149,7 +148,7 @@ function readSchedule(
   }
 }
 
-/** The last start that is due and was not made, and how many there were; `never` for a schedule without any. */
+/** The last missed start and the number of missed starts; `never` for a schedule without starts. */
 function missedStart(
   { spec, status, metadata }: CronJob,
   timetable: Timetable,
@@ -170,7 +169,7 @@ function missedStart(
     count += 1;
     if (count > manyMissed) {
       const last = timetable.last({ first: startMs, untilMs: now });
-      // How many there were exactly matters to nobody: as often as at first.
+      // Estimate the total from the average interval so far.
       const apart = (startMs - first) / manyMissed;
       return { startMs: last, count: count + Math.floor((last - startMs) / apart) };
     }
@@ -182,7 +181,7 @@ export function jobName({ metadata }: CronJob, startMs: number): string {
   return `${metadata.name}-${Math.floor(startMs / 60_000)}`;
 }
 
-/** Finished jobs beyond what is kept, the oldest of each sort. */
+/** The oldest finished jobs beyond the history limits. */
 export function outdatedJobs({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   const beyond = (type: string, limit: number | undefined) => {
     if (limit === undefined) return [];
@@ -192,7 +191,7 @@ export function outdatedJobs({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   return [...beyond('Complete', spec.successfulJobsHistoryLimit), ...beyond('Failed', spec.failedJobsHistoryLimit)];
 }
 
-/** Those that never started come last. */
+/** Jobs that never started come last. */
 function byStart(a: Job, b: Job): number {
   const start = ({ status }: Job) =>
     status?.startTime === undefined ? Number.POSITIVE_INFINITY : parseTime(status.startTime);

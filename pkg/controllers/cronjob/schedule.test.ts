@@ -1,4 +1,4 @@
-/** What the parser of release 1.24 (robfig/cron 3.0.1) does with these texts, as it answered itself. */
+/** Compares schedules with recorded results of release 1.24's parser (robfig/cron 3.0.1). */
 import t from 'tap';
 import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
 import { parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
@@ -6,7 +6,7 @@ import { timetableOf } from '#controllers/cronjob/timetable.js';
 
 const after = Date.parse('2022-05-03T10:21:30Z');
 
-/** Its message, or the first four times after that one; fewer where there are none in five years. */
+/** The parser's error, or the next four instants; fewer if there are none in five years. */
 const rows: readonly [text: string, answer: string | readonly string[]][] = [
   ['', 'empty spec string'],
   [' ', 'expected exactly 5 fields, found 0: []'],
@@ -130,14 +130,14 @@ function answer(text: string): string | string[] {
   }
 }
 
-t.test('schedules are read as release 1.24 reads them', async (t) => {
+t.test('schedules are parsed as in release 1.24', async (t) => {
   for (const [text, expected] of rows) t.strictSame(answer(text), expected, JSON.stringify(text));
   // A zone without a blank behind it ends the release's parser; here it is a schedule without fields.
   for (const text of ['TZ=UTC', 'CRON_TZ=UTC', 'TZ='])
     t.equal(answer(text), 'expected exactly 5 fields, found 0: []', text);
 });
 
-t.test('where clocks change by half an hour, no run is left out', async (t) => {
+t.test('no run is skipped when clocks change by half an hour', async (t) => {
   // The release's parser steps by whole hours there and goes from October 2 to October 16.
   const timetable = timetableOf(parseSchedule('TZ=Australia/Lord_Howe @weekly'), 'UTC');
   const first = timetable.next(Date.parse('2022-10-01T10:00:00Z')) ?? 0;

@@ -1,32 +1,31 @@
 /**
- * The instants that a schedule names. Pure but for the database of time zones.
+ * Computes the instants of a schedule. Pure except for the time zone database.
  *
- * Our own: libraries for cron lines that know time zones read lines in other ways than the API's validation does, and
- * make other instants of the hours that a change of the clocks skips or repeats. Here, as in 1.24, an instant belongs to
- * a schedule when the clocks of its zone then show what its fields say: what is skipped does not run that day, and what
- * is repeated runs twice.
+ * Cron libraries with time zones parse lines differently from the API's validation, and differ at daylight saving
+ * changes. As in 1.24, an instant matches when the wall clock of the zone matches the fields: skipped hours do not run
+ * on that day, and repeated hours run twice.
  */
 import type { CronFields, Schedule } from '#api/batch/v1/cronjob/schedule.js';
 
 const minuteMs = 60_000;
-/** Fields that match on no day of so many years match never. */
+/** The search for a matching day ends after this many years. */
 const maxYears = 5;
 
 export interface Timetable {
-  /** The first instant (ms) after the given one; undefined when there is none. */
+  /** The first instant after `afterMs`; undefined when there is none. */
   next(afterMs: number): number | undefined;
-  /** The last instant after `afterMs` and not after `untilMs`, of which `first` is the first. */
+  /** The last instant from `first`, which is an instant of the schedule, to `untilMs`. */
   last(range: { readonly first: number; readonly untilMs: number }): number;
 }
 
-/** `localZone`: what the schedule's hours are of when it names no zone. */
+/** `localZone` applies when the schedule names no zone. */
 export function timetableOf(schedule: Schedule, localZone: string): Timetable {
   if (schedule.kind === 'every') return everyTimetable(schedule.intervalMs);
   const named = schedule.timeZone === 'Local' ? undefined : schedule.timeZone;
   return fieldsTimetable(schedule.fields, new ZoneClock(named ?? localZone));
 }
 
-/** Counted from whatever comes before, in whole seconds. */
+/** Adds the interval to the previous instant, in whole seconds. */
 function everyTimetable(intervalMs: number): Timetable {
   const step = Math.floor(intervalMs / 1000) * 1000;
   return {
@@ -40,22 +39,22 @@ function fieldsTimetable(fields: CronFields, zone: ZoneClock): Timetable {
   return {
     next,
     last({ first, untilMs }) {
-      // From a little before the end, ever further back, until an instant is found; then forward to the last one.
+      let last = first;
+      // Search for an instant from growing distances before the end, then step forward to the last one.
       for (let backMs = 2 * minuteMs; untilMs - backMs > first; backMs *= 2) {
-        let found = next(untilMs - backMs);
-        if (found === undefined || found > untilMs) continue;
-        for (let later = next(found); later !== undefined && later <= untilMs; later = next(found)) found = later;
-        return found;
+        const instant = next(untilMs - backMs);
+        if (instant === undefined || instant > untilMs) continue;
+        last = instant;
+        break;
       }
-      let found = first;
-      for (let later = next(found); later !== undefined && later <= untilMs; later = next(found)) found = later;
-      return found;
+      for (let after = next(last); after !== undefined && after <= untilMs; after = next(last)) last = after;
+      return last;
     },
   };
 }
 
 function nextOf(fields: CronFields, zone: ZoneClock, afterMs: number): number | undefined {
-  // A list without parts matches never; without this, years would be searched minute by minute.
+  // An empty list never matches; return early instead of searching years minute by minute.
   if (fields.minutes.size === 0 || fields.hours.size === 0) return undefined;
   let ms = (Math.floor(afterMs / minuteMs) + 1) * minuteMs;
   const lastYear = zone.read(ms).year + maxYears;
@@ -83,7 +82,7 @@ function daysIn(year: number, month: number): number {
 
 interface WallTime {
   readonly year: number;
-  /** From 1. */
+  /** 1 to 12. */
   readonly month: number;
   readonly day: number;
   /** 0 is Sunday. */
@@ -92,7 +91,7 @@ interface WallTime {
   readonly minute: number;
 }
 
-/** What the clocks of a zone show. */
+/** Converts instants to the wall clock of a zone. */
 class ZoneClock {
   readonly #format: Intl.DateTimeFormat;
 
@@ -121,14 +120,14 @@ class ZoneClock {
     };
   }
 
-  /** `minutes` later by these clocks, or before that where they are put forward on the way: nothing is jumped over. */
+  /** Adds `minutes` of wall clock time. When clocks are put forward, the result is earlier, so that no instant is skipped. */
   forward(ms: number, minutes: number): number {
-    const later = ms + minutes * minuteMs;
-    const lost = this.#offset(later) - this.#offset(ms);
-    return lost > 0 ? Math.max(ms + minuteMs, later - lost) : later;
+    const end = ms + minutes * minuteMs;
+    const skipped = this.#offset(end) - this.#offset(ms);
+    return skipped > 0 ? Math.max(ms + minuteMs, end - skipped) : end;
   }
 
-  /** What these clocks are ahead of UTC, in milliseconds. */
+  /** The offset from UTC in milliseconds. */
   #offset(ms: number): number {
     const parts: Record<string, number> = {};
     for (const { type, value } of this.#format.formatToParts(ms)) if (type !== 'literal') parts[type] = Number(value);

@@ -15,23 +15,26 @@ import {
   type SigningRequestOptions,
   signingRequest,
 } from '#controllers/certificates/testing/requests.js';
-import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
-import { possibleApprovals, servingNamesProblem } from '#controllers/csrapproving/plan.js';
+import {
+  CSRApprovingController,
+  possibleApprovals,
+  servingNamesProblem,
+} from '#controllers/csrapproving/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
 const own = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: nodeSubject.commonName } };
 const bootstrapping = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: 'system:bootstrap:abcdef' } };
 const forServing = { ...own.spec, usages: nodeServingUsages };
 
-t.test('who could approve what', async (t) => {
+t.test('possible approvals', async (t) => {
   const { apiServerClientNodeAgent: client, nodeAgentServing: serving } = kubernetesDialect.signers;
   const rows: [name: string, signer: string, options: SigningRequestOptions, rights: string[]][] = [
     ["a node's own", client, own, ['selfnodeclient', 'nodeclient']],
-    ['that of a node to be', client, bootstrapping, ['nodeclient']],
+    ['of a bootstrapping node', client, bootstrapping, ['nodeclient']],
     ['approved', client, { ...own, conditions: [condition('Approved')] }, []],
     ['denied', client, { ...own, conditions: [condition('Denied')] }, []],
     ['issued', client, { ...own, certificate: 'x' }, []],
-    ['no node', client, { ...own, subject: { commonName: 'system:node:n1', organizations: [] } }, []],
+    ['without the nodes group', client, { ...own, subject: { commonName: 'system:node:n1', organizations: [] } }, []],
     ['for serving', serving, { ...own, dns: ['n1'], spec: forServing }, ['selfnodeserving']],
     ['for serving, by another', serving, { ...own, dns: ['n1'], spec: { ...forServing, username: 'n2' } }, []],
     ['for serving, without names', serving, { ...own, spec: forServing }, []],
@@ -56,7 +59,7 @@ t.test('who could approve what', async (t) => {
   t.match(await messages(orchDialect), [/self nodeagent client/, /Auto approving nodeagent client/]);
 });
 
-t.test('names that a node may serve under', async (t) => {
+t.test('names in serving certificates', async (t) => {
   const node = (name: string, ...addresses: string[]): Node => ({
     metadata: { name },
     spec: {},
@@ -66,15 +69,15 @@ t.test('names that a node may serve under', async (t) => {
   const rows: [name: string, names: Pick<SigningRequestOptions, 'dns' | 'ips'>, nodes: Node[], problem?: string][] = [
     ['its own', { dns: ['n1'], ips: ['192.0.2.1', '2001:db8::1'] }, [node('n2', '192.0.2.2'), n1]],
     ['of a node that is not there', { dns: ['n1'] }, [node('n2')], 'there is no node n1'],
-    ['another name', { dns: ['n1', 'api'] }, [n1], 'api is no name of the node'],
-    ['another address', { ips: ['192.0.2.9'] }, [n1], '192.0.2.9 is no address of the node'],
+    ['another name', { dns: ['n1', 'api'] }, [n1], 'api is not a name of the node'],
+    ['another address', { ips: ['192.0.2.9'] }, [n1], '192.0.2.9 is not an address of the node'],
     [
       "another node's",
       { ips: ['192.0.2.1'] },
       [n1, node('n2', '192.0.2.1')],
-      '192.0.2.1 is an address of the node n2, too',
+      '192.0.2.1 is also an address of the node n2',
     ],
-    ["another node's name", { dns: ['n2'] }, [node('n1', 'n2'), node('n2')], 'n2 is an address of the node n2, too'],
+    ["another node's name", { dns: ['n2'] }, [node('n1', 'n2'), node('n2')], 'n2 is also an address of the node n2'],
   ];
   for (const [name, names, nodes, problem] of rows) {
     const options = { ...own, ...names, spec: forServing };
@@ -83,11 +86,11 @@ t.test('names that a node may serve under', async (t) => {
   }
 });
 
-/** `rights`: subresources that whoever asks may create. */
+/** `rights`: subresources that the requester may create. */
 async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string>) {
   const harness = new Harness(t, [requests, nodes, subjectaccessreviews]);
   const { api, dialect } = harness;
-  const asked: SubjectAccessReview['spec'][] = [];
+  const reviews: SubjectAccessReview['spec'][] = [];
   api.intercept((call) => {
     if (call.subresource === 'approval') {
       const { status } = call.body as CertificateSigningRequest;
@@ -97,22 +100,22 @@ async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string
     }
     if (call.resource !== 'subjectaccessreviews') return undefined;
     const review = call.body as SubjectAccessReview;
-    asked.push(review.spec);
+    reviews.push(review.spec);
     return { ...review, status: { allowed: rights.has(review.spec.resourceAttributes?.subresource ?? '') } };
   });
   api.seed(requests, await signingRequest('a', dialect.signers.apiServerClientNodeAgent, options));
   await harness.start(new CSRApprovingController(harness.context));
   const conditions = () => api.get<CertificateSigningRequest>(requests, 'a')?.status?.conditions;
-  return { harness, api, asked, conditions };
+  return { harness, api, reviews, conditions };
 }
 
-t.test('approved by the first right that there is', async (t) => {
+t.test('approved by the first authorized subresource', async (t) => {
   const spec = { ...bootstrapping.spec, uid: 'u', groups: ['g'], extra: { a: ['b'] } };
-  const { api, asked, conditions } = await setUp(t, { ...bootstrapping, spec }, new Set(['nodeclient']));
+  const { api, reviews, conditions } = await setUp(t, { ...bootstrapping, spec }, new Set(['nodeclient']));
   t.match(conditions(), [
     { type: 'Approved', status: 'True', reason: 'AutoApproved', message: /Auto approving nodeagent/ },
   ]);
-  t.same(asked, [
+  t.same(reviews, [
     {
       user: 'system:bootstrap:abcdef',
       uid: 'u',
@@ -132,12 +135,12 @@ t.test('approved by the first right that there is', async (t) => {
   );
 });
 
-t.test('a right that comes later counts', async (t) => {
+t.test('an authorization granted afterwards counts', async (t) => {
   const rights = new Set<string>();
-  const { harness, asked, conditions } = await setUp(t, own, rights);
+  const { harness, reviews, conditions } = await setUp(t, own, rights);
   t.equal(conditions(), undefined);
   t.same(
-    asked.map((spec) => spec.resourceAttributes?.subresource),
+    reviews.map((spec) => spec.resourceAttributes?.subresource),
     ['selfnodeclient', 'nodeclient'],
   );
   rights.add('selfnodeclient');

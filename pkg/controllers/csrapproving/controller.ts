@@ -1,16 +1,25 @@
-/** Approves what nodes ask for themselves, when whoever asks has the right to it. */
+/** Approves certificate requests of nodes when the requester is authorized. */
 import { subjectaccessreviews } from '#api/authorization/v1/resources.gen.js';
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { canonicalAddress, formatAddress } from '#apimachinery/net/ip.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import { defaultControllerRateLimiter, type RateLimiter } from '#client/workqueue/rate-limiter.js';
-import { certificateConcurrency, certificateQueue, firstRetryMs } from '#controllers/certificates/requests.js';
-import { type Approval, possibleApprovals, servingNamesProblem } from '#controllers/csrapproving/plan.js';
+import { notForNodeClient, notForNodeServing } from '#controllers/certificates/node-requests.js';
+import {
+  certificateConcurrency,
+  certificateQueue,
+  firstRetryMs,
+  isDecided,
+  isIssued,
+  readRequestedCertificate,
+} from '#controllers/certificates/requests.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
@@ -21,14 +30,14 @@ export class CSRApprovingController implements Controller {
   readonly #requests: Informer<CertificateSigningRequest>;
   readonly #nodes: Informer<Node>;
   readonly #loop: ReconcileLoop;
-  /** When to ask again for those who had no right: it may be given to them. No failure, so it has pauses of its own. */
-  readonly #refused: RateLimiter<string>;
+  /** Delays before unauthorized requests are checked again. Not a failure, so separate from the queue's limiter. */
+  readonly #unauthorized: RateLimiter<string>;
 
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#requests = sharedInformer(context.informers, requestType);
     this.#nodes = sharedInformer(context.informers, nodeType);
-    this.#refused = defaultControllerRateLimiter(context.clock, firstRetryMs);
+    this.#unauthorized = defaultControllerRateLimiter(context.clock, firstRetryMs);
     this.#loop = new ReconcileLoop(context, {
       name: this.name,
       queueName: certificateQueue,
@@ -47,28 +56,28 @@ export class CSRApprovingController implements Controller {
     const request = this.#requests.get(name);
     const approvals = request === undefined ? [] : possibleApprovals(this.#context.dialect, request);
     if (request === undefined || approvals.length === 0) {
-      this.#refused.forget(name);
+      this.#unauthorized.forget(name);
       return done;
     }
     for (const approval of approvals) {
-      if (!(await this.#mayHave(request, approval))) continue;
+      if (!(await this.#isAuthorized(request, approval))) continue;
       await this.#approve(request, approval);
       return done;
     }
-    const tried = approvals.map(({ subresource }) => subresource);
-    this.#loop.log.debug({ name, tried }, 'Request recognized, but subject access review was not approved');
-    return requeueAfter(this.#refused.whenMs(name));
+    const subresources = approvals.map(({ subresource }) => subresource);
+    this.#loop.log.debug({ name, subresources }, 'access review denied the approval of a certificate request');
+    return requeueAfter(this.#unauthorized.whenMs(name));
   }
 
-  /** Whether those who ask may have such requests approved. */
-  async #mayHave(request: CertificateSigningRequest, { subresource }: Approval): Promise<boolean> {
+  /** Whether the requester is authorized for the approval. */
+  async #isAuthorized(request: CertificateSigningRequest, { subresource }: Approval): Promise<boolean> {
     const { client, dialect } = this.#context;
     const { metadata, spec } = request;
     if (subresource === 'selfnodeserving') {
-      // A node that has just come, or got an address, may be better known in a moment.
+      // The cache may not show a new node or address yet, so this is not final.
       const problem = servingNamesProblem(dialect, request, this.#nodes.list());
       if (problem !== undefined) {
-        this.#loop.log.debug({ name: metadata.name, problem }, 'No serving certificate for these names');
+        this.#loop.log.debug({ name: metadata.name, problem }, 'names do not match the node');
         return false;
       }
     }
@@ -102,4 +111,76 @@ export class CSRApprovingController implements Controller {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+export interface Approval {
+  /** The subresource of certificatesigningrequests that the requester must be allowed to create. */
+  readonly subresource: 'selfnodeclient' | 'nodeclient' | 'selfnodeserving';
+  readonly message: string;
+}
+
+/** The approvals that fit the request, the most specific first. Throws for a malformed request. */
+export function possibleApprovals(dialect: Dialect, request: CertificateSigningRequest): Approval[] {
+  const { spec } = request;
+  if (isIssued(request) || isDecided(request)) return [];
+  if (spec.signerName === dialect.signers.nodeAgentServing) return servingApprovals(dialect, request);
+  if (spec.signerName !== dialect.signers.apiServerClientNodeAgent) return [];
+  const requested = readRequestedCertificate(request);
+  if (notForNodeClient(dialect, requested) !== undefined) return [];
+  const { nodeAgent } = dialect.components;
+  const any: Approval = {
+    subresource: 'nodeclient',
+    message: `Auto approving ${nodeAgent} client certificate after SubjectAccessReview.`,
+  };
+  if (spec.username !== requested.subject.commonName) return [any];
+  const own: Approval = {
+    subresource: 'selfnodeclient',
+    message: `Auto approving self ${nodeAgent} client certificate after SubjectAccessReview.`,
+  };
+  return [own, any];
+}
+
+/**
+ * Release 1.24 does not approve serving certificates. Here no user has this right by default, and it applies only to a
+ * node's own certificate.
+ */
+function servingApprovals(dialect: Dialect, request: CertificateSigningRequest): Approval[] {
+  const requested = readRequestedCertificate(request);
+  if (notForNodeServing(dialect, requested) !== undefined) return [];
+  if (request.spec.username !== requested.subject.commonName) return [];
+  const { nodeAgent } = dialect.components;
+  const message = `Auto approving self ${nodeAgent} serving certificate after SubjectAccessReview.`;
+  return [{ subresource: 'selfnodeserving', message }];
+}
+
+/**
+ * Checks that the requested names are the node's name and addresses, and not those of another node. Returns the problem,
+ * or undefined. Throws for a malformed request.
+ */
+export function servingNamesProblem(
+  dialect: Dialect,
+  request: CertificateSigningRequest,
+  nodes: readonly Node[],
+): string | undefined {
+  const { names, subject } = readRequestedCertificate(request);
+  const nodeName = subject.commonName.slice(dialect.users.nodePrefix.length);
+  const node = nodes.find(({ metadata }) => metadata.name === nodeName);
+  if (node === undefined) return `there is no node ${nodeName}`;
+  const own = addressesOf(node);
+  const dns = names.dns.find((name) => name !== nodeName && !own.has(name));
+  if (dns !== undefined) return `${dns} is not a name of the node`;
+  const ips = names.ips.map(formatAddress);
+  const foreign = ips.find((ip) => !own.has(ip));
+  if (foreign !== undefined) return `${foreign} is not an address of the node`;
+  for (const other of nodes) {
+    if (other === node) continue;
+    const others = addressesOf(other);
+    const shared = [...ips, ...names.dns].find((name) => others.has(name) || name === other.metadata.name);
+    if (shared !== undefined) return `${shared} is also an address of the node ${other.metadata.name}`;
+  }
+  return undefined;
+}
+
+function addressesOf({ status }: Node): Set<string> {
+  return new Set((status?.addresses ?? []).map(({ address }) => canonicalAddress(address) ?? address));
 }

@@ -4,14 +4,13 @@ import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.j
 import { formatTime } from '#apimachinery/clock.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import { condition, type SigningRequestOptions, signingRequest } from '#controllers/certificates/testing/requests.js';
-import { CSRCleanerController } from '#controllers/csrcleaner/controller.js';
-import { reasonToClean } from '#controllers/csrcleaner/plan.js';
+import { CSRCleanerController, reasonToClean } from '#controllers/csrcleaner/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { createAuthority } from '#pki/certificate.js';
 
 const hourMs = 3600_000;
 
-t.test('what is of no more use', async (t) => {
+t.test('obsolete requests', async (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const at = (agoMs: number) => formatTime(now - agoMs);
   const { certificate } = await createAuthority({ commonName: 'a', now, validityMs: hourMs });
@@ -38,15 +37,15 @@ t.test('what is of no more use', async (t) => {
   for (const [name, options, createdAgoMs, reason] of rows) {
     const request = await signingRequest('a', 's', options);
     request.metadata.creationTimestamp = at(createdAgoMs);
-    const found = reasonToClean(request, now);
-    if (reason === undefined) t.equal(found, undefined, name);
-    else t.match(found, reason, name);
+    const actual = reasonToClean(request, now);
+    if (reason === undefined) t.equal(actual, undefined, name);
+    else t.match(actual, reason, name);
   }
   const broken = await signingRequest('a', 's', { conditions: since('Approved', fresh), certificate: 'x' });
   t.throws(() => reasonToClean(broken, now), /to be PEM encoded/);
 });
 
-t.test('looks at all of them every hour', async (t) => {
+t.test('all requests are checked every hour', async (t) => {
   const harness = new Harness(t, [requests]);
   const { api } = harness;
   const denied = (): CertificateSigningRequest['status'] => ({
@@ -63,7 +62,7 @@ t.test('looks at all of them every hour', async (t) => {
   t.same(names(), ['goes', 'stays']);
   const heal = harness.fail(({ verb }) => verb === 'delete', unauthorized());
   await harness.advance(hourMs + 1000);
-  t.same(names(), ['goes', 'stays'], 'a failure ends nothing');
+  t.same(names(), ['goes', 'stays'], 'a failure does not stop the controller');
   heal();
   await harness.advance(hourMs);
   t.same(names(), ['stays']);

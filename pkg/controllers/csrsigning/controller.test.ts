@@ -11,7 +11,7 @@ import { createAuthority } from '#pki/certificate.js';
 const dayMs = 24 * 3600_000;
 const approved = [condition('Approved')];
 
-t.test('certificates are issued, refused, or left to others', async (t) => {
+t.test('certificates are issued, rejected, or ignored', async (t) => {
   const harness = new Harness(t, [requests]);
   const { api, dialect, clock } = harness;
   let authority = await createAuthority({ commonName: 'first', now: clock.now() });
@@ -57,5 +57,5 @@ t.test('certificates are issued, refused, or left to others', async (t) => {
     request.status = { conditions: approved };
   });
   await harness.settled();
-  t.equal(issued('pending').issuer, 'CN=second', 'an authority that was replaced');
+  t.equal(issued('pending').issuer, 'CN=second', 'with the replaced authority');
 });

@@ -1,4 +1,4 @@
-/** Issues the certificates of approved requests to the cluster's own signers. */
+/** Signs approved requests for the cluster's own signers. */
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
@@ -17,13 +17,13 @@ import { certify, type KeyCertificate } from '#pki/certificate.js';
 import { certifiedName } from '#pki/distinguished-name.js';
 import { readAuthority } from '#pki/x509.js';
 
-/** Authorities by signer. Each is asked anew for every certificate, so that it may be replaced while the manager runs. */
+/** Authorities by signer. They are read for every certificate, so that they can be replaced at run time. */
 export type SigningAuthorities = Readonly<Partial<Record<Signer, () => Promise<KeyCertificate>>>>;
 
 export interface CSRSigningOptions {
-  /** Signers without an authority leave their requests to others. */
+  /** Requests for signers without an authority are ignored. */
   readonly authorities: SigningAuthorities;
-  /** Longest lifetime of certificates. */
+  /** The maximum lifetime of certificates. */
   readonly maxDurationMs: number;
 }
 

@@ -15,7 +15,7 @@ const sign = (signer: Signer) => ({ kind: 'sign', signer });
 const fail = (message: string) => ({ kind: 'fail', message });
 const ignore = { kind: 'ignore' };
 
-t.test('what each signer does', async (t) => {
+t.test('decisions of each signer', async (t) => {
   const client = { subject: nodeSubject, spec: { usages: nodeClientUsages } };
   const serving = { subject: nodeSubject, dns: ['n1'], spec: { usages: nodeServingUsages } };
   const others = { subject: { commonName: 'system:node:n1', organizations: ['others'] } };
@@ -94,7 +94,7 @@ t.test('what each signer does', async (t) => {
   }
 });
 
-t.test('whose turn it is', async (t) => {
+t.test('requests that are not signed', async (t) => {
   const client = kubernetesDialect.signers.apiServerClient;
   const rows: [name: string, signer: string, options: SigningRequestOptions, plan: object][] = [
     ['pending', client, {}, ignore],
@@ -117,10 +117,10 @@ t.test('whose turn it is', async (t) => {
   }
 });
 
-t.test('how long', async (t) => {
+t.test('validity of certificates', async (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const [minute, hour, day] = [60_000, 3600_000, 24 * 3600_000];
-  const rows: [name: string, asked: number | undefined, max: number, end: number][] = [
+  const rows: [name: string, requested: number | undefined, max: number, end: number][] = [
     ['what the manager gives', undefined, 10 * day, now + 10 * day - 5 * minute],
     ['less', 5 * 24 * 3600, 10 * day, now + 5 * day - 5 * minute],
     ['more than there is', 20 * 24 * 3600, 10 * day, now + 10 * day - 5 * minute],

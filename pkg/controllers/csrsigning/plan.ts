@@ -1,41 +1,47 @@
-/** What a signer does with a request: which it refuses, for how long it signs, and for which uses. Pure. */
+/** Decides whether a signer accepts a request, and the certificate's validity and usages. Pure. */
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { notForNodeClient, notForNodeServing } from '#controllers/certificates/node-requests.js';
-import { type Asked, isApproved, isFailed, isIssued, readAsked } from '#controllers/certificates/requests.js';
+import {
+  isApproved,
+  isFailed,
+  isIssued,
+  type RequestedCertificate,
+  readRequestedCertificate,
+} from '#controllers/certificates/requests.js';
 import { type KeyUsage, type Purpose, purposeOids } from '#pki/usages.js';
 
-/** The signers that the manager can be, by their place in the dialect's table. */
+/** The manager's signers, as named in the dialect. */
 export type Signer = keyof Dialect['signers'];
 
 export type SigningPlan =
   | { readonly kind: 'ignore' }
-  /** Nobody will sign it; `message` says why. */
+  /** The signer rejects the request. */
   | { readonly kind: 'fail'; readonly message: string }
   | { readonly kind: 'sign'; readonly signer: Signer };
 
 const ignore: SigningPlan = { kind: 'ignore' };
 
-/** Throws when the request cannot be read. */
+/** Throws for a malformed request. */
 export function planSigning(dialect: Dialect, request: CertificateSigningRequest): SigningPlan {
   if (isIssued(request) || !isApproved(request) || isFailed(request)) return ignore;
   const signer = signerOf(dialect, request);
   if (signer === undefined) return ignore;
-  const message = refusals[signer](dialect, readAsked(request));
+  const message = refusals[signer](dialect, readRequestedCertificate(request));
   return message === undefined ? { kind: 'sign', signer } : { kind: 'fail', message };
 }
 
-/** Undefined for a signer that is not the manager's business. */
+/** Undefined for other signers. */
 function signerOf({ signers }: Dialect, { spec }: CertificateSigningRequest): Signer | undefined {
   return (Object.keys(signers) as Signer[]).find((signer) => signers[signer] === spec.signerName);
 }
 
-/** Why a signer signs no such request. */
-const refusals: Readonly<Record<Signer, (dialect: Dialect, asked: Asked) => string | undefined>> = {
+/** Why a signer rejects a request; undefined when it accepts. */
+const refusals: Readonly<Record<Signer, (dialect: Dialect, requested: RequestedCertificate) => string | undefined>> = {
   apiServerClient: (_dialect, { usages }) => notForClient(usages),
   apiServerClientNodeAgent: notForNodeClient,
   nodeAgentServing: notForNodeServing,
-  // Whoever approved it knows what for.
+  // The approver is responsible for the content.
   legacyUnknown: () => undefined,
 };
 
@@ -46,22 +52,22 @@ function notForClient(usages: readonly string[]): string | undefined {
   return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
 }
 
-/** Instants in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export interface Validity {
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
 const minuteMs = 60_000;
-/** Clocks that are behind accept a new certificate. */
+/** Backdates certificates for clients whose clock is behind. */
 const backdateMs = 5 * minuteMs;
 const shortestMs = 2 * backdateMs;
-/** Below this the five minutes would be missed at the end. */
+/** Backdating does not shorten shorter lifetimes. */
 const shortMs = 480 * minuteMs;
 
 /**
- * How long a certificate is valid: as long as asked for, at most `maxMs`, at most as long as its signer. Throws when the
- * signer's own certificate is over.
+ * The requested validity, limited by `maxMs` and by the signer's certificate. Throws when the signer's certificate has
+ * expired.
  */
 export function validityOf(
   { spec }: CertificateSigningRequest,
@@ -78,9 +84,9 @@ export function validityOf(
   return { notBefore, notAfter: Math.min(notAfter, signerNotAfter) };
 }
 
-function lifetimeOf(askedSeconds: number | undefined, maxMs: number): number {
-  if (askedSeconds === undefined || askedSeconds * 1000 > maxMs) return maxMs;
-  return Math.max(askedSeconds * 1000, shortestMs);
+function lifetimeOf(requestedSeconds: number | undefined, maxMs: number): number {
+  if (requestedSeconds === undefined || requestedSeconds * 1000 > maxMs) return maxMs;
+  return Math.max(requestedSeconds * 1000, shortestMs);
 }
 
 const keyUsages: Readonly<Record<string, KeyUsage>> = {
@@ -117,16 +123,16 @@ export interface CertificateUsages {
   readonly purposes: readonly Purpose[];
 }
 
-/** What the words of requests mean in certificates. Throws for a word that has no meaning. */
+/** Converts the request's usages to certificate extensions. Throws for an unknown usage. */
 export function usagesOf({ spec }: CertificateSigningRequest): CertificateUsages {
   const usages = spec.usages ?? [];
-  const known = new Set(usages.map((usage) => purposes[usage]));
+  const requested = new Set(usages.map((usage) => purposes[usage]));
   const unknown = usages.filter((usage) => keyUsages[usage] === undefined && purposes[usage] === undefined);
   if (unknown.length > 0) {
     throw new Error(`unrecognized usage values: [${unknown.map((usage) => JSON.stringify(usage)).join(' ')}]`);
   }
   return {
     keyUsages: [...new Set(usages.map((usage) => keyUsages[usage]).filter((usage) => usage !== undefined))],
-    purposes: (Object.keys(purposeOids) as Purpose[]).filter((purpose) => known.has(purpose)),
+    purposes: (Object.keys(purposeOids) as Purpose[]).filter((purpose) => requested.has(purpose)),
   };
 }

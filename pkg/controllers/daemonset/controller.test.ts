@@ -10,8 +10,8 @@ import { targetNode } from '#controllers/daemonset/placement.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import {
   imageOf,
-  isGoing,
   isReady,
+  isTerminating,
   makeReady,
   remove,
   setStatus,
@@ -48,16 +48,16 @@ function setUp(t: Test, spec: Partial<DaemonSetSpec> = {}, count = 3) {
   api.seed(daemonsets, daemonSet(spec));
   const start = () => harness.start(new DaemonSetController(harness.context, { concurrency: 2, surgeEnabled: true }));
   const broken = new Set<string>();
-  /** Fewest pods ready and most pods there at any moment. */
+  /** The minimum of ready pods and the maximum of existing pods over time. */
   const extremes = { ready: Number.POSITIVE_INFINITY, total: 0 };
-  /** One pod after the other becomes ready or goes, as on nodes. */
+  /** Makes pods ready, or removes them, one at a time as nodes do. */
   const run = async (turns = 30) => {
     for (let turn = 0; turn < turns; turn += 1) {
       await harness.advance(1000);
-      const there = api.list(pods).filter((pod) => !isGoing(pod));
+      const there = api.list(pods).filter((pod) => !isTerminating(pod));
       extremes.ready = Math.min(extremes.ready, there.filter(isReady).length);
       extremes.total = Math.max(extremes.total, there.length);
-      const going = api.list(pods).find(isGoing);
+      const going = api.list(pods).find(isTerminating);
       const starting = there.find((pod) => !isReady(pod) && !broken.has(imageOf(pod)));
       if (going !== undefined) remove(harness, going);
       else if (starting !== undefined) makeReady(harness, starting);
@@ -79,7 +79,7 @@ function setUp(t: Test, spec: Partial<DaemonSetSpec> = {}, count = 3) {
   return { harness, api, start, run, edit, setImage, read, placed, podOn, broken, extremes };
 }
 
-t.test('one pod on each node, told to the scheduler by name', async (t) => {
+t.test('one pod per node, with the node name as affinity', async (t) => {
   const { harness, api, start, run, read, placed } = setUp(t);
   await start();
   t.same(placed(), ['n0 v1', 'n1 v1', 'n2 v1']);
@@ -115,7 +115,7 @@ t.test('one pod on each node, told to the scheduler by name', async (t) => {
   api.verify();
 });
 
-t.test('nodes come, change and go', async (t) => {
+t.test('pods follow nodes that are added, changed and deleted', async (t) => {
   const { harness, api, start, run, placed, read } = setUp(t, {
     template: {
       metadata: { labels },
@@ -141,7 +141,7 @@ t.test('nodes come, change and go', async (t) => {
     each.spec.taints = [{ key: 'k', effect: 'NoSchedule' }];
   });
   await run(3);
-  t.same(placed(), ['n0 v1'], 'it stays');
+  t.same(placed(), ['n0 v1'], 'the pod stays');
   t.match(read()?.status, { desiredNumberScheduled: 0, numberMisscheduled: 1 });
   api.change<Node>(nodes, 'n0', (each) => {
     each.spec.taints = [{ key: 'k', effect: 'NoExecute' }];
@@ -156,7 +156,7 @@ t.test('nodes come, change and go', async (t) => {
   t.same(api.takeWrites(), []);
 });
 
-t.test('a pod that waits for a node that is gone is removed', async (t) => {
+t.test('a pod that waits for a deleted node is removed', async (t) => {
   const { harness, api, start, placed, run } = setUp(t);
   await start();
   api.remove(nodes, 'n1');
@@ -185,7 +185,7 @@ t.test('a rolling update keeps within maxUnavailable', async (t) => {
   t.match(read()?.status, { updatedNumberScheduled: 3, numberAvailable: 3 });
 });
 
-t.test('a rolling update with surge has every old pod replaced before it goes', async (t) => {
+t.test('a rolling update with surge replaces old pods before deleting them', async (t) => {
   const spec: Partial<DaemonSetSpec> = {
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
   };
@@ -200,7 +200,7 @@ t.test('a rolling update with surge has every old pod replaced before it goes', 
   t.equal(extremes.total, 4);
 });
 
-t.test('a broken update stops, and is undone', async (t) => {
+t.test('a broken update stops, and can be undone', async (t) => {
   const { start, run, setImage, placed, broken, api } = setUp(t);
   await start();
   await run(6);
@@ -221,7 +221,7 @@ t.test('a broken update stops, and is undone', async (t) => {
   );
 });
 
-t.test('OnDelete replaces what somebody deletes', async (t) => {
+t.test('OnDelete replaces deleted pods', async (t) => {
   const { harness, start, run, setImage, placed, podOn } = setUp(t, { updateStrategy: { type: 'OnDelete' } });
   await start();
   await run(6);
@@ -233,14 +233,14 @@ t.test('OnDelete replaces what somebody deletes', async (t) => {
   t.same(placed(), ['n0 v1', 'n1 v2', 'n2 v1']);
 });
 
-t.test('pods that fail again and again are replaced less and less often', async (t) => {
+t.test('repeatedly failing pods are replaced with growing delays', async (t) => {
   const { harness, api, start, podOn, setImage } = setUp(t, {}, 1);
   await start();
   const replacements = async (ms: number) => {
     let count = 0;
     for (const end = harness.clock.now() + ms; harness.clock.now() < end; ) {
       const pod = podOn('n0');
-      if (pod !== undefined && isGoing(pod)) {
+      if (pod !== undefined && isTerminating(pod)) {
         remove(harness, pod);
         count += 1;
       } else if (pod !== undefined && pod.status?.phase !== 'Failed') setStatus(harness, pod, { phase: 'Failed' });
@@ -250,15 +250,15 @@ t.test('pods that fail again and again are replaced less and less often', async 
   };
   const first = await replacements(60_000);
   t.ok(first >= 4 && first <= 8, `${first} in the first minute`);
-  const later = await replacements(60_000);
-  t.ok(later <= 1, `${later} in the second`);
+  const afterwards = await replacements(60_000);
+  t.ok(afterwards <= 1, `${afterwards} in the second`);
   const message = `Found failed daemon pod default/${api.list(pods)[0]?.metadata.name} on node n0, will try to kill it`;
   setImage('v2');
   await harness.advance(1000);
-  t.ok(harness.events.includes(`Warning FailedDaemonPod agent: ${message}`), 'another template is tried at once');
+  t.ok(harness.events.includes(`Warning FailedDaemonPod agent: ${message}`), 'a new template is tried at once');
 });
 
-t.test('what cannot be made is told, counted, and made later', async (t) => {
+t.test('failed creations are recorded, counted and retried', async (t) => {
   const { harness, api, start, run, placed, read } = setUp(t, {}, 10);
   let allowed = 3;
   const heal = api.intercept((call) => {
@@ -270,7 +270,7 @@ t.test('what cannot be made is told, counted, and made later', async (t) => {
   t.equal(placed().length, 3);
   t.ok(
     api.calls.filter((call) => call.verb === 'create' && call.resource === 'pods').length < 10,
-    'not all were tried',
+    'creation stops after failures',
   );
   t.ok(harness.events.some((event) => event.startsWith('Warning FailedCreate agent: Error creating: ')));
   await harness.advance(1000);
@@ -280,7 +280,7 @@ t.test('what cannot be made is told, counted, and made later', async (t) => {
   t.equal(placed().length, 10);
 });
 
-t.test('history is limited and adopted, pods are too', async (t) => {
+t.test('history is limited; revisions and pods are adopted', async (t) => {
   const { harness, start, run, setImage, api } = setUp(t, { revisionHistoryLimit: 1 }, 1);
   await start();
   await run(3);
@@ -322,7 +322,7 @@ t.test('history is limited and adopted, pods are too', async (t) => {
   );
 });
 
-t.test('a set that selects everything is told so, one that is being deleted left alone', async (t) => {
+t.test('a set that selects everything gets an event; a set in deletion is ignored', async (t) => {
   const everything = setUp(t, { selector: {} });
   await everything.start();
   t.same(everything.placed(), []);
@@ -340,7 +340,7 @@ t.test('a set that selects everything is told so, one that is being deleted left
   t.same(deleted.placed(), []);
 });
 
-t.test('a cache that lags behind makes and deletes nothing twice', async (t) => {
+t.test('a lagging cache causes no second create or delete', async (t) => {
   const { harness, api, start, run, setImage, edit } = setUp(t);
   await start();
   await run(6);

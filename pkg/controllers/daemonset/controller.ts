@@ -1,4 +1,4 @@
-/** Keeps one pod of each daemon set on every node where it belongs, and replaces them when the template changes. */
+/** Runs one pod of each daemon set on every matching node, and replaces pods when the template changes. */
 import { templateGenerationOf } from '#api/apps/v1/daemonset/template-generation.js';
 import { daemonsets } from '#api/apps/v1/resources.gen.js';
 import type { ControllerRevision, DaemonSet, DaemonSetStatus } from '#api/apps/v1/types.gen.js';
@@ -15,7 +15,7 @@ import type { DaemonDeletion } from '#controllers/daemonset/observation.js';
 import { daemonTemplate, placementOn, templateForNode } from '#controllers/daemonset/placement.js';
 import { type DaemonSetPlan, excessRevisions, isNewStatus, planDaemonSet } from '#controllers/daemonset/plan.js';
 import { templateHash } from '#controllers/deployment/template-hash.js';
-import { failuresWithin, writesAtOnce } from '#controllers/framework/bounded.js';
+import { failuresWithin, maxConcurrentWrites } from '#controllers/framework/bounded-concurrency.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
@@ -29,9 +29,8 @@ import { nextAvailableMs } from '#controllers/replicaset/plan.js';
 import { podFromTemplate } from '#controllers/replicaset/pod-template.js';
 
 export interface DaemonSetOptions {
-  /** Sets worked on at once. */
   readonly concurrency: number;
-  /** Whether maxSurge acts. */
+  /** The feature gate DaemonSetUpdateSurge. */
   readonly surgeEnabled: boolean;
 }
 
@@ -46,7 +45,7 @@ export class DaemonSetController implements Controller {
   readonly #podOwners: PodOwners<DaemonSet>;
   readonly #history: RevisionHistory<DaemonSet>;
   readonly #podControl: PodControl;
-  /** Of failed pods, by `UID of the set/node`. */
+  /** Delays the replacement of failed pods, by `<UID of the set>/<node>`. */
   readonly #backoff: KeyedBackoff;
 
   constructor(context: ControllerContext, options: DaemonSetOptions) {
@@ -80,7 +79,7 @@ export class DaemonSetController implements Controller {
       this.#sets.addHandler({
         onAdd: add,
         onUpdate: (set, old) => {
-          // Another template deserves another chance.
+          // A new template resets the backoff.
           if (set.metadata.generation !== old.metadata.generation) this.#backoff.forget(`${set.metadata.uid}/`);
           add(set);
         },
@@ -103,7 +102,7 @@ export class DaemonSetController implements Controller {
     ]);
   }
 
-  /** Sets whose pods may come to the node, or must go from it. */
+  /** Enqueues sets whose placement on the node changes. */
   #nodeChanged(old: Node | undefined, node: Node | undefined): void {
     for (const set of this.#sets.list()) {
       const template = daemonTemplate(this.#context.dialect, set);
@@ -128,7 +127,7 @@ export class DaemonSetController implements Controller {
     const revisions = await this.#history.revisionsOf(set, selector);
     const hashLabel = dialect.labels.controllerRevisionHash;
     const { template } = set.spec;
-    // The first one is made without a count.
+    // The first hash has no collision count.
     const nameOf = (_data: object, count: number) => templateHash(dialect, template, count === 0 ? undefined : count);
     const source = { owner: set, template, hashLabel, hashOf: nameOf };
     const current = await this.#history.current(set, source, revisions, set.status?.collisionCount ?? 0);
@@ -144,7 +143,7 @@ export class DaemonSetController implements Controller {
     };
     const plan = planDaemonSet(observed, clock.now());
     const error = await this.#execute(set, plan, hashOf(current.revision, hashLabel));
-    // Nothing has collided yet where there is no count.
+    // Do not add a count of zero to the status.
     const { collisionCount } = current;
     const collisions = collisionCount === 0 && set.status?.collisionCount === undefined ? {} : { collisionCount };
     await this.#writeStatus(set, { ...plan.status, ...collisions });
@@ -157,12 +156,12 @@ export class DaemonSetController implements Controller {
     return Number.isFinite(dueMs) ? requeueAfter(dueMs) : done;
   }
 
-  /** Creates and deletes, and returns the first failure. */
+  /** Creates and deletes pods, and returns the first failure. */
   async #execute(set: DaemonSet, { creates, deletes }: DaemonSetPlan, hash: string): Promise<unknown> {
     const template = this.#podTemplate(set, hash);
     const waiting = creates.values();
     const creating = slowStart(creates.length, () => this.#create(set, template, waiting.next().value ?? ''));
-    const deleting = failuresWithin(deletes, writesAtOnce, (deletion) => this.#delete(set, deletion));
+    const deleting = failuresWithin(deletes, maxConcurrentWrites, (deletion) => this.#delete(set, deletion));
     const [{ error }, [failure]] = await Promise.all([creating, deleting]);
     return error ?? failure;
   }

@@ -1,6 +1,6 @@
 /**
- * Daemon sets under random faults: an update takes away no more available pods at once than it may and makes no more
- * extra ones, no node gets a second pod otherwise, and the end is as wanted.
+ * Daemon sets under random faults: an update never exceeds maxUnavailable or maxSurge, no node gets a second pod otherwise,
+ * and the final state is as specified.
  */
 import t from 'tap';
 import { controllerrevisions, daemonsets } from '#api/apps/v1/resources.gen.js';
@@ -14,8 +14,8 @@ import { Chaos } from '#controllers/framework/testing/chaos.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import {
   imageOf,
-  isGoing,
   isReady,
+  isTerminating,
   makeReady,
   remove,
   setStatus,
@@ -49,37 +49,37 @@ for (const seed of seeds) {
       },
     });
     const broken: string[] = [];
-    /** Nodes whose ready pod was taken away by the controller, and which have had no ready one since. */
-    const taken = new Set<string>();
+    /** Nodes whose ready pod the controller deleted, and which have had no ready pod since. */
+    const drained = new Set<string>();
     const cache = harness.informers.informer(pods);
-    const here = () => api.list(pods).filter((pod) => !isGoing(pod));
-    /** UIDs of pods that were ready and then disturbed by somebody else. */
+    const here = () => api.list(pods).filter((pod) => !isTerminating(pod));
+    /** UIDs of pods that were ready and then disturbed by the test. */
     const disturbed = new Set<string>();
     api.intercept((call) => {
       if (call.resource !== 'pods') return undefined;
       if (call.verb === 'create') {
-        const made = call.body as Pod;
-        for (const pod of here().filter((each) => nodeOf(each) === nodeOf(made))) {
+        const created = call.body as Pod;
+        for (const pod of here().filter((each) => nodeOf(each) === nodeOf(created))) {
           if (disturbed.has(pod.metadata.uid ?? '')) continue;
-          if (imageOf(pod) === imageOf(made)) broken.push(`a second ${imageOf(made)} on ${nodeOf(made)}`);
-          // What is not known to be ready may be replaced at any time.
-          const known = cache.get(`default/${pod.metadata.name}`);
-          if (known === undefined || !isReady(known)) disturbed.add(pod.metadata.uid ?? '');
+          if (imageOf(pod) === imageOf(created)) broken.push(`a second ${imageOf(created)} on ${nodeOf(created)}`);
+          // Pods that the cache does not show as ready may be replaced at any time.
+          const cached = cache.get(`default/${pod.metadata.name}`);
+          if (cached === undefined || !isReady(cached)) disturbed.add(pod.metadata.uid ?? '');
         }
       }
       if (call.verb !== 'delete') return undefined;
       const pod = api.get(pods, `default/${call.name}`);
       const uid = (call.body as { preconditions?: { uid?: string } }).preconditions?.uid;
-      if (pod === undefined || pod.metadata.uid !== uid || isGoing(pod)) return undefined;
-      // Whoever is not known to be ready may be taken away at any time.
-      const known = cache.get(`default/${call.name}`);
-      if (known === undefined || !isReady(known)) return undefined;
+      if (pod === undefined || pod.metadata.uid !== uid || isTerminating(pod)) return undefined;
+      // Pods that the cache does not show as ready may be deleted at any time.
+      const cached = cache.get(`default/${call.name}`);
+      if (cached === undefined || !isReady(cached)) return undefined;
       const replaced = here().some(
         (each) => nodeOf(each) === nodeOf(pod) && isReady(each) && each.metadata.uid !== uid,
       );
-      if (!replaced) taken.add(nodeOf(pod));
+      if (!replaced) drained.add(nodeOf(pod));
       const limit = surge ? 0 : most;
-      if (taken.size > limit) broken.push(`${[...taken]} have lost their pods`);
+      if (drained.size > limit) broken.push(`${[...drained]} have lost their pods`);
       return undefined;
     });
     const chaos = new Chaos({
@@ -103,10 +103,10 @@ for (const seed of seeds) {
       if (undisturbed.length > (surge ? most : 0)) broken.push(`${undisturbed.map(([name]) => name)} have two pods`);
       for (const pod of api.list(pods)) {
         if (random() < lazy) continue;
-        if (isGoing(pod)) remove(harness, pod);
+        if (isTerminating(pod)) remove(harness, pod);
         else if (!isReady(pod) && pod.status?.phase !== 'Failed') {
           makeReady(harness, pod);
-          taken.delete(nodeOf(pod));
+          drained.delete(nodeOf(pod));
         }
       }
     };
@@ -126,7 +126,7 @@ for (const seed of seeds) {
     }
     chaos.heal();
     setImage('final');
-    const good = (pod: Pod) => imageOf(pod) === 'final' && isReady(pod) && !isGoing(pod);
+    const good = (pod: Pod) => imageOf(pod) === 'final' && isReady(pod) && !isTerminating(pod);
     const arrived = () => api.list(pods).length === size && api.list(pods).every(good);
     for (let i = 0; i < 600 && !arrived(); i += 1) await turn(0.2);
     t.same(

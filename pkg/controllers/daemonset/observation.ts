@@ -1,4 +1,4 @@
-/** What the plan of a daemon set is made from, and the terms that its parts share. */
+/** The input of a daemon set's plan, and types and functions that its parts share. */
 import type { DaemonSet } from '#api/apps/v1/types.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -9,36 +9,36 @@ export interface DaemonSetObservation {
   readonly dialect: Dialect;
   readonly set: DaemonSet;
   readonly nodes: readonly Node[];
-  /** The set's own. */
+  /** The set's pods. */
   readonly pods: readonly Pod[];
-  /** Hash labels of the revisions that have the set's template; the first is for new pods. */
+  /** Hash labels of the revisions with the set's template; the first is for new pods. */
   readonly hashes: readonly string[];
-  /** Whether a new pod may run beside the old one of its node. */
+  /** Whether a new pod may run beside the old pod on a node. */
   readonly surgeEnabled: boolean;
-  /** Milliseconds until a failed pod of the node may be replaced. */
+  /** Milliseconds until a failed pod on the node may be replaced. */
   readonly backoffMs: (node: string) => number;
 }
 
 export interface DaemonDeletion {
   readonly pod: Pod;
-  /** Why: it ended on that node though it must go on. Absent: it is not wanted there, or out of date. */
+  /** Set when the pod finished on its node; absent when it is misplaced or outdated. */
   readonly ended?: { readonly how: 'failed' | 'succeeded'; readonly node: string };
 }
 
-/** What is on a node, and what belongs there. */
+/** A node's pods and placement. */
 export interface NodeState extends Placement {
   readonly name: string;
   readonly exists: boolean;
-  /** Those that count first: scheduled ones, and the oldest of these. */
+  /** Scheduled pods first, then the oldest. */
   readonly pods: readonly Pod[];
 }
 
-/** Whether the pod is one of the set's present template. */
+/** Whether the pod has the set's current template. */
 export function isUpdatedPod({ dialect, hashes }: Pick<DaemonSetObservation, 'dialect' | 'hashes'>, pod: Pod): boolean {
   return hashes.includes(pod.metadata.labels?.[dialect.labels.controllerRevisionHash] ?? '');
 }
 
-/** How many nodes of `total` may have a new pod beside an old one. */
+/** The number of nodes that may have a new pod beside an old pod. */
 export function surgeOf(
   { set, surgeEnabled }: Pick<DaemonSetObservation, 'set' | 'surgeEnabled'>,
   total: number,

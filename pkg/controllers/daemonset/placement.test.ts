@@ -13,7 +13,7 @@ const tolerations = (spec: Partial<PodSpec>) =>
     ({ key, operator, effect }) => `${key} ${operator} ${effect}`,
   );
 
-t.test('daemons stay on nodes in trouble', (t) => {
+t.test('daemons tolerate unhealthy nodes', (t) => {
   const added = [
     'node.orch.io/not-ready Exists NoExecute',
     'node.orch.io/unreachable Exists NoExecute',
@@ -27,11 +27,11 @@ t.test('daemons stay on nodes in trouble', (t) => {
   const own = { key: 'node.orch.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 };
   const template = daemonTemplate(dialect, set({ tolerations: [{ key: 'x', operator: 'Exists' }, own] }));
   t.equal(template.spec?.tolerations?.length, 7);
-  t.equal(template.spec?.tolerations?.[1]?.tolerationSeconds, undefined, 'for as long as it takes');
+  t.equal(template.spec?.tolerations?.[1]?.tolerationSeconds, undefined, 'without time limit');
   t.end();
 });
 
-t.test('the scheduler is told the node by its name', (t) => {
+t.test('affinity selects the node by name', (t) => {
   const preferred = [{ weight: 1, preference: { matchExpressions: [{ key: 'k', operator: 'Exists' }] } }];
   const required = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'k', operator: 'Exists' }] }] };
   const affinity = {

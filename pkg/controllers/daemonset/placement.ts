@@ -1,4 +1,4 @@
-/** On which nodes a daemon's pods belong. The rules of release 1.24 (nodeShouldRunDaemonPod). Pure. */
+/** Decides which nodes run a daemon's pods. Rules of release 1.24 (nodeShouldRunDaemonPod). Pure. */
 import type { DaemonSet } from '#api/apps/v1/types.gen.js';
 import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
 import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
@@ -8,13 +8,13 @@ import type { Dialect } from '#apimachinery/dialect.js';
 const nameField = 'metadata.name';
 
 export interface Placement {
-  /** A pod is to be made there. */
+  /** Whether to create a pod. */
   readonly shouldRun: boolean;
-  /** A pod that is there may stay. */
+  /** Whether an existing pod may stay. */
   readonly shouldContinue: boolean;
 }
 
-/** The template with the tolerations that keep a daemon on nodes in trouble. */
+/** Adds the tolerations that keep daemon pods on unhealthy nodes. */
 export function daemonTemplate(dialect: Dialect, set: DaemonSet): PodTemplateSpec {
   const { template } = set.spec;
   const spec = template.spec ?? { containers: [] };
@@ -39,12 +39,12 @@ function withDaemonTolerations({ taints }: Dialect, spec: PodSpec): Toleration[]
 
 const noSchedule = (key: string): Toleration => ({ key, operator: 'Exists', effect: 'NoSchedule' });
 
-/** All but the seconds. */
+/** Ignores `tolerationSeconds`. */
 function isSameToleration(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.effect === b.effect && a.operator === b.operator && (a.value ?? '') === (b.value ?? '');
 }
 
-/** `template`: see `daemonTemplate`. */
+/** `template` is the result of `daemonTemplate`. */
 export function placementOn(template: PodTemplateSpec, node: Node): Placement {
   const spec = template.spec ?? { containers: [] };
   const nodeName = spec.nodeName ?? '';
@@ -61,19 +61,19 @@ export function placementOn(template: PodTemplateSpec, node: Node): Placement {
   };
 }
 
-/** The template of a pod for one node: the scheduler puts it there and nowhere else. */
+/** Adds the node affinity that makes the scheduler choose the node. */
 export function templateForNode(template: PodTemplateSpec, nodeName: string): PodTemplateSpec {
   const spec = template.spec ?? { containers: [] };
   const nodeSelectorTerms = [{ matchFields: [{ key: nameField, operator: 'In', values: [nodeName] }] }];
   const nodeAffinity = {
     ...spec.affinity?.nodeAffinity,
-    // What it required before has been looked at already.
+    // `placementOn` has checked the original requirements.
     requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
   };
   return { ...template, spec: { ...spec, affinity: { ...spec.affinity, nodeAffinity } } };
 }
 
-/** The node that a daemon's pod is on or meant for; undefined when it says none. */
+/** The pod's node, or the node in its affinity; undefined when it has neither. */
 export function targetNode(pod: Pod): string | undefined {
   if ((pod.spec.nodeName ?? '') !== '') return pod.spec.nodeName;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

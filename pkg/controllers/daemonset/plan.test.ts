@@ -26,7 +26,7 @@ function node(text: string): Node {
   return { metadata: { name, labels: { name } }, spec: { taints } };
 }
 
-/** `a new ready`: node, revision and state; `3@a …` is older than `4@a …`; `?a` is meant for the node and not there yet. */
+/** `a new ready`: node, revision and state; `3@a …` is older than `4@a …`; `?a` is not scheduled to the node yet. */
 function pod(text: string): Pod {
   const [place = '', of = 'new', state = 'ready'] = text.split(' ');
   const [, second = '0', waiting, name = ''] = /^(?:(\d)@)?(\?)?(.*)$/.exec(place) ?? [];
@@ -66,7 +66,7 @@ interface Row {
   readonly pods: readonly string[];
   readonly backoff?: boolean;
   readonly noSurge?: boolean;
-  /** `+a` makes a pod, `-d-0a` deletes one. */
+  /** `+a` creates a pod, `-d-0a` deletes one. */
   readonly does: readonly string[];
 }
 
@@ -90,14 +90,14 @@ const rows: Row[] = [
   { name: 'one that waits for a node that is gone', pods: ['a', 'b', 'c', '?x'], does: ['-d-0x'] },
   { name: 'one that was on a node that is gone', pods: ['a', 'b', 'c', 'x'], does: [] },
   { name: 'a failed one', pods: ['a new failed', 'b', 'c'], does: ['-d-0a'] },
-  { name: 'a failed one, again', pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
+  { name: 'a failed one in backoff', pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
   { name: 'a failed one beside another', pods: ['1@a new failed', '2@a', 'b', 'c'], does: ['-d-1a'] },
   { name: 'one that ended', pods: ['a new ended', 'b', 'c'], backoff: true, does: ['-d-0a'] },
   { name: 'out of date', pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
   { name: 'out of date, OnDelete', spec: onDelete, pods: ['a old', 'b old', 'c old'], does: [] },
   { name: 'two may be unavailable', spec: rolling(2), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
   { name: 'a share is rounded up', spec: rolling('34%'), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
-  { name: 'nothing allowed would stand still', spec: rolling(0), pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
+  { name: 'nothing allowed: one is replaced', spec: rolling(0), pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
   { name: 'one is unavailable already', pods: ['a new pending', 'b old', 'c old'], does: [] },
   {
     name: 'one is not available yet',
@@ -106,13 +106,13 @@ const rows: Row[] = [
     does: [],
   },
   { name: 'one is going for the update', pods: ['a old going', 'b old', 'c old'], does: [] },
-  { name: 'one is missing: first things first', pods: ['b old', 'c old'], does: ['+a'] },
+  { name: 'one is missing: create before updating', pods: ['b old', 'c old'], does: ['+a'] },
   {
     name: 'old ones that do not work go at once',
     pods: ['a new', 'b old pending', 'c old pending'],
     does: ['-d-0b', '-d-0c'],
   },
-  { name: 'and none that works with them', pods: ['a old', 'b old', 'c old pending'], does: ['-d-0c'] },
+  { name: 'an unavailable pod counts', pods: ['a old', 'b old', 'c old pending'], does: ['-d-0c'] },
   { name: 'surge makes new ones first', spec: rolling(0, 1), pods: ['a old', 'b old', 'c old'], does: ['+a'] },
   {
     name: 'surge behind its gate',
@@ -160,7 +160,7 @@ function observe(spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: r
   };
 }
 
-t.test('what it does', (t) => {
+t.test('created and deleted pods', (t) => {
   for (const { name, spec = {}, nodes = abc, pods, backoff = false, noSurge = false, does } of rows) {
     const observed = observe(spec, nodes, pods);
     const backoffMs = () => (backoff ? 5000 : 0);
@@ -172,7 +172,7 @@ t.test('what it does', (t) => {
   t.end();
 });
 
-t.test('what the status says', (t) => {
+t.test('status', (t) => {
   const count = (spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: readonly string[]) =>
     planDaemonSet(observe(spec, nodes, pods), now).status;
   t.same(
@@ -193,16 +193,16 @@ t.test('what the status says', (t) => {
     { updatedNumberScheduled: 0, currentNumberScheduled: 1 },
     'the oldest counts',
   );
-  t.match(count({}, ['a'], ['a', 'x']), { numberMisscheduled: 0 }, 'nodes that are gone do not count');
+  t.match(count({}, ['a'], ['a', 'x']), { numberMisscheduled: 0 }, 'deleted nodes do not count');
   const status = count({}, [], []);
   const wire = { desiredNumberScheduled: 0, currentNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 };
-  t.notOk(isNewStatus({ ...wire, observedGeneration: 4 }, status), 'zeros are left out');
+  t.notOk(isNewStatus({ ...wire, observedGeneration: 4 }, status), 'zeros are omitted');
   t.ok(isNewStatus({ ...wire, observedGeneration: 3 }, status));
   t.ok(isNewStatus(undefined, status));
   t.end();
 });
 
-t.test('no more than 250 in one pass', (t) => {
+t.test('at most 250 in one reconcile', (t) => {
   const nodes = Array.from({ length: 300 }, (_, i) => `n${i}`);
   t.equal(planDaemonSet(observe({}, nodes, []), now).creates.length, 250);
   t.end();

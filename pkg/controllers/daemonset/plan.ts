@@ -1,6 +1,6 @@
 /**
- * One pass over a daemon set: on which nodes to make pods, which pods to delete, and what the status says. The decisions
- * are those of release 1.24 (pkg/controller/daemon). Pure.
+ * Plans one reconcile of a daemon set: pods to create and delete, and the status. Rules of release 1.24
+ * (pkg/controller/daemon). Pure.
  */
 import type { ControllerRevision, DaemonSetStatus } from '#api/apps/v1/types.gen.js';
 import { isPodAvailable, isPodReady, isPodTerminal } from '#api/core/v1/pod/conditions.js';
@@ -15,12 +15,13 @@ import {
 } from '#controllers/daemonset/observation.js';
 import { daemonTemplate, placementOn, targetNode } from '#controllers/daemonset/placement.js';
 import { planUpdate } from '#controllers/daemonset/update.js';
+import { byCreation } from '#controllers/framework/order.js';
 
-/** Pods created or deleted in one pass at most, as in 1.24. */
+/** The maximum of created and of deleted pods in one reconcile, as in 1.24. */
 const burstReplicas = 250;
 
 export interface DaemonSetPlan {
-  /** Nodes to make a pod for. */
+  /** Names of nodes that need a pod. */
   readonly creates: readonly string[];
   readonly deletes: readonly DaemonDeletion[];
   readonly status: DaemonSetStatus;
@@ -28,7 +29,6 @@ export interface DaemonSetPlan {
   readonly retryAfterMs?: number;
 }
 
-/** `now` in milliseconds. */
 export function planDaemonSet(observed: DaemonSetObservation, now: number): DaemonSetPlan {
   const states = nodeStates(observed);
   const status = planStatus(observed, states, now);
@@ -37,18 +37,18 @@ export function planDaemonSet(observed: DaemonSetObservation, now: number): Daem
     deletes: [],
     retryAfterMs: Number.POSITIVE_INFINITY,
   });
-  const again = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
-  // An update goes on from where every node has what it should have.
+  const retry = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
+  // A rolling update continues only when every node has its pod.
   const update = creates.length + deletes.length > 0 ? { creates, deletes } : planUpdate(observed, states, now);
   return {
     creates: update.creates.slice(0, burstReplicas),
     deletes: update.deletes.slice(0, burstReplicas),
     status,
-    ...again,
+    ...retry,
   };
 }
 
-/** All nodes, and names of nodes that are gone but have pods. */
+/** The states of all nodes, and of deleted nodes that still have pods. */
 function nodeStates({ dialect, set, nodes, pods }: DaemonSetObservation): NodeState[] {
   const template = daemonTemplate(dialect, set);
   const byNode = new Map<string, Pod[]>();
@@ -74,15 +74,7 @@ function nodeStates({ dialect, set, nodes, pods }: DaemonSetObservation): NodeSt
 
 function byImportance(a: Pod, b: Pod): number {
   const waits = (pod: Pod) => Number((pod.spec.nodeName ?? '') === '');
-  return (
-    waits(a) - waits(b) ||
-    compareText(a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '') ||
-    compareText(a.metadata.name ?? '', b.metadata.name ?? '')
-  );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return waits(a) - waits(b) || byCreation(a, b);
 }
 
 interface Draft {
@@ -91,21 +83,21 @@ interface Draft {
   retryAfterMs: number;
 }
 
-const isGoing = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
+const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
 
-/** One pod on each node where one should be, none where none may be. */
+/** Ensures one pod on each matching node and none on other nodes. */
 function keep(observed: DaemonSetObservation, state: NodeState, draft: Draft, now: number): Draft {
   const { creates, deletes } = draft;
   if (!state.exists) {
-    // Nobody else removes them: they were never bound to a node whose going could be noticed.
-    for (const pod of state.pods) if ((pod.spec.nodeName ?? '') === '' && !isGoing(pod)) deletes.push({ pod });
+    // Pod garbage collection handles bound pods only.
+    for (const pod of state.pods) if ((pod.spec.nodeName ?? '') === '' && !isTerminating(pod)) deletes.push({ pod });
     return draft;
   }
   if (state.shouldRun && state.pods.length === 0) {
     creates.push(state.name);
     return draft;
   }
-  const present = state.pods.filter((pod) => !isGoing(pod));
+  const present = state.pods.filter((pod) => !isTerminating(pod));
   if (!state.shouldContinue) {
     for (const pod of present) deletes.push({ pod });
     return draft;
@@ -120,7 +112,7 @@ function keep(observed: DaemonSetObservation, state: NodeState, draft: Draft, no
   return draft;
 }
 
-/** True when a failed pod stays for now: a node that refuses pods must not be asked again and again. */
+/** Returns true when a failed pod must stay until its backoff ends, as on a node that rejects pods. */
 function replaceEnded(
   { backoffMs }: DaemonSetObservation,
   { name: node }: NodeState,
@@ -140,7 +132,7 @@ function replaceEnded(
   return waits;
 }
 
-/** With surge an old pod stays beside a new one as long as the old one is ready and the new one is not available. */
+/** With surge, a ready old pod stays until the new pod is available. */
 function surplusOfSurge(observed: DaemonSetObservation, running: readonly Pod[], now: number): Pod[] {
   if (running.length <= 1) return [];
   const fresh = running.filter((pod) => isUpdatedPod(observed, pod));
@@ -182,7 +174,7 @@ function planStatus(observed: DaemonSetObservation, states: readonly NodeState[]
   };
 }
 
-/** Whether the set's status is another one. Zero counts are left out on the wire. */
+/** Whether the status changes. Omitted counts equal zero. */
 export function isNewStatus(old: DaemonSetStatus | undefined, status: DaemonSetStatus): boolean {
   return old === undefined || !semanticEqual(normalized(old), normalized(status));
 }
@@ -192,7 +184,7 @@ function normalized(status: DaemonSetStatus): DaemonSetStatus {
   return { ...optional, collisionCount: 0, ...status };
 }
 
-/** Revisions that may go: the oldest of those that have another template and no pod, as many as are over the limit. */
+/** The oldest revisions beyond the history limit, without those of the current template or with pods. */
 export function excessRevisions(
   { dialect, set, pods, hashes }: Pick<DaemonSetObservation, 'dialect' | 'set' | 'pods' | 'hashes'>,
   revisions: readonly ControllerRevision[],

@@ -1,4 +1,4 @@
-/** The next pods of a rolling update. The decisions are those of release 1.24 (pkg/controller/daemon/update.go). Pure. */
+/** Plans the next step of a rolling update. Rules of release 1.24 (pkg/controller/daemon/update.go). Pure. */
 import { isPodAvailable } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { scaledValue } from '#apimachinery/intstr.js';
@@ -17,7 +17,7 @@ interface UpdatePlan {
 
 const nothing: UpdatePlan = { creates: [], deletes: [] };
 
-/** For nodes that have what `planDaemonSet` wants them to have otherwise. */
+/** Requires that `planDaemonSet` has nothing else to create or delete. */
 export function planUpdate(observed: DaemonSetObservation, states: readonly NodeState[], now: number): UpdatePlan {
   const { type, rollingUpdate } = observed.set.spec.updateStrategy ?? {};
   if (type !== 'RollingUpdate') return nothing;
@@ -28,7 +28,7 @@ export function planUpdate(observed: DaemonSetObservation, states: readonly Node
     .map((state) => ({ name: state.name, ...podsOn(observed, state) }));
   const available = (pod: Pod) => isPodAvailable(pod, observed.set.spec.minReadySeconds ?? 0, now);
   if (surge > 0) return planSurge(nodes, surge, available);
-  // Neither allowed would stand still.
+  // At least one, because without surge and unavailable pods the update could not progress.
   const unavailable = desired === 0 ? 0 : Math.max(1, scaledValue(rollingUpdate?.maxUnavailable ?? 1, desired, 'up'));
   return planReplacement(nodes, unavailable, available);
 }
@@ -37,7 +37,7 @@ interface UpdatedNode {
   readonly name: string;
   readonly newPod?: Pod;
   readonly oldPod?: Pod;
-  /** More than one of a kind: to be cleaned up first. */
+  /** Several new or several old pods; the surplus is deleted first. */
   readonly crowded: boolean;
 }
 
@@ -53,33 +53,33 @@ function podsOn(observed: DaemonSetObservation, { pods }: NodeState): Omit<Updat
   };
 }
 
-/** Old pods go as long as no more than `most` nodes are without an available pod; those that are not available anyway. */
+/** Deletes all unavailable old pods, and available ones while at most `most` nodes lack an available pod. */
 function planReplacement(nodes: readonly UpdatedNode[], most: number, available: (pod: Pod) => boolean): UpdatePlan {
   let unavailable = 0;
-  const useless: DaemonDeletion[] = [];
+  const unavailableOld: DaemonDeletion[] = [];
   const candidates: DaemonDeletion[] = [];
   for (const { newPod, oldPod } of nodes) {
     if (oldPod === undefined || newPod !== undefined) {
       if (newPod === undefined || oldPod !== undefined || !available(newPod)) unavailable += 1;
-    } else (available(oldPod) ? candidates : useless).push({ pod: oldPod });
+    } else (available(oldPod) ? candidates : unavailableOld).push({ pod: oldPod });
   }
-  // Unlike in 1.24 the useless ones count: two templates in a row would take away more than may be missing.
-  const room = Math.max(0, most - unavailable - useless.length);
-  return { creates: [], deletes: [...useless, ...candidates.slice(0, room)] };
+  // Unlike 1.24, count the unavailable old pods: otherwise two template changes in a row would exceed the limit.
+  const room = Math.max(0, most - unavailable - unavailableOld.length);
+  return { creates: [], deletes: [...unavailableOld, ...candidates.slice(0, room)] };
 }
 
-/** New pods come beside old ones on no more than `most` nodes at a time, and where the old one is not available anyway. */
+/** Creates new pods beside old ones on at most `most` nodes, and wherever the old pod is unavailable. */
 function planSurge(nodes: readonly UpdatedNode[], most: number, available: (pod: Pod) => boolean): UpdatePlan {
   let surging = 0;
   const deletes: DaemonDeletion[] = [];
-  const useless: string[] = [];
+  const unavailableOld: string[] = [];
   const candidates: string[] = [];
   for (const { name, newPod, oldPod, crowded } of nodes) {
     if (crowded) surging += 1;
     else if (oldPod === undefined) continue;
-    else if (newPod === undefined) (available(oldPod) ? candidates : useless).push(name);
+    else if (newPod === undefined) (available(oldPod) ? candidates : unavailableOld).push(name);
     else if (available(newPod)) deletes.push({ pod: oldPod });
     else surging += 1;
   }
-  return { creates: [...useless, ...candidates.slice(0, Math.max(0, most - surging))], deletes };
+  return { creates: [...unavailableOld, ...candidates.slice(0, Math.max(0, most - surging))], deletes };
 }

@@ -33,33 +33,33 @@ export function makeCondition(
   return { type, status, lastUpdateTime: time, lastTransitionTime: time, reason, message };
 }
 
-/** The list with `next`; unchanged when status and reason are the same, and the old transition time with the status. */
+/** Replaces a condition unless status and reason are the same; an unchanged status keeps its transition time. */
 export function withCondition(conditions: Conditions, next: DeploymentCondition): Conditions {
   const current = condition(conditions, next.type);
   if (current?.status === next.status && current.reason === next.reason) return conditions;
-  const kept =
+  const replacement =
     current?.status === next.status && current.lastTransitionTime !== undefined
       ? { ...next, lastTransitionTime: current.lastTransitionTime }
       : next;
-  return [...withoutCondition(conditions, next.type), kept];
+  return [...withoutCondition(conditions, next.type), replacement];
 }
 
 function withoutCondition(conditions: Conditions, type: string): Conditions {
   return conditions.filter((each) => each.type !== type);
 }
 
-/** All wanted pods are of the newest template and available, and no others are left. */
+/** Whether all pods have the newest template and are available, and no old pods are left. */
 export function isComplete(deployment: Deployment, status: DeploymentStatus): boolean {
-  const wanted = replicasOf(deployment);
+  const desired = replicasOf(deployment);
   return (
-    (status.updatedReplicas ?? 0) === wanted &&
-    (status.replicas ?? 0) === wanted &&
-    (status.availableReplicas ?? 0) === wanted &&
+    (status.updatedReplicas ?? 0) === desired &&
+    (status.replicas ?? 0) === desired &&
+    (status.availableReplicas ?? 0) === desired &&
     (status.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0)
   );
 }
 
-/** More updated, ready or available pods than before, or fewer old ones. */
+/** Whether there are more updated, ready or available pods than before, or fewer old pods. */
 function isProgressing(deployment: Deployment, status: DeploymentStatus): boolean {
   const old = deployment.status ?? {};
   const oldPods = (s: DeploymentStatus) => (s.replicas ?? 0) - (s.updatedReplicas ?? 0);
@@ -71,7 +71,7 @@ function isProgressing(deployment: Deployment, status: DeploymentStatus): boolea
   );
 }
 
-/** When the deadline for progress passes, in milliseconds since the epoch; undefined when none is running. */
+/** The progress deadline in milliseconds since the epoch; undefined when none applies. */
 export function deadlineAt(deployment: Deployment, conditions: Conditions | undefined): number | undefined {
   const current = condition(conditions, 'Progressing');
   if (!hasProgressDeadline(deployment) || current?.lastUpdateTime === undefined) return undefined;
@@ -79,7 +79,7 @@ export function deadlineAt(deployment: Deployment, conditions: Conditions | unde
   return parseTime(current.lastUpdateTime) + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000;
 }
 
-/** What Progressing says after a step of a rollout whose counts are `status`. */
+/** Updates Progressing after a rollout step. `status` has the new counts. */
 export function progressCondition(
   deployment: Deployment,
   status: DeploymentStatus,
@@ -108,7 +108,7 @@ export function progressCondition(
     if (current?.status === 'True' && current.lastTransitionTime !== undefined) {
       next.lastTransitionTime = current.lastTransitionTime;
     }
-    // Replaced even when status and reason are the same: the update time is what the deadline counts from.
+    // Replace it even when status and reason are the same: the deadline counts from the update time.
     return [...withoutCondition(conditions, 'Progressing'), next];
   }
   const deadlineMs = deadlineAt(deployment, conditions);
@@ -117,7 +117,7 @@ export function progressCondition(
   return withCondition(conditions, makeCondition('Progressing', 'False', 'ProgressDeadlineExceeded', message, now));
 }
 
-/** What Progressing says about a deployment that was paused or resumed. */
+/** Updates Progressing when the deployment was paused or resumed. */
 export function pauseCondition(deployment: Deployment, conditions: Conditions, now: number): Conditions {
   if (!hasProgressDeadline(deployment)) return conditions;
   const current = condition(conditions, 'Progressing');
@@ -131,7 +131,7 @@ export function pauseCondition(deployment: Deployment, conditions: Conditions, n
   return withCondition(conditions, makeCondition('Progressing', 'Unknown', reason ?? '', message ?? '', now));
 }
 
-/** The failure of the newest set, or of any other when that has none. */
+/** Copies the ReplicaFailure condition of the newest set, or of any other set. */
 export function failureCondition(
   conditions: Conditions,
   newest: ReplicaSet | undefined,
@@ -139,11 +139,11 @@ export function failureCondition(
 ): Conditions {
   const failureOf = (set: ReplicaSet | undefined) =>
     set?.status?.conditions?.find((each) => each.type === 'ReplicaFailure');
-  const found = failureOf(newest) ?? sets.map(failureOf).find((each) => each !== undefined);
-  if (found === undefined) return withoutCondition(conditions, 'ReplicaFailure');
-  const { lastTransitionTime } = found;
+  const failure = failureOf(newest) ?? sets.map(failureOf).find((each) => each !== undefined);
+  if (failure === undefined) return withoutCondition(conditions, 'ReplicaFailure');
+  const { lastTransitionTime } = failure;
   return withCondition(conditions, {
-    ...found,
+    ...failure,
     ...(lastTransitionTime === undefined ? {} : { lastUpdateTime: lastTransitionTime }),
   });
 }

@@ -9,7 +9,7 @@ import { forbidden } from '#apimachinery/errors/status.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
-import { replicaSetKind } from '#controllers/replicaset/replicated.js';
+import { replicaSetKind } from '#controllers/replicaset/replicated-kinds.js';
 
 const labels = { app: 'web' };
 
@@ -38,7 +38,7 @@ function setUp(t: Test, spec: Partial<DeploymentSpec> = {}) {
     new ReplicaSetController(context, replicaSetKind, { concurrency: 5 }),
   ];
   const imageOf = (pod: Pod) => pod.spec.containers[0]?.image ?? '';
-  /** Fewest pods ready and most pods there at any moment. */
+  /** The minimum of ready pods and the maximum of existing pods over time. */
   const extremes = { ready: Number.POSITIVE_INFINITY, total: 0 };
   const isReady = (pod: Pod) => pod.status?.conditions?.[0]?.status === 'True';
   const measure = () => {
@@ -46,7 +46,7 @@ function setUp(t: Test, spec: Partial<DeploymentSpec> = {}) {
     extremes.ready = Math.min(extremes.ready, all.filter(isReady).length);
     extremes.total = Math.max(extremes.total, all.length);
   };
-  /** One pod after the other becomes ready, as on a node. */
+  /** Makes pods ready one at a time. */
   const run = async (turns = 40) => {
     for (let turn = 0; turn < turns; turn += 1) {
       await harness.advance(1000);
@@ -71,7 +71,7 @@ function setUp(t: Test, spec: Partial<DeploymentSpec> = {}) {
   return { harness, api, start, run, setImage, images, read, condition, broken, extremes };
 }
 
-t.test('a deployment comes up and says so', async (t) => {
+t.test('a deployment becomes available and updates its status', async (t) => {
   const { harness, api, start, run, read, condition } = setUp(t);
   await start();
   await run();
@@ -103,7 +103,7 @@ t.test('a deployment comes up and says so', async (t) => {
   t.same(api.takeWrites(), [], 'nothing is written while nothing changes');
 });
 
-t.test('a rolling update keeps within its fences', async (t) => {
+t.test('a rolling update keeps within maxSurge and maxUnavailable', async (t) => {
   const { start, run, setImage, images, read, condition, extremes, api } = setUp(t);
   await start();
   await run();
@@ -118,7 +118,7 @@ t.test('a rolling update keeps within its fences', async (t) => {
   t.equal(api.list(replicasets).length, 2);
 });
 
-t.test('going back reuses the old set with a new revision, and history is limited', async (t) => {
+t.test('a rollback reuses the old set with a new revision, and history is limited', async (t) => {
   const { start, run, setImage, images, read, api } = setUp(t, { replicas: 1 });
   await start();
   await run(5);
@@ -139,7 +139,7 @@ t.test('going back reuses the old set with a new revision, and history is limite
   });
 });
 
-t.test('Recreate starts nothing new before the last old pod is gone', async (t) => {
+t.test('Recreate starts no new pod before the last old pod is deleted', async (t) => {
   const { harness, start, run, setImage, images, api } = setUp(t, { replicas: 2, strategy: { type: 'Recreate' } });
   await start();
   await run(5);
@@ -156,7 +156,7 @@ t.test('Recreate starts nothing new before the last old pod is gone', async (t) 
   t.same(images(), ['v2', 'v2']);
 });
 
-t.test('a stuck rollout tells when its deadline has passed', async (t) => {
+t.test('a stuck rollout reports a passed deadline', async (t) => {
   const { harness, start, run, setImage, condition, broken, read } = setUp(t, { progressDeadlineSeconds: 60 });
   await start();
   await run();
@@ -166,7 +166,7 @@ t.test('a stuck rollout tells when its deadline has passed', async (t) => {
   t.match(condition('Progressing'), { status: 'True', reason: 'ReplicaSetUpdated' });
   await harness.advance(62_000);
   t.match(condition('Progressing'), { status: 'False', reason: 'ProgressDeadlineExceeded' });
-  t.equal(read()?.status?.readyReplicas, 3, 'enough of the old ones stay');
+  t.equal(read()?.status?.readyReplicas, 3, 'enough old pods stay');
   broken.clear();
   await run();
   t.match(condition('Progressing'), { status: 'True', reason: 'NewReplicaSetAvailable' });
@@ -210,7 +210,7 @@ t.test('minReadySeconds delays what counts as available', async (t) => {
   t.match(read()?.status, { availableReplicas: 1 });
 });
 
-t.test('another set with the same hash is told apart by the collision count', async (t) => {
+t.test('another set with the same hash increases the collision count', async (t) => {
   const { harness, api, start } = setUp(t, { replicas: 1 });
   await start();
   const [set] = api.list(replicasets);
@@ -264,7 +264,7 @@ t.test('a set is scaled once, though the cache does not show it', async (t) => {
   t.equal(api.list(pods).length, 6);
 });
 
-t.test('a set that cannot be created is told', async (t) => {
+t.test('a failed create of a set is recorded', async (t) => {
   const { harness, start, condition } = setUp(t);
   const q = { group: 'apps', resource: 'replicasets' };
   harness.fail((call) => call.verb === 'create' && call.resource === 'replicasets', forbidden(q, '', 'no'));
@@ -273,7 +273,7 @@ t.test('a set that cannot be created is told', async (t) => {
   t.ok(harness.events.some((event) => event.startsWith('Warning FailedCreate web: Failed to create new replica set')));
 });
 
-t.test('conflicts are retried with the newer object', async (t) => {
+t.test('conflicts are retried with the newer version', async (t) => {
   const { api, start, run, images, setImage } = setUp(t, { replicas: 2 });
   await start();
   await run(5);

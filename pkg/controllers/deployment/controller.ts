@@ -1,4 +1,4 @@
-/** Rolls out deployments: makes a ReplicaSet for each template and moves the pods from the old ones to it. */
+/** Rolls out deployments: creates a ReplicaSet for each template and moves pods from the old sets to it. */
 import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
@@ -21,11 +21,10 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { claimObjects, controllerOf, controllerReference } from '#controllers/framework/owners.js';
 
 export interface DeploymentOptions {
-  /** Deployments worked on at once. */
   readonly concurrency: number;
 }
 
-/** Failures after which a deployment waits for a change, as in 1.24. */
+/** The number of failures after which a deployment waits for a change, as in 1.24. */
 const maxRetries = 15;
 
 export class DeploymentController implements Controller {
@@ -57,19 +56,19 @@ export class DeploymentController implements Controller {
     await this.#loop.run(signal, [
       this.#deployments.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#replicaSets.addHandler({
-        onAdd: (set) => this.#setSeen(set),
+        onAdd: (set) => this.#enqueueDeployments(set),
         onUpdate: (set, old) => {
-          if (controllerOf(old)?.uid !== controllerOf(set)?.uid) this.#setSeen(old);
-          this.#setSeen(set);
+          if (controllerOf(old)?.uid !== controllerOf(set)?.uid) this.#enqueueDeployments(old);
+          this.#enqueueDeployments(set);
         },
-        onDelete: (set) => this.#setSeen(set),
+        onDelete: (set) => this.#enqueueDeployments(set),
       }),
       this.#pods.addHandler({
-        // Recreate waits for the last old pod, and no ReplicaSet changes when that goes.
+        // The Recreate strategy waits for the last old pod, whose end may not change a ReplicaSet.
         onUpdate: (pod, old) => {
-          if (isPodTerminal(pod) && !isPodTerminal(old)) this.#podStopped(pod);
+          if (isPodTerminal(pod) && !isPodTerminal(old)) this.#enqueueRecreate(pod);
         },
-        onDelete: (pod) => this.#podStopped(pod),
+        onDelete: (pod) => this.#enqueueRecreate(pod),
       }),
     ]);
   }
@@ -81,7 +80,7 @@ export class DeploymentController implements Controller {
     return deployment?.metadata.uid === reference.uid ? deployment : undefined;
   }
 
-  #setSeen(set: ReplicaSet): void {
+  #enqueueDeployments(set: ReplicaSet): void {
     if (controllerOf(set) !== undefined) {
       const manager = this.#managerOf(set);
       if (manager !== undefined) this.#loop.queue.add(keyOf(manager));
@@ -94,7 +93,7 @@ export class DeploymentController implements Controller {
     }
   }
 
-  #podStopped(pod: Pod): void {
+  #enqueueRecreate(pod: Pod): void {
     const reference = controllerOf(pod);
     if (reference?.kind !== replicasets.kind) return;
     const set = this.#replicaSets.get(keyFor(pod.metadata.namespace, reference.name));
@@ -163,32 +162,32 @@ export class DeploymentController implements Controller {
     return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
   }
 
-  /** Undefined when the set is there; else how the pass ends. */
-  async #create(deployment: Deployment, wanted: ReplicaSet): Promise<Outcome | undefined> {
+  /** Undefined when the set exists; otherwise the outcome of the reconcile. */
+  async #create(deployment: Deployment, newest: ReplicaSet): Promise<Outcome | undefined> {
     const { client, dialect, events } = this.#context;
     const reference = controllerReference(dialect, deployments, deployment);
-    const name = wanted.metadata.name ?? '';
+    const name = newest.metadata.name ?? '';
     try {
-      const metadata = { ...wanted.metadata, ownerReferences: [reference] };
-      const created = await client.resource(replicasets).create({ ...wanted, metadata });
+      const metadata = { ...newest.metadata, ownerReferences: [reference] };
+      const created = await client.resource(replicasets).create({ ...newest, metadata });
       this.#loop.written.wrote(keyOf(deployment), this.#replicaSets, created);
     } catch (error) {
-      if (isAlreadyExists(error)) return this.#existing(deployment, wanted, error);
+      if (isAlreadyExists(error)) return this.#handleExisting(deployment, newest, error);
       if (isNamespaceTerminating(error)) return done;
       const message = `Failed to create new replica set "${name}": ${messageOf(error)}`;
       events.record(deployment, 'Warning', 'FailedCreate', message);
       await this.#reportFailure(deployment, message);
       return retry(error);
     }
-    const size = replicasOf(wanted);
+    const size = replicasOf(newest);
     if (size > 0) events.record(deployment, 'Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} to ${size}`);
     return undefined;
   }
 
-  /** The name is taken: by this very set, which the cache does not show yet, or by another with the same hash. */
-  async #existing(deployment: Deployment, wanted: ReplicaSet, error: unknown): Promise<Outcome | undefined> {
+  /** The name exists: it is the same set, which the cache does not show yet, or another set with the same hash. */
+  async #handleExisting(deployment: Deployment, newest: ReplicaSet, error: unknown): Promise<Outcome | undefined> {
     const { client, dialect } = this.#context;
-    const { name = '', namespace = '' } = wanted.metadata;
+    const { name = '', namespace = '' } = newest.metadata;
     const live = await client.resource(replicasets).get(name, { namespace });
     const ours = controllerOf(live)?.uid === deployment.metadata.uid;
     if (ours && sameTemplate(dialect, live.spec.template ?? {}, deployment.spec.template)) {

@@ -1,20 +1,21 @@
-/** The ReplicaSets of a deployment while a plan is made: scaled on paper first, written once at the end. */
+/** The ReplicaSets of a deployment during planning: changed in memory, then written once. */
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { replicasOf } from '#controllers/deployment/replica-counts.js';
 import { sizeAnnotations } from '#controllers/deployment/revisions.js';
+import { byCreation } from '#controllers/framework/order.js';
 
 export interface ReplicaSetUpdate {
   readonly replicaSet: ReplicaSet;
-  /** What to tell about it, when the size changes. */
+  /** The event's message when the size changes. */
   readonly message?: string;
 }
 
 export class Draft {
   readonly #dialect: Dialect;
   readonly #deployment: Deployment;
-  /** As the cache has them. */
+  /** The cached objects by UID. */
   readonly #original: ReadonlyMap<string, ReplicaSet>;
   /** Oldest first. */
   readonly #current: ReplicaSet[];
@@ -36,7 +37,7 @@ export class Draft {
     return this.#current.find((set) => set.metadata.uid === this.#newestUID);
   }
 
-  /** All but the newest, oldest first. */
+  /** All except the newest, oldest first. */
   get old(): readonly ReplicaSet[] {
     return this.#current.filter((set) => set.metadata.uid !== this.#newestUID);
   }
@@ -50,14 +51,14 @@ export class Draft {
     if (index >= 0) this.#current[index] = set;
   }
 
-  /** Gives the set a size and notes for which size of the deployment that is. True when its size changes. */
+  /** Sets the size, and records the deployment's size in annotations. True when the size changes. */
   scale(set: ReplicaSet, size: number): boolean {
     const annotations = { ...set.metadata.annotations, ...sizeAnnotations(this.#dialect, this.#deployment) };
     this.replace({ ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, replicas: size } });
     return size !== replicasOf(set);
   }
 
-  /** What has to be written: growing sets first, so that capacity is asked for before it is given up. */
+  /** The sets to write, growing sets first so that new pods are requested before old pods are removed. */
   updates(): ReplicaSetUpdate[] {
     const updates: (ReplicaSetUpdate & { readonly growth: number })[] = [];
     for (const replicaSet of this.#current) {
@@ -70,16 +71,4 @@ export class Draft {
     }
     return updates.sort((a, b) => b.growth - a.growth);
   }
-}
-
-/** Oldest first; equal times by name. */
-export function byCreation(a: ReplicaSet, b: ReplicaSet): number {
-  return (
-    compareText(a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '') ||
-    compareText(a.metadata.name ?? '', b.metadata.name ?? '')
-  );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Rollouts under random faults: whatever happens on the way, no set ever has more pods than it was ever meant to have
- * (a lagging cache makes no second pod), and the end is as wanted.
+ * Rollouts under random faults: no set ever has more pods than its largest size (a lagging cache causes no second pod), and
+ * the final state is as specified.
  */
 
 import t from 'tap';
@@ -14,7 +14,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
-import { replicaSetKind } from '#controllers/replicaset/replicated.js';
+import { replicaSetKind } from '#controllers/replicaset/replicated-kinds.js';
 
 const seeds = Array.from({ length: 40 }, (_, i) => 1000 + i);
 const labels = { app: 'web' };
@@ -28,7 +28,7 @@ for (const seed of seeds) {
     const random = seededRandom(seed);
     const harness = new Harness(t, [deployments, replicasets, pods]);
     const { api, clock, context } = harness;
-    /** Largest size that each set was given, by name. */
+    /** The largest size of each set, by name. */
     const sizes = new Map<string, number>();
     const excess: string[] = [];
     api.seed<Deployment>(deployments, {
@@ -103,7 +103,7 @@ for (const seed of seeds) {
     t.same(live().map(imageOf), Array(5).fill('final'));
     t.same(excess, []);
     const images = api.list(replicasets).map((set) => set.spec.template?.spec?.containers[0]?.image);
-    t.equal(new Set(images).size, images.length, 'one set for each template');
+    t.equal(new Set(images).size, images.length, 'one set per template');
     await harness.advance(30_000);
     t.equal(api.get(deployments, 'default/web')?.status?.availableReplicas, 5);
   });

@@ -49,15 +49,15 @@ function plan(object: Deployment, replicaSets: ReplicaSet[], oldPodsRun = false)
   return planDeployment({ dialect, deployment: object, replicaSets, oldPodsRun: () => oldPodsRun }, now);
 }
 
-/** `old 3, new 2`: sizes of the sets that are to be written with another size. */
-function sizes(made: DeploymentPlan): string {
-  return made.updates
+/** `old 3, new 2`: the new sizes of changed sets. */
+function sizes(planned: DeploymentPlan): string {
+  return planned.updates
     .filter(({ message }) => message !== undefined)
     .map(({ replicaSet: set }) => `${set.metadata.uid} ${set.spec.replicas}`)
     .join(', ');
 }
 
-t.test('fences', (t) => {
+t.test('surge and unavailability', (t) => {
   const rolling = (replicas: number, surge: number | string, unavailable: number | string) =>
     deployment({
       replicas,
@@ -119,7 +119,7 @@ t.test('steps of Recreate', (t) => {
   t.end();
 });
 
-t.test('scaling in the middle of a rollout is shared out', (t) => {
+t.test('scaling during a rollout is proportional', (t) => {
   const spec = (replicas: number): Partial<DeploymentSpec> => ({
     replicas,
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } },
@@ -137,7 +137,7 @@ t.test('scaling in the middle of a rollout is shared out', (t) => {
   t.end();
 });
 
-t.test('history beyond the limit goes, lowest revisions first', (t) => {
+t.test('history beyond the limit is deleted, lowest revisions first', (t) => {
   const sets = ['a', 'b', 'c', 'd'].map((image) => replicaSet(image, 0, 0));
   const held = replicaSet('held', 0, 0);
   if (held.status !== undefined) held.status.replicas = 1;
@@ -169,17 +169,17 @@ t.test('revisions are integers of 64 bits', (t) => {
   };
   const written = (old: string[], newest: ReplicaSet) => {
     const sets = [...old.map((revision, i) => at(`old${i}`, revision)), newest];
-    const made = plan(deployment({ replicas: 1 }, { status }), sets);
+    const planned = plan(deployment({ replicas: 1 }, { status }), sets);
     const { annotations = {} } =
-      made.updates.find(({ replicaSet: set }) => set.metadata.uid === 'new')?.replicaSet.metadata ?? newest.metadata;
+      planned.updates.find(({ replicaSet: set }) => set.metadata.uid === 'new')?.replicaSet.metadata ?? newest.metadata;
     return [annotations[deploymentRevision], annotations[revisionHistory]];
   };
   t.same(written(['9007199254740993'], at('new', '5')), ['9007199254740994', '5']);
   t.same(written(['9007199254740993'], at('new', undefined)), ['9007199254740994', undefined]);
   t.same(written(['9007199254740992'], at('new', '9007199254740993')), ['9007199254740993', undefined]);
-  t.same(written(['9223372036854775807'], at('new', '7')), ['7', undefined], 'the largest has no successor');
-  t.same(written(['9223372036854775808', '3'], at('new', '1')), ['4', '1'], 'more than 64 bits are no revision');
-  t.same(written(['3'], at('new', 'x')), ['x', undefined], 'what is no number is left alone');
+  t.same(written(['9223372036854775807'], at('new', '7')), ['7', undefined], 'the largest revision wraps around');
+  t.same(written(['9223372036854775808', '3'], at('new', '1')), ['4', '1'], 'more than 64 bits are malformed');
+  t.same(written(['3'], at('new', 'x')), ['x', undefined], 'a malformed revision stays');
   t.same(written(['3'], at('new', '')), ['4', undefined]);
   t.same(written(['3'], at('new', '2', '1')), ['4', '1,2']);
   const [, history = ''] = written(['3'], at('new', '2', `12,${'1,'.repeat(100_000)}1`));
@@ -197,7 +197,7 @@ t.test('revisions are integers of 64 bits', (t) => {
   t.end();
 });
 
-t.test('when to look again', (t) => {
+t.test('requeue at the progress deadline', (t) => {
   const progressing = (reason: string, secondsAgo: number, status = 'True'): Partial<Deployment> => {
     const time = new Date(now - secondsAgo * 1000).toISOString();
     const conditions = [{ type: 'Progressing', status, reason, lastUpdateTime: time, lastTransitionTime: time }];
@@ -246,7 +246,7 @@ t.test('hashes of templates', (t) => {
   t.end();
 });
 
-t.test('planning changes nothing that it was given', (t) => {
+t.test('planning does not modify its input', (t) => {
   const sets = [replicaSet('old', 10, 10), replicaSet('new', 0, 0)];
   const object = deployment({ replicas: 10, progressDeadlineSeconds: 60 });
   const before = structuredClone([object, sets]);

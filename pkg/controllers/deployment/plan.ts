@@ -1,6 +1,6 @@
 /**
- * One pass over a deployment: which ReplicaSets to create, change and delete, and what its status says.
- * The decisions are those of release 1.24 (pkg/controller/deployment). Pure.
+ * Plans one reconcile of a deployment: ReplicaSets to create, update and delete, and the status. Rules of release 1.24
+ * (pkg/controller/deployment). Pure.
  */
 import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -17,7 +17,7 @@ import {
   progressCondition,
   withCondition,
 } from '#controllers/deployment/conditions.js';
-import { byCreation, Draft, type ReplicaSetUpdate } from '#controllers/deployment/draft.js';
+import { Draft, type ReplicaSetUpdate } from '#controllers/deployment/draft.js';
 import {
   actualReplicas,
   availableReplicas,
@@ -29,38 +29,37 @@ import {
 } from '#controllers/deployment/replica-counts.js';
 import { byRevision, newestAnnotations, nextRevision, sizeAnnotations } from '#controllers/deployment/revisions.js';
 import { planRollback, type Rollback } from '#controllers/deployment/rollback.js';
-import { stepRecreate, stepRollingUpdate } from '#controllers/deployment/rollout.js';
-import { isScalingEvent, planScale } from '#controllers/deployment/scale.js';
+import { isScalingEvent, planScale, stepRecreate, stepRollingUpdate } from '#controllers/deployment/scaling.js';
 import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
+import { byCreation } from '#controllers/framework/order.js';
 
 export interface DeploymentObservation {
   readonly dialect: Dialect;
   readonly deployment: Deployment;
-  /** The deployment's own. */
+  /** The deployment's sets. */
   readonly replicaSets: readonly ReplicaSet[];
-  /** Whether pods run that belong to other sets than `newest`; asked for by the Recreate strategy only. */
+  /** Whether pods of sets other than `newest` run; called for the Recreate strategy only. */
   readonly oldPodsRun: (newest: ReplicaSet | undefined) => boolean;
 }
 
 export interface DeploymentPlan {
-  /** To be written and told, instead of all else. */
+  /** When present, nothing else is done. */
   readonly rollback?: Rollback;
-  /** To be created (without owner reference); its name makes creating it twice impossible. */
+  /** The set to create, without owner reference. Its name prevents a second create. */
   readonly create?: ReplicaSet;
-  /** In the order in which they should be written. */
+  /** In the order of writing. */
   readonly updates: readonly ReplicaSetUpdate[];
   readonly deletes: readonly ReplicaSet[];
-  /** With new status and revision annotation; absent when they are right. */
+  /** The deployment with new status and revision annotation; absent when unchanged. */
   readonly status?: Deployment;
-  /** Milliseconds until the deadline for progress. */
+  /** Milliseconds until the progress deadline. */
   readonly requeueAfterMs?: number;
 }
 
-/** `now` in milliseconds. */
 export function planDeployment(observed: DeploymentObservation, now: number): DeploymentPlan {
   const { dialect, deployment, replicaSets } = observed;
-  const found = findNewest(dialect, deployment, replicaSets);
-  const draft = new Draft(dialect, deployment, replicaSets, found);
+  const newest = findNewest(dialect, deployment, replicaSets);
+  const draft = new Draft(dialect, deployment, replicaSets, newest);
   const start: State = { observed, draft, conditions: deployment.status?.conditions ?? [], now };
   if (deployment.metadata.deletionTimestamp !== undefined) return finish(start, { step: 'count' });
   start.conditions = pauseCondition(deployment, start.conditions, now);
@@ -69,7 +68,7 @@ export function planDeployment(observed: DeploymentObservation, now: number): De
     planScale(dialect, deployment, draft);
     return finish(start, { step: 'count', deletes: cleanUp(observed, draft) });
   }
-  const rollback = found === undefined ? undefined : planRollback(dialect, deployment, replicaSets);
+  const rollback = newest === undefined ? undefined : planRollback(dialect, deployment, replicaSets);
   if (rollback !== undefined) return { rollback, updates: [], deletes: [] };
   if (isScalingEvent(dialect, deployment, replicaSets)) {
     adoptNewest(start);
@@ -87,7 +86,7 @@ interface State {
 }
 
 interface Ending {
-  /** `rollout` judges progress; `count` only counts, as while paused, scaling or being deleted. */
+  /** `rollout` updates the progress; `count` only counts pods, as while paused, scaling or being deleted. */
   readonly step: 'rollout' | 'count';
   readonly create?: ReplicaSet;
   readonly deletes?: readonly ReplicaSet[];
@@ -112,7 +111,7 @@ function planRecreate(state: State): DeploymentPlan {
   return finish(state, { step: 'rollout', deletes: cleanUpWhenComplete(observed, draft) });
 }
 
-/** The set made from the deployment's template; the oldest, should there be several. */
+/** The oldest set with the deployment's template. */
 function findNewest(
   dialect: Dialect,
   deployment: Deployment,
@@ -123,7 +122,7 @@ function findNewest(
     .find((set) => sameTemplate(dialect, set.spec.template ?? {}, deployment.spec.template));
 }
 
-/** Brings the annotations and minReadySeconds of the existing newest set up to date. */
+/** Updates the annotations and minReadySeconds of the existing newest set. */
 function adoptNewest(state: State): void {
   const { observed, draft, now } = state;
   const { dialect, deployment } = observed;
@@ -182,7 +181,7 @@ function cleanUpWhenComplete(observed: DeploymentObservation, draft: Draft): rea
   return isComplete(deployment, deployment.status ?? {}) ? cleanUp(observed, draft) : [];
 }
 
-/** Old sets beyond the history limit, lowest revisions first; those that still have pods stay. */
+/** Old sets beyond the history limit, lowest revisions first, without sets that still have pods. */
 function cleanUp({ dialect, deployment }: DeploymentObservation, draft: Draft): readonly ReplicaSet[] {
   const limit = deployment.spec.revisionHistoryLimit;
   if (limit === undefined || limit === 2 ** 31 - 1) return [];
@@ -206,14 +205,14 @@ function finish(state: State, { step, create, deletes = [] }: Ending): Deploymen
   const counts = countReplicas(deployment, draft);
   let conditions = withCondition(state.conditions, availability(deployment, counts, now));
   if (step === 'rollout') {
-    // The step that creates the newest set has said so already; judging progress starts when the set is there.
+    // Creating the newest set has already updated Progressing.
     if (create === undefined) conditions = progressCondition(deployment, counts, conditions, draft.newest, now);
     conditions = failureCondition(conditions, draft.newest, draft.all);
   }
   const status: DeploymentStatus = { ...counts, conditions: [...conditions] };
   const revised = withRevision(dialect, deployment, create ?? draft.newest);
   const changed = revised !== deployment || !semanticEqual(withZeros(deployment.status), status);
-  // While paused or scaling nothing judges progress, so there is no deadline to wait for.
+  // The deadline applies to rollouts only.
   const waits = step === 'rollout' && !isComplete(deployment, status);
   const deadlineMs = waits ? deadlineAt(deployment, conditions) : undefined;
   return {
@@ -239,7 +238,7 @@ function countReplicas(deployment: Deployment, draft: Draft): DeploymentStatus {
   };
 }
 
-/** Zero counts are left out on the wire. */
+/** Omitted counts equal zero. */
 function withZeros(status: DeploymentStatus | undefined): DeploymentStatus {
   return {
     observedGeneration: 0,
@@ -265,7 +264,7 @@ function availability(deployment: Deployment, counts: DeploymentStatus, now: num
       );
 }
 
-/** The deployment with the revision of its newest set; itself when it has it. */
+/** Copies the newest set's revision to the deployment; returns the same object when unchanged. */
 function withRevision(dialect: Dialect, deployment: Deployment, newest: ReplicaSet | undefined): Deployment {
   const { deploymentRevision } = dialect.annotations;
   const revision = newest?.metadata.annotations?.[deploymentRevision];

@@ -1,4 +1,4 @@
-/** How many pods a deployment wants, may have, and has. Arithmetic of release 1.24 (deployment_util.go). Pure. */
+/** Counts of desired, allowed and actual pods. Arithmetic of release 1.24 (deployment_util.go). Pure. */
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { scaledValue } from '#apimachinery/intstr.js';
 
@@ -6,23 +6,23 @@ export const replicasOf = (object: Deployment | ReplicaSet): number => object.sp
 
 export const isRollingUpdate = (deployment: Deployment): boolean => deployment.spec.strategy?.type !== 'Recreate';
 
-/** The absolute surge and unavailability; both zero would stand still, so then one may be unavailable. */
-function fences(deployment: Deployment): { surge: number; unavailable: number } {
-  const wanted = replicasOf(deployment);
+/** Surge and unavailability as numbers. If both are zero, one pod may be unavailable, so that updates progress. */
+function updateLimits(deployment: Deployment): { surge: number; unavailable: number } {
+  const desired = replicasOf(deployment);
   const { maxSurge = '25%', maxUnavailable = '25%' } = deployment.spec.strategy?.rollingUpdate ?? {};
-  const surge = scaledValue(maxSurge, wanted, 'up');
-  const unavailable = scaledValue(maxUnavailable, wanted, 'down');
+  const surge = scaledValue(maxSurge, desired, 'up');
+  const unavailable = scaledValue(maxUnavailable, desired, 'down');
   return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable };
 }
 
 export function maxSurge(deployment: Deployment): number {
-  return isRollingUpdate(deployment) ? fences(deployment).surge : 0;
+  return isRollingUpdate(deployment) ? updateLimits(deployment).surge : 0;
 }
 
 export function maxUnavailable(deployment: Deployment): number {
-  const wanted = replicasOf(deployment);
-  if (!isRollingUpdate(deployment) || wanted === 0) return 0;
-  return Math.min(fences(deployment).unavailable, wanted);
+  const desired = replicasOf(deployment);
+  if (!isRollingUpdate(deployment) || desired === 0) return 0;
+  return Math.min(updateLimits(deployment).unavailable, desired);
 }
 
 function sum(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number {
@@ -36,10 +36,10 @@ export const readyReplicas = (sets: readonly ReplicaSet[]): number =>
 export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
   sum(sets, (set) => set.status?.availableReplicas ?? 0);
 
-/** The size of the new ReplicaSet that the strategy allows now, when all sets have `total` pods in their specs. */
+/** The size that the strategy allows for the new ReplicaSet. `total` is the sum of all sets' `spec.replicas`. */
 export function newReplicaSetSize(deployment: Deployment, total: number, current: number): number {
-  const wanted = replicasOf(deployment);
-  if (!isRollingUpdate(deployment)) return wanted;
-  const room = wanted + maxSurge(deployment) - total;
-  return room <= 0 ? current : current + Math.min(room, wanted - current);
+  const desired = replicasOf(deployment);
+  if (!isRollingUpdate(deployment)) return desired;
+  const room = desired + maxSurge(deployment) - total;
+  return room <= 0 ? current : current + Math.min(room, desired - current);
 }

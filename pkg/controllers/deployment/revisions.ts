@@ -1,19 +1,19 @@
-/** Revision numbers and the annotations that a deployment and its ReplicaSets carry. Pure. */
+/** Revision numbers and annotations of deployments and their ReplicaSets. Pure. */
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { parseInt64 } from '#apimachinery/int64.js';
 import { maxSurge, replicasOf } from '#controllers/deployment/replica-counts.js';
 
-/** Longest revision history kept in the annotation, in characters. */
+/** The maximum length of the revision history annotation, in characters. */
 const maxHistoryLength = 2000;
 
-/** The object's revision number, an integer of 64 bits: zero when it has none, undefined when it is no number. */
+/** The 64-bit revision: zero when absent, undefined when malformed. */
 export function revisionOf(dialect: Dialect, object: Deployment | ReplicaSet): bigint | undefined {
   const text = object.metadata.annotations?.[dialect.annotations.deploymentRevision];
   return text === undefined ? 0n : parseInt64(text);
 }
 
-/** The revision after those of all the sets. After the largest of 64 bits comes the smallest, as in 1.24. */
+/** The highest revision plus one, which wraps around as in 1.24. */
 export function nextRevision(dialect: Dialect, sets: readonly ReplicaSet[]): bigint {
   let highest = 0n;
   for (const set of sets) {
@@ -23,7 +23,7 @@ export function nextRevision(dialect: Dialect, sets: readonly ReplicaSet[]): big
   return BigInt.asIntN(64, highest + 1n);
 }
 
-/** Orders sets by revision, lowest first; those without a number and equal ones stay as they are. */
+/** Lowest revision first; malformed and equal revisions keep their order. */
 export function byRevision(dialect: Dialect): (a: ReplicaSet, b: ReplicaSet) => number {
   return (a, b) => {
     const left = revisionOf(dialect, a);
@@ -33,31 +33,31 @@ export function byRevision(dialect: Dialect): (a: ReplicaSet, b: ReplicaSet) => 
   };
 }
 
-/** A number in an annotation, undefined when absent or not understood. */
+/** A number in an annotation; undefined when absent or malformed. */
 export function countAnnotation(set: ReplicaSet, name: string): number | undefined {
   const text = set.metadata.annotations?.[name] ?? '';
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Annotations of a deployment that are its own business. */
+/** Annotations that deployments do not share with their ReplicaSets. */
 export function isPrivate(dialect: Dialect, name: string): boolean {
   const { lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas, rollbackTo } =
     dialect.annotations;
   return [lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas, rollbackTo].includes(name);
 }
 
-/** The sizes for which the set was scaled last: they tell a scaling of the deployment from a rollout. */
+/** Records the deployment's size at the last scaling, to distinguish scaling from a rollout. */
 export function sizeAnnotations(dialect: Dialect, deployment: Deployment): Record<string, string> {
-  const wanted = replicasOf(deployment);
+  const desired = replicasOf(deployment);
   return {
-    [dialect.annotations.desiredReplicas]: String(wanted),
-    [dialect.annotations.maxReplicas]: String(wanted + maxSurge(deployment)),
+    [dialect.annotations.desiredReplicas]: String(desired),
+    [dialect.annotations.maxReplicas]: String(desired + maxSurge(deployment)),
   };
 }
 
 /**
- * The annotations of the newest ReplicaSet: those of the deployment, and its revision, with the earlier revisions of
- * a set that becomes the newest again kept as history.
+ * The annotations of the newest ReplicaSet: the deployment's annotations, the revision, and the history of earlier
+ * revisions when an old set becomes the newest again.
  */
 export function newestAnnotations(
   dialect: Dialect,
@@ -71,7 +71,7 @@ export function newestAnnotations(
     if (!isPrivate(dialect, name)) result[name] = value;
   }
   const old = current[deploymentRevision];
-  // What is no number is left alone, as it is in 1.24.
+  // As in 1.24, a malformed revision stays unchanged.
   const oldRevision = old === undefined || old === '' ? 0n : parseInt64(old);
   if (oldRevision === undefined) return { ...current };
   if (oldRevision >= revision) return result;
@@ -80,7 +80,7 @@ export function newestAnnotations(
   return result;
 }
 
-/** Appends the revision and drops as many of the first ones as keep the text short; one pass, as anybody may write it. */
+/** Appends the revision, and drops the oldest ones beyond the length limit in one pass. Users can write any text. */
 function extendHistory(history: string | undefined, revision: string): string {
   if (history === undefined || history === '') return revision;
   const extended = `${history},${revision}`;

@@ -27,7 +27,7 @@ function deployment(to: string): Deployment {
 
 const sets = [set('1', 'i:1', { cause: 'create' }), set('2', 'i:2'), set('3', 'i:3', { cause: 'edit' })];
 
-t.test('the template of the revision comes back, with what was said of it', async (t) => {
+t.test('the template and the annotations of the revision are restored', async (t) => {
   const plan = planRollback(dialect, deployment('1'), sets);
   t.strictSame(plan?.deployment.spec.template, template('i:1'));
   t.strictSame(plan?.deployment.metadata.annotations, { [deploymentRevision]: '3', cause: 'create' });
@@ -38,7 +38,7 @@ t.test('the template of the revision comes back, with what was said of it', asyn
   });
 });
 
-t.test('zero is the last revision but one', async (t) => {
+t.test('zero is the second highest revision', async (t) => {
   t.match(planRollback(dialect, deployment('0'), sets)?.event, { message: /to revision 2$/ });
   t.match(planRollback(dialect, deployment('0'), [set('3', 'i:3')])?.event, {
     type: 'Warning',
@@ -47,7 +47,7 @@ t.test('zero is the last revision but one', async (t) => {
   });
 });
 
-t.test('what cannot be done is told, and asked for no more', async (t) => {
+t.test('a failed rollback is recorded and its annotation removed', async (t) => {
   const missing = planRollback(dialect, deployment('9'), sets);
   t.match(missing?.event, { message: 'Unable to find the revision to rollback to.' });
   t.strictSame(missing?.deployment.metadata.annotations, { [deploymentRevision]: '3', cause: 'edit' });
@@ -58,7 +58,7 @@ t.test('what cannot be done is told, and asked for no more', async (t) => {
   });
 });
 
-t.test('what is no number asks for nothing', async (t) => {
+t.test('a malformed revision is ignored', async (t) => {
   t.equal(planRollback(dialect, deployment('one'), sets), undefined);
   t.equal(planRollback(dialect, deployment(''), sets), undefined);
 });

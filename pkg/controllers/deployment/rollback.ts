@@ -1,4 +1,4 @@
-/** Goes back to an earlier template where the deployment's annotation asks for it, as clients of extensions/v1beta1 do. Pure. */
+/** Rolls back to the revision in the deployment's annotation, which clients of extensions/v1beta1 set. Pure. */
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { parseInt64 } from '#apimachinery/int64.js';
@@ -6,26 +6,26 @@ import { isPrivate, revisionOf } from '#controllers/deployment/revisions.js';
 import { sameTemplate } from '#controllers/deployment/template-hash.js';
 
 export interface Rollback {
-  /** To be written: without the annotation, and with the template of the revision where there is one. */
+  /** The deployment to write, without the annotation and with the template of the revision, if it exists. */
   readonly deployment: Deployment;
   readonly event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string };
 }
 
-/** Undefined where nothing asks for it. `replicaSets`: the deployment's own. */
+/** Undefined without the annotation. `replicaSets`: the deployment's sets. */
 export function planRollback(
   dialect: Dialect,
   deployment: Deployment,
   replicaSets: readonly ReplicaSet[],
 ): Rollback | undefined {
   const { [dialect.annotations.rollbackTo]: text = '', ...annotations } = deployment.metadata.annotations ?? {};
-  const asked = text === '' ? undefined : parseInt64(text);
-  if (asked === undefined) return undefined;
+  const requested = text === '' ? undefined : parseInt64(text);
+  if (requested === undefined) return undefined;
   const cleared = { ...deployment, metadata: { ...deployment.metadata, annotations } };
   const refusal = (reason: string, message: string): Rollback => ({
     deployment: cleared,
     event: { type: 'Warning', reason, message },
   });
-  const revision = asked === 0n ? revisionBefore(dialect, replicaSets) : asked;
+  const revision = requested === 0n ? revisionBefore(dialect, replicaSets) : requested;
   if (revision === 0n) return refusal('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.');
   const set = replicaSets.find((each) => revisionOf(dialect, each) === revision);
   if (set === undefined) {
@@ -38,7 +38,7 @@ export function planRollback(
     return refusal('DeploymentRollbackTemplateUnchanged', message);
   }
   const { [dialect.labels.podTemplateHash]: _hash, ...labels } = template.metadata?.labels ?? {};
-  const metadata = { ...cleared.metadata, annotations: annotationsBehind(dialect, annotations, set) };
+  const metadata = { ...cleared.metadata, annotations: rolledBackAnnotations(dialect, annotations, set) };
   const spec = { ...deployment.spec, template: { ...template, metadata: { ...template.metadata, labels } } };
   const message = `Rolled back deployment ${name} to revision ${revision}`;
   return {
@@ -47,7 +47,7 @@ export function planRollback(
   };
 }
 
-/** The last revision but one; zero where there is none. */
+/** The second highest revision; zero if there is none. */
 function revisionBefore(dialect: Dialect, replicaSets: readonly ReplicaSet[]): bigint {
   let last = 0n;
   let before = 0n;
@@ -60,8 +60,8 @@ function revisionBefore(dialect: Dialect, replicaSets: readonly ReplicaSet[]): b
   return before;
 }
 
-/** Those of the set, so that the reason of the old revision comes back with it, and the deployment's own business. */
-function annotationsBehind(
+/** The set's annotations, such as its change cause, and the deployment's private annotations. */
+function rolledBackAnnotations(
   dialect: Dialect,
   annotations: Readonly<Record<string, string>>,
   set: ReplicaSet,

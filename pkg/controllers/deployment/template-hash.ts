@@ -1,4 +1,4 @@
-/** The hash that names a pod template: the suffix of its ReplicaSet and the pod-template-hash label. */
+/** The hash of a pod template: the suffix of its ReplicaSet's name and the pod-template-hash label. */
 
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { goFieldsOf } from '#api/go/go-fields.js';
@@ -9,9 +9,9 @@ import { nameAlphabet as alphabet } from '#apimachinery/generate-name.js';
 import { goDump } from '#apimachinery/spew/dump.js';
 
 /**
- * That of release 1.24 (pkg/controller/controller_utils.go, ComputeHash), so that a controller manager which takes over from
- * another one finds what that one has made under the name that it would give. Ten characters at most. `collisionCount` tells
- * apart templates that hash alike. Pure.
+ * Equals ComputeHash of release 1.24 (pkg/controller/controller_utils.go), so that this controller manager can take over
+ * from another and find its objects by name. At most ten characters. `collisionCount` varies the hash after a collision.
+ * Pure.
  */
 export function templateHash(dialect: Dialect, template: PodTemplateSpec, collisionCount: number | undefined): string {
   const type = schemeFor(dialect).type('core.v1.PodTemplateSpec');
@@ -20,14 +20,14 @@ export function templateHash(dialect: Dialect, template: PodTemplateSpec, collis
   return [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('');
 }
 
-/** 32 bits in eight bytes. */
+/** The low 32 bits, in eight bytes. */
 function countBytes(count: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt32LE(count >>> 0);
   return bytes;
 }
 
-/** True when the templates differ in their hash label at most. */
+/** Compares templates without the hash label. */
 export function sameTemplate(dialect: Dialect, a: PodTemplateSpec, b: PodTemplateSpec): boolean {
   return semanticEqual(withoutHash(dialect, a), withoutHash(dialect, b));
 }

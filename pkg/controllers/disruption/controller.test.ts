@@ -37,7 +37,7 @@ function setUp(t: Test, spec: Partial<PodDisruptionBudgetSpec>) {
   };
   const start = () => harness.start(new DisruptionController(harness.context));
   const status = () => api.get(poddisruptionbudgets, 'default/b')?.status;
-  /** As the API server does when a pod is evicted. */
+  /** Grants an eviction as the API server does. */
   const evict = (pod: Draft<Pod>) =>
     api.change<PodDisruptionBudget>(poddisruptionbudgets, 'default/b', (object) => {
       Object.assign(object, { status: disrupted(object, pod, clock.now()).status });
@@ -48,11 +48,11 @@ function setUp(t: Test, spec: Partial<PodDisruptionBudgetSpec>) {
 const template = { metadata: { labels } };
 const meta = (name: string) => ({ name, namespace: 'default' });
 
-t.test('the pods of every kind of manager are known', async (t) => {
+t.test('the scale of every cached kind of manager', async (t) => {
   const { harness, owner, addPod, start, status } = setUp(t, { maxUnavailable: 1 });
   const deployment = owner(deployments, { metadata: meta('d'), spec: { replicas: 4, selector: {}, template } });
   const spec = { replicas: 1, selector: {}, template };
-  // In the midst of a roll-out, the deployment counts, and not its sets.
+  // During a rollout, the deployment counts instead of its sets.
   const [old, next] = ['d-1', 'd-2'].map((name) =>
     owner(replicasets, { metadata: { ...meta(name), ownerReferences: [deployment] }, spec }),
   );
@@ -70,11 +70,11 @@ t.test('the pods of every kind of manager are known', async (t) => {
   addPod('alone');
   await start();
   t.match(status(), { expectedPods: 10, desiredHealthy: 9, currentHealthy: 6, disruptionsAllowed: 0 });
-  // Release 1.24 says nothing of the pod without a controller.
+  // As in release 1.24, the pod without a controller causes no event.
   t.same(harness.events, []);
 });
 
-t.test('a manager that is not found makes the budget allow nothing', async (t) => {
+t.test('a missing manager makes the budget allow nothing', async (t) => {
   const { harness, api, owner, addPod, start, status } = setUp(t, { maxUnavailable: 1 });
   const reference = owner(replicasets, { metadata: meta('r'), spec: { replicas: 1, selector: {}, template } });
   addPod('a', { ...reference, uid: 'another' });
@@ -88,7 +88,7 @@ t.test('a manager that is not found makes the budget allow nothing', async (t) =
   t.match(status(), { disruptionsAllowed: 1, conditions: [{ status: 'True', reason: 'SufficientPods' }] });
 });
 
-t.test('evictions are awaited, and given up', async (t) => {
+t.test('granted evictions are awaited until they time out', async (t) => {
   const { harness, api, addPod, start, status, evict } = setUp(t, { minAvailable: 1 });
   const [first, second] = ['a', 'b', 'c'].map((name) => addPod(name));
   if (first === undefined || second === undefined) throw new TypeError('no pods');
@@ -108,7 +108,7 @@ t.test('evictions are awaited, and given up', async (t) => {
   t.ok(harness.events.includes("Warning NotDeleted b: Pod was expected by PDB default/b to be deleted but it wasn't"));
 });
 
-t.test('a budget without pods says so', async (t) => {
+t.test('a budget without pods records an event', async (t) => {
   const { harness, api, addPod, start, status } = setUp(t, { minAvailable: 1 });
   await start();
   t.equal(harness.events[0], 'Normal NoPods b: No matching pods found');
@@ -123,12 +123,12 @@ t.test('a budget without pods says so', async (t) => {
   t.match(status(), { expectedPods: 0, currentHealthy: 0 });
 });
 
-t.test('the pods of other kinds are known through their scale', async (t) => {
+t.test('managers of other kinds are read through their scale', async (t) => {
   const { harness, addPod, status } = setUp(t, { minAvailable: '50%' });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const scales = '/apis/test.io/v1/namespaces/default/flocks/f/scale';
   const request = async (_method: string, path: string) => {
-    asked.push(path);
+    requests.push(path);
     if (path === scales) return { metadata: { uid: 'flock' }, spec: { replicas: 5 } };
     if (path !== '/apis/test.io/v1') throw notFound({ group: '', resource: path }, path);
     const resource = (name: string, kind: string) => ({ name, kind, singularName: '', namespaced: true, verbs: [] });
@@ -153,7 +153,7 @@ t.test('the pods of other kinds are known through their scale', async (t) => {
   addPod('d', manager);
   await harness.settled();
   t.match(status(), { currentHealthy: 4, disruptionsAllowed: 1 });
-  t.equal(asked.filter((path) => path === '/apis/test.io/v1').length, 1, 'kinds are not asked for each time');
+  t.equal(requests.filter((path) => path === '/apis/test.io/v1').length, 1, 'discovery is cached');
   addPod('e', { ...manager, kind: 'Herd', uid: 'herd' });
   await harness.settled();
   const message = 'herds.test.io does not implement the scale subresource';

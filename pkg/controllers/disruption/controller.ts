@@ -1,4 +1,4 @@
-/** Keeps the status of disruption budgets, by which the API server decides whether a pod may be evicted. */
+/** Maintains the status of disruption budgets, which the API server checks before evictions. */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
@@ -16,7 +16,7 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { indexByLabel, selectedFrom, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
-/** Budgets worked on at once, as in 1.24. */
+/** As in 1.24. */
 const concurrency = 1;
 
 export class DisruptionController implements Controller {
@@ -38,21 +38,21 @@ export class DisruptionController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (budget: PodDisruptionBudget) => this.#loop.queue.add(keyOf(budget));
-    const seen = (pod: Pod) => this.#podSeen(pod);
+    const addBudgets = (pod: Pod) => this.#enqueueBudgets(pod);
     await this.#loop.run(signal, [
       this.#budgets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#pods.addHandler({
-        onAdd: seen,
+        onAdd: addBudgets,
         onUpdate: (pod, old) => {
-          if (!semanticEqual(pod.metadata.labels, old.metadata.labels)) seen(old);
-          seen(pod);
+          if (!semanticEqual(pod.metadata.labels, old.metadata.labels)) addBudgets(old);
+          addBudgets(pod);
         },
-        onDelete: seen,
+        onDelete: addBudgets,
       }),
     ]);
   }
 
-  #podSeen({ metadata }: Pod): void {
+  #enqueueBudgets({ metadata }: Pod): void {
     for (const budget of this.#budgets.list(metadata.namespace)) {
       if (compileSelector(budget.spec.selector)?.matches(metadata.labels)) this.#loop.queue.add(keyOf(budget));
     }
@@ -64,7 +64,7 @@ export class DisruptionController implements Controller {
     try {
       return await this.#sync(budget);
     } catch (error) {
-      // Somebody was evicted meanwhile: it is reckoned anew.
+      // The API server granted an eviction meanwhile: compute the status again.
       if (isConflict(error)) return retry(error);
       if (isNotFound(error)) return done;
       const failed = failedStatus(budget, messageOf(error), this.#context.clock.now());
@@ -103,7 +103,7 @@ export class DisruptionController implements Controller {
     try {
       const { replicas, unmanaged } = await this.#scales.expected(pods);
       if (unmanaged.length > 0)
-        log.debug({ budget: keyOf(budget), unmanaged }, 'the budget has pods without a controller');
+        log.debug({ budget: keyOf(budget), unmanaged }, 'budget selects pods without a controller');
       return replicas;
     } catch (error) {
       const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;
@@ -112,7 +112,7 @@ export class DisruptionController implements Controller {
     }
   }
 
-  /** Throws 409 when the budget has changed: an eviction may have been granted. */
+  /** Throws 409 when the budget has changed, as when an eviction was granted. */
   async #writeStatus(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus): Promise<void> {
     const written = await this.#context.client.resource(poddisruptionbudgets).updateStatus({ ...budget, status });
     this.#loop.written.wrote(keyOf(budget), this.#budgets, written);

@@ -25,7 +25,7 @@ function budget(spec: Partial<PodDisruptionBudgetSpec>, disruptedPods?: Record<s
   };
 }
 
-t.test('what the forms of budgets allow', (t) => {
+t.test('disruptions that budgets allow', (t) => {
   type Counts = [expected: number, desired: number, healthy: number, allowed: number];
   const rows: [name: string, spec: Partial<PodDisruptionBudgetSpec>, pods: Pod[], scale: number, counts: Counts][] = [
     ['a number that must be available', { minAvailable: 2 }, pods(3), 9, [3, 2, 3, 1]],
@@ -37,9 +37,9 @@ t.test('what the forms of budgets allow', (t) => {
     ['a part that may be missing, rounded up', { maxUnavailable: '30%' }, pods(4), 4, [4, 2, 4, 2]],
     ['all may be missing', { maxUnavailable: '100%' }, pods(4), 4, [4, 0, 4, 4]],
     ['more may be missing than there are', { maxUnavailable: 9 }, pods(2), 2, [2, 0, 2, 2]],
-    ['nothing said', {}, pods(2), 2, [0, 0, 2, 0]],
+    ['empty spec', {}, pods(2), 2, [0, 0, 2, 0]],
     ['no pods', { minAvailable: 0 }, [], 0, [0, 0, 0, 0]],
-    ['no pods wanted', { maxUnavailable: 1 }, pods(1), 0, [0, 0, 1, 0]],
+    ['no pods desired', { maxUnavailable: 1 }, pods(1), 0, [0, 0, 1, 0]],
   ];
   for (const [name, spec, given, expectedScale, counts] of rows) {
     const [expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed] = counts;
@@ -70,21 +70,21 @@ t.test('pods whose eviction was granted', (t) => {
   const disrupted = { p0: ago(30), p1: ago(121), p3: ago(5), gone: ago(5) };
   const plan = planBudget({ budget: budget({ minAvailable: 1 }, disrupted), pods: given, expectedScale: 0 }, now);
   t.match(plan.status, { disruptedPods: { p0: ago(30) }, currentHealthy: 2, disruptionsAllowed: 1 });
-  t.same(Object.keys(plan.status?.disruptedPods ?? {}), ['p0'], 'neither what goes nor what is gone');
+  t.same(Object.keys(plan.status?.disruptedPods ?? {}), ['p0'], 'without pods in deletion or deleted');
   t.same(
     plan.notDeleted.map(({ metadata }) => metadata.name),
     ['p1'],
-    'one that did not go in time counts as healthy again',
+    'a pod counts as healthy again after the timeout',
   );
   t.equal(plan.requeueAfterMs, 90_001);
   t.end();
 });
 
-t.test('nothing is written that is said already', (t) => {
+t.test('an unchanged status is not written', (t) => {
   const given = budget({ minAvailable: 1 });
   const observed = { pods: pods(2), expectedScale: 0 };
   const { status } = planBudget({ budget: given, ...observed }, now);
-  // Empty maps are left out on the wire.
+  // Empty maps are omitted on the wire.
   const { disruptedPods: _, ...stored } = status ?? {
     disruptionsAllowed: 0,
     currentHealthy: 0,
@@ -97,10 +97,10 @@ t.test('nothing is written that is said already', (t) => {
   t.end();
 });
 
-t.test('a budget that cannot be reckoned allows nothing', (t) => {
-  const known = budget({ maxUnavailable: 1 }, { p0: ago(1) });
-  if (known.status !== undefined) Object.assign(known.status, { disruptionsAllowed: 3, observedGeneration: 2 });
-  t.match(failedStatus(known, 'why', now), {
+t.test('a budget that cannot be computed allows nothing', (t) => {
+  const disrupted = budget({ maxUnavailable: 1 }, { p0: ago(1) });
+  if (disrupted.status !== undefined) Object.assign(disrupted.status, { disruptionsAllowed: 3, observedGeneration: 2 });
+  t.match(failedStatus(disrupted, 'why', now), {
     disruptionsAllowed: 0,
     observedGeneration: 2,
     disruptedPods: { p0: ago(1) },

@@ -1,4 +1,4 @@
-/** What a disruption budget's status says. Pure. */
+/** Plans the status of a disruption budget. Pure. */
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { allowance } from '#api/policy/v1/poddisruptionbudget/disruption.js';
@@ -7,43 +7,43 @@ import { parseTime } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { scaledValue } from '#apimachinery/intstr.js';
 
-/** How long an eviction that was granted may take before it is taken as not happening: 1.24's figure. */
+/** The time after which a granted eviction counts as failed, as in 1.24. */
 const deletionTimeoutMs = 120_000;
 
 export interface BudgetObservation {
   readonly budget: PodDisruptionBudget;
   /** All pods that the budget selects. */
   readonly pods: readonly Pod[];
-  /** How many pods those who manage them want together; asked for by some forms of budgets only. */
+  /** The total of desired replicas of the pods' managers; used if `needsScale`. */
   readonly expectedScale: number;
 }
 
 export interface BudgetPlan {
-  /** The status that is to be written; undefined when it says all this already. */
+  /** The new status; undefined when unchanged. */
   readonly status?: PodDisruptionBudgetStatus;
-  /** Pods whose eviction was granted, and which are there still. */
+  /** Pods that still exist after a granted eviction timed out. */
   readonly notDeleted: readonly Pod[];
-  /** When the first of the other evictions runs out of time. */
+  /** When the next granted eviction times out. */
   readonly requeueAfterMs?: number;
 }
 
-/** Whether the budget's numbers are of what is wanted, and not of what is there. */
+/** Whether the budget refers to desired replicas rather than existing pods. */
 export function needsScale({ spec }: PodDisruptionBudget): boolean {
   return spec.maxUnavailable !== undefined || typeof spec.minAvailable === 'string';
 }
 
-/** `now` in milliseconds. Throws a RangeError for a number that is none. */
+/** Throws a RangeError for a malformed number in the budget. */
 export function planBudget(observation: BudgetObservation, now: number): BudgetPlan {
   const { budget, pods } = observation;
-  const { disruptedPods, notDeleted, nextMs } = granted(budget, pods, now);
-  const { expectedPods, desiredHealthy } = wanted(observation);
+  const { disruptedPods, notDeleted, nextMs } = pendingEvictions(budget, pods, now);
+  const { expectedPods, desiredHealthy } = requirements(observation);
   const currentHealthy = pods.filter(
     (pod) =>
       pod.metadata.deletionTimestamp === undefined &&
       disruptedPods[pod.metadata.name ?? ''] === undefined &&
       isPodReady(pod),
   ).length;
-  // Where no pod is expected, the first ones to come are safe until they have been looked at.
+  // Without expected pods, allow no eviction until new pods have been counted.
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
   const counts = { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed };
   const status = withCounts(budget, { ...counts, disruptedPods }, now);
@@ -54,7 +54,10 @@ export function planBudget(observation: BudgetObservation, now: number): BudgetP
   };
 }
 
-function wanted({ budget, pods, expectedScale }: BudgetObservation): { expectedPods: number; desiredHealthy: number } {
+function requirements({ budget, pods, expectedScale }: BudgetObservation): {
+  expectedPods: number;
+  desiredHealthy: number;
+} {
   const { maxUnavailable, minAvailable } = budget.spec;
   if (maxUnavailable !== undefined) {
     const unavailable = scaledValue(maxUnavailable, expectedScale, 'up');
@@ -65,8 +68,8 @@ function wanted({ budget, pods, expectedScale }: BudgetObservation): { expectedP
   return { expectedPods: expectedScale, desiredHealthy: scaledValue(minAvailable, expectedScale, 'up') };
 }
 
-/** The evictions that are still awaited: of pods that are there, do not go yet, and have time left. */
-function granted(budget: PodDisruptionBudget, pods: readonly Pod[], now: number) {
+/** Granted evictions of existing pods that are not being deleted and have not timed out. */
+function pendingEvictions(budget: PodDisruptionBudget, pods: readonly Pod[], now: number) {
   const before = budget.status?.disruptedPods ?? {};
   const disruptedPods: Record<string, string> = {};
   const notDeleted: Pod[] = [];
@@ -82,7 +85,7 @@ function granted(budget: PodDisruptionBudget, pods: readonly Pod[], now: number)
       nextMs = Math.min(nextMs ?? untilMs, untilMs);
     }
   }
-  // Only when its time is over, and not at the very instant.
+  // One millisecond after the timeout.
   return { disruptedPods, notDeleted, nextMs: nextMs === undefined ? undefined : nextMs + 1 };
 }
 
@@ -97,12 +100,12 @@ function withCounts(
   return semanticEqual(filled(budget.status), filled(status)) ? undefined : status;
 }
 
-/** Empty maps and zero generations are left out on the wire. */
+/** Omitted maps and generations equal empty ones and zero. */
 function filled(status: PodDisruptionBudgetStatus | undefined): object {
   return { ...status, observedGeneration: status?.observedGeneration ?? 0, disruptedPods: status?.disruptedPods ?? {} };
 }
 
-/** A budget that cannot be reckoned allows nothing. `now` in milliseconds. */
+/** A budget that cannot be computed allows no disruptions. */
 export function failedStatus(budget: PodDisruptionBudget, message: string, now: number): PodDisruptionBudgetStatus {
   const none = { expectedPods: 0, desiredHealthy: 0, currentHealthy: 0 };
   const status = { ...none, ...budget.status, disruptionsAllowed: 0 };

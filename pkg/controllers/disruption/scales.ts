@@ -1,4 +1,4 @@
-/** How many pods the managers of some pods want together. */
+/** Finds the managers of pods and their desired replicas. */
 import { deployments, replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen.js';
 import type { Scale } from '#api/autoscaling/v1/types.gen.js';
@@ -16,9 +16,9 @@ import { controllerOf } from '#controllers/framework/owners.js';
 import { basePath, ServedKinds } from '#controllers/framework/served-kinds.js';
 
 export interface ExpectedScale {
-  /** Sum over all managers. */
+  /** The sum over all managers. */
   readonly replicas: number;
-  /** Names of the pods that nobody manages. */
+  /** Names of pods without a manager. */
   readonly unmanaged: readonly string[];
 }
 
@@ -44,10 +44,10 @@ export class Scales {
     this.#replicationControllers = sharedInformer(context.informers, replicationcontrollers);
   }
 
-  /** Throws, in the words of 1.24, when a pod's manager is not found or cannot be scaled. */
+  /** Throws, with the messages of 1.24, when a pod's manager does not exist or cannot be scaled. */
   async expected(pods: readonly Pod[]): Promise<ExpectedScale> {
     const byManager = new Map<string, number>();
-    const asked = new Set<string>();
+    const managerUids = new Set<string>();
     const unmanaged: string[] = [];
     for (const pod of pods) {
       const { name = '', namespace = '' } = pod.metadata;
@@ -56,8 +56,8 @@ export class Scales {
         unmanaged.push(name);
         continue;
       }
-      if (asked.has(reference.uid)) continue;
-      asked.add(reference.uid);
+      if (managerUids.has(reference.uid)) continue;
+      managerUids.add(reference.uid);
       const managed = this.#cached(reference, namespace) ?? (await this.#live(reference, namespace));
       if (managed === undefined) throw new Error(`found no controllers for pod "${name}"`);
       byManager.set(managed.uid, managed.replicas);
@@ -66,7 +66,7 @@ export class Scales {
     return { replicas, unmanaged };
   }
 
-  /** Of the kinds that are in caches anyway. The pods of a deployment's ReplicaSets are the deployment's. */
+  /** Finds managers of cached kinds. The manager of a deployment's pods is the deployment. */
   #cached(reference: OwnerReference, namespace: string): Managed | undefined {
     const find = <T extends ApiObject>(cache: Informer<T>, type: ResourceDeclaration, of: OwnerReference) => {
       if (!this.#isOf(of, type)) return undefined;
@@ -77,13 +77,13 @@ export class Scales {
     const owner = set === undefined ? undefined : controllerOf(set);
     const deployment = owner === undefined ? undefined : find(this.#deployments, deployments, owner);
     if (owner?.kind === deployments.kind && deployment === undefined) return undefined;
-    const found =
+    const manager =
       deployment ??
       set ??
       find(this.#statefulSets, statefulsets, reference) ??
       find(this.#replicationControllers, replicationcontrollers, reference);
-    if (found === undefined) return undefined;
-    return { uid: found.metadata.uid ?? '', replicas: found.spec.replicas ?? 1 };
+    if (manager === undefined) return undefined;
+    return { uid: manager.metadata.uid ?? '', replicas: manager.spec.replicas ?? 1 };
   }
 
   #isOf({ kind, apiVersion }: OwnerReference, type: ResourceDeclaration): boolean {
@@ -92,7 +92,7 @@ export class Scales {
     return (slash < 0 ? '' : apiVersion.slice(0, slash)) === this.#context.dialect.groupName(type.group);
   }
 
-  /** None where the version is not served. */
+  /** Empty if the version is not served. */
   async #servedIn(apiVersion: string): Promise<readonly APIResource[]> {
     try {
       return await this.#kinds.resources(apiVersion);
@@ -102,7 +102,7 @@ export class Scales {
     }
   }
 
-  /** Of every other kind, through its `scale`. Undefined when the object is gone. */
+  /** Reads the `scale` of other kinds. Undefined when the object does not exist. */
   async #live(reference: OwnerReference, namespace: string): Promise<Managed | undefined> {
     const { apiVersion, kind, name, uid } = reference;
     const resources = await this.#servedIn(apiVersion);

@@ -1,4 +1,4 @@
-/** Keeps the Endpoints object of each service that selects pods. */
+/** Maintains the Endpoints object of each service with a selector. */
 import { endpoints as endpointsType } from '#api/core/v1/resources.gen.js';
 import type { Endpoints } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -17,11 +17,11 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 export interface EndpointOptions {
   readonly concurrency: number;
-  /** How long changes of pods are gathered. */
+  /** The delay that batches pod changes. */
   readonly batchPeriodMs: number;
 }
 
-/** Failures after which a service waits for a change, as in 1.24. */
+/** The number of failures after which a service waits for a change, as in 1.24. */
 const maxRetries = 15;
 
 export class EndpointController implements Controller {
@@ -49,13 +49,13 @@ export class EndpointController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
     await this.#loop.run(signal, [
-      this.#members.watch((key, because) => {
-        if (because === 'pod' && this.#options.batchPeriodMs > 0) queue.addAfter(key, this.#options.batchPeriodMs);
+      this.#members.watch((key, cause) => {
+        if (cause === 'pod' && this.#options.batchPeriodMs > 0) queue.addAfter(key, this.#options.batchPeriodMs);
         else queue.add(key);
       }),
       this.#endpoints.addHandler({
-        // Those left from a time when nobody watched: their service may be gone. Later ones without a service are
-        // somebody's own.
+        // The service of an Endpoints object that existed at the start may be deleted. Later objects without a service
+        // were created by a user.
         onAdd: (object, initial) => {
           if (initial) queue.add(keyOf(object));
         },
@@ -74,19 +74,19 @@ export class EndpointController implements Controller {
     }
     if (!selectsPods(service)) return done;
     const pods = this.#members.candidates(service);
-    const triggered = this.#triggers.look(key, service, selectedPods(service, pods));
-    const action = planEndpoints({ dialect, service, pods, current, triggered });
+    const changedAt = this.#triggers.update(key, service, selectedPods(service, pods));
+    const action = planEndpoints({ dialect, service, pods, current, changedAt });
     const resource = client.resource(endpointsType);
     try {
       if (action.kind === 'none') return done;
       const { endpoints } = action;
       const written = await (action.kind === 'create' ? resource.create(endpoints) : resource.update(endpoints));
-      // The key is looked at again only when the cache shows this: no update conflicts with the one before.
+      // The next reconcile waits for the cache, so that its update does not conflict.
       this.#loop.written.wrote(key, this.#endpoints, written);
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;
-      // The cache lags behind; the next pass finds the object.
+      // The cache lags behind; retry.
       if (action.kind === 'create' && isAlreadyExists(error)) return retry(error);
       const [reason, verb] =
         action.kind === 'create' ? ['FailedToCreateEndpoint', 'create'] : ['FailedToUpdateEndpoint', 'update'];
@@ -97,7 +97,7 @@ export class EndpointController implements Controller {
     }
   }
 
-  /** Without a service nobody needs them, unless they are the lock of a leader election. */
+  /** Deletes Endpoints without a service, except locks of leader elections. */
   async #deleteLeftover(current: Endpoints | undefined): Promise<Outcome> {
     const { client, dialect } = this.#context;
     if (current === undefined || current.metadata.annotations?.[dialect.annotations.leader] !== undefined) return done;

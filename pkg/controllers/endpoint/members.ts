@@ -1,4 +1,4 @@
-/** Which pods a service sends to, and at which ports. Pure; rules of release 1.24 (util/endpoint). */
+/** The pods, addresses and ports that are endpoints of a service. Rules of release 1.24 (util/endpoint). Pure. */
 import { isPodReady, isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import type { Node, Pod, Service, ServicePort } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -6,7 +6,7 @@ import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
 
 export type IPFamily = 'IPv4' | 'IPv6';
 
-/** True when pods are chosen for the service here, and not by whoever writes its endpoints. */
+/** False for services whose endpoints are written by users. */
 export function selectsPods(service: Service): boolean {
   return service.spec.selector !== undefined && service.spec.type !== 'ExternalName';
 }
@@ -15,13 +15,13 @@ export function isHeadless(service: Service): boolean {
   return service.spec.clusterIP === 'None';
 }
 
-/** The pods of the service's namespace that it selects. */
+/** `pods` are in the service's namespace. */
 export function selectedPods(service: Service, pods: readonly Pod[]): Pod[] {
   const selector = selectorFromLabels(service.spec.selector);
   return pods.filter((pod) => selector.matches(pod.metadata.labels));
 }
 
-/** True when the pod has an address and has not ended; pods being deleted count only where they are asked for. */
+/** Whether the pod has an address and is not finished. Pods being deleted count if `includeTerminating`. */
 export function isMember(pod: Pod, includeTerminating: boolean): boolean {
   if (isPodTerminal(pod) || addressesOf(pod).length === 0) return false;
   return includeTerminating || pod.metadata.deletionTimestamp === undefined;
@@ -37,7 +37,7 @@ export function familyOf(ip: string): IPFamily {
   return ip.includes(':') ? 'IPv6' : 'IPv4';
 }
 
-/** The families that the service has addresses in. */
+/** The IP families of the service. */
 export function familiesOf(service: Service): IPFamily[] {
   const families = (service.spec.ipFamilies ?? []).filter(
     (each): each is IPFamily => each === 'IPv4' || each === 'IPv6',
@@ -54,7 +54,7 @@ export interface ResolvedPort {
   readonly appProtocol?: string;
 }
 
-/** The service's ports as the pod has them; those that the pod does not have are left out. */
+/** The service's ports, resolved to the pod's port numbers; omits ports that the pod lacks. */
 export function portsOf(service: Service, pod: Pod): ResolvedPort[] {
   return (service.spec.ports ?? []).flatMap((port) => {
     const number = targetPort(pod, port);
@@ -74,20 +74,19 @@ function targetPort(pod: Pod, { targetPort: target, port, protocol = 'TCP' }: Se
   if (target === undefined || target === 0 || target === '') return port;
   if (typeof target === 'number') return target;
   for (const container of pod.spec.containers) {
-    const found = container.ports?.find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol);
-    if (found !== undefined) return found.containerPort;
+    const match = container.ports?.find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol);
+    if (match !== undefined) return match.containerPort;
   }
   return undefined;
 }
 
-/** The name under which the service's DNS knows the pod alone. */
+/** The pod's own host name below the service's DNS name. */
 export function hostnameOf(service: Service, pod: Pod): string | undefined {
   const { hostname, subdomain } = pod.spec;
-  const known = hostname !== undefined && hostname !== '' && subdomain === service.metadata.name;
-  return known ? hostname : undefined;
+  return hostname !== '' && subdomain === service.metadata.name ? hostname : undefined;
 }
 
-/** True when the change may matter to a service that selects the pod. */
+/** Whether the change may affect endpoints of services that select the pod. */
 export function changesEndpoints(pod: Pod, old: Pod): boolean {
   const facts = (each: Pod) => [
     each.metadata.labels ?? {},

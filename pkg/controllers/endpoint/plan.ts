@@ -1,4 +1,4 @@
-/** The Endpoints object of a service. Pure. */
+/** Plans the Endpoints object of a service. Pure. */
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,8 +13,9 @@ import {
   portsOf,
   selectedPods,
 } from '#controllers/endpoint/members.js';
+import { compareText } from '#controllers/framework/order.js';
 
-/** Addresses in one object at most, as in 1.24. */
+/** The maximum of addresses in one object, as in 1.24. */
 const maxAddresses = 1000;
 
 export type EndpointsAction =
@@ -25,14 +26,14 @@ export type EndpointsAction =
 export interface EndpointsObservation {
   readonly dialect: Dialect;
   readonly service: Service;
-  /** Of the service's namespace. */
+  /** Pods in the service's namespace. */
   readonly pods: readonly Pod[];
   readonly current: Endpoints | undefined;
-  /** When what has changed since the last look has happened; undefined when nothing has. */
-  readonly triggered?: string | undefined;
+  /** When the earliest change since the last reconcile happened; undefined when nothing has changed. */
+  readonly changedAt?: string | undefined;
 }
 
-export function planEndpoints({ dialect, service, pods, current, triggered }: EndpointsObservation): EndpointsAction {
+export function planEndpoints({ dialect, service, pods, current, changedAt }: EndpointsObservation): EndpointsAction {
   const { subsets, truncated } = truncate(subsetsOf(service, pods));
   const labels: Record<string, string> = { ...service.metadata.labels };
   if (isHeadless(service)) labels[dialect.labels.headlessService] = '';
@@ -40,7 +41,7 @@ export function planEndpoints({ dialect, service, pods, current, triggered }: En
   const { [overCapacity]: capacity, [endpointsLastChange]: _last, ...others } = current?.metadata.annotations ?? {};
   const annotations = {
     ...others,
-    ...(triggered === undefined ? {} : { [endpointsLastChange]: triggered }),
+    ...(changedAt === undefined ? {} : { [endpointsLastChange]: changedAt }),
     ...(truncated ? { [overCapacity]: 'truncated' } : {}),
   };
   if (current === undefined) {
@@ -60,7 +61,7 @@ interface Member {
   readonly ready: boolean;
 }
 
-/** The ports that the same pods offer share a subset, as 1.24 packs them. */
+/** Ports with the same pods share a subset, as in 1.24. */
 function subsetsOf(service: Service, pods: readonly Pod[]): EndpointSubset[] {
   const membersOf = new Map<string, { readonly port: EndpointPort | undefined; readonly members: Member[] }>();
   const tolerant = service.spec.publishNotReadyAddresses === true;
@@ -70,19 +71,19 @@ function subsetsOf(service: Service, pods: readonly Pod[]): EndpointSubset[] {
     const ip = addressesOf(pod).find((each) => familyOf(each) === family);
     if (ip === undefined) continue;
     const member = { address: addressOf(service, pod, ip), ready: tolerant || isPodReady(pod) };
-    for (const [id, port] of offered(service, pod)) {
-      const of = membersOf.get(id) ?? { port, members: [] };
-      membersOf.set(id, of);
-      of.members.push(member);
+    for (const [id, port] of portsById(service, pod)) {
+      const entry = membersOf.get(id) ?? { port, members: [] };
+      membersOf.set(id, entry);
+      entry.members.push(member);
     }
   }
   const groups = new Map<string, { readonly ports: EndpointPort[]; readonly members: readonly Member[] }>();
   for (const id of [...membersOf.keys()].sort(compareText)) {
     const { port, members = [] } = membersOf.get(id) ?? {};
     members.sort((a, b) => byAddress(a.address, b.address));
-    const who = JSON.stringify(members.map(({ address }) => [address.ip, address.targetRef?.uid]));
-    const group = groups.get(who) ?? { ports: [], members };
-    groups.set(who, group);
+    const memberIds = JSON.stringify(members.map(({ address }) => [address.ip, address.targetRef?.uid]));
+    const group = groups.get(memberIds) ?? { ports: [], members };
+    groups.set(memberIds, group);
     if (port !== undefined) group.ports.push(port);
   }
   return [...groups.values()].map(({ ports, members }) => {
@@ -96,8 +97,8 @@ function subsetsOf(service: Service, pods: readonly Pod[]): EndpointSubset[] {
   });
 }
 
-/** The pod's ports by what tells them apart; one that is none stands for a headless service without ports. */
-function offered(service: Service, pod: Pod): Map<string, EndpointPort | undefined> {
+/** The pod's ports by identity; a headless service without ports has one undefined port. */
+function portsById(service: Service, pod: Pod): Map<string, EndpointPort | undefined> {
   if (isHeadless(service) && (service.spec.ports ?? []).length === 0) return new Map([['', undefined]]);
   const ports = portsOf(service, pod).map(({ name, ...port }) => (name === '' ? port : { name, ...port }));
   return new Map(ports.map((port) => [JSON.stringify(port), port]));
@@ -115,7 +116,7 @@ function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {
   };
 }
 
-/** Keeps the largest legal number of addresses, those that are ready first, of each subset its share. */
+/** Limits the number of addresses: ready addresses first, then a proportional share of each subset. */
 function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; truncated: boolean } {
   const sum = (key: AddressKey) => subsets.reduce((all, each) => all + (each[key]?.length ?? 0), 0);
   const ready = sum('addresses');
@@ -141,16 +142,12 @@ function share(
   let left = room;
   return subsets.map((subset) => {
     const { [key]: addresses = [], ...rest } = subset;
-    const kept = addresses.slice(0, Math.min(left, Math.ceil((addresses.length / all) * room)));
-    left -= kept.length;
-    return kept.length === 0 ? rest : { ...rest, [key]: kept };
+    const part = addresses.slice(0, Math.min(left, Math.ceil((addresses.length / all) * room)));
+    left -= part.length;
+    return part.length === 0 ? rest : { ...rest, [key]: part };
   });
 }
 
 function byAddress(a: EndpointAddress, b: EndpointAddress): number {
   return compareText(a.ip, b.ip) || compareText(a.targetRef?.uid ?? '', b.targetRef?.uid ?? '');
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

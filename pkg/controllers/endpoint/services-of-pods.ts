@@ -1,4 +1,4 @@
-/** Tells which services have to be looked at when pods change. */
+/** Finds the services to reconcile when pods change. */
 import { pods as podType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -20,13 +20,13 @@ export class ServicesOfPods {
     this.#byLabels = new ServicesByLabels(this.services);
   }
 
-  /** Those that the service may select. */
+  /** Pods that the service may select. */
   candidates({ metadata, spec }: Service): Pod[] {
     return withFirstLabel(this.pods, metadata.namespace ?? '', spec.selector);
   }
 
   /** Calls `changed` with the key of each service whose endpoints may have changed. */
-  watch(changed: (serviceKey: string, because: 'service' | 'pod') => void): () => void {
+  watch(changed: (serviceKey: string, cause: 'service' | 'pod') => void): () => void {
     const service = (object: Service) => changed(keyOf(object), 'service');
     const pod = (object: Pod) => {
       for (const each of this.servicesOf(object)) changed(keyOf(each), 'pod');

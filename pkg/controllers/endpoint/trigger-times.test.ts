@@ -10,14 +10,18 @@ const pod = (name: string, lastTransitionTime?: string): Pod => ({
     lastTransitionTime === undefined ? {} : { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] },
 });
 
-t.test('of what has changed since the last look, the earliest counts', async (t) => {
+t.test('the earliest change since the last update counts', async (t) => {
   const times = new TriggerTimes();
   const [a, b, c] = ['2022-05-03T09:00:00Z', '2022-05-03T11:00:00Z', '2022-05-03T12:00:00Z'];
-  t.equal(times.look('n/s', service, [pod('a', a)]), '2022-05-03T10:00:00Z', 'a pod that was ready before the service');
-  t.equal(times.look('n/s', service, [pod('a', a)]), undefined, 'nothing');
-  t.equal(times.look('n/s', service, [pod('a', c), pod('b', b)]), b);
-  t.equal(times.look('n/s', service, [pod('a', c)]), undefined, 'one that has gone says no time');
-  t.equal(times.look('n/s', service, [pod('a', c), pod('b', b), pod('d')]), b, 'one that has come back does');
+  t.equal(
+    times.update('n/s', service, [pod('a', a)]),
+    '2022-05-03T10:00:00Z',
+    'a pod that was ready before the service',
+  );
+  t.equal(times.update('n/s', service, [pod('a', a)]), undefined, 'nothing');
+  t.equal(times.update('n/s', service, [pod('a', c), pod('b', b)]), b);
+  t.equal(times.update('n/s', service, [pod('a', c)]), undefined, 'a deleted pod has no time');
+  t.equal(times.update('n/s', service, [pod('a', c), pod('b', b), pod('d')]), b, 'a recreated pod has a time');
   times.forget('n/s');
-  t.equal(times.look('n/s', service, []), '2022-05-03T10:00:00Z');
+  t.equal(times.update('n/s', service, []), '2022-05-03T10:00:00Z');
 });

@@ -1,21 +1,21 @@
 /**
- * When what has changed the endpoints of a service has happened, which consumers of endpoints measure their delay by.
- * Rules of release 1.24 (TriggerTimeTracker): of what has changed since the last look, the earliest.
+ * The time of the earliest change since the last reconcile, from which consumers of endpoints measure their delay.
+ * Rules of release 1.24 (TriggerTimeTracker).
  */
 import { getPodCondition } from '#api/core/v1/pod/conditions.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 
 interface ServiceState {
   readonly service: number;
-  /** By name: when the pod became ready, or ceased to be. */
+  /** When each pod's readiness changed, by name. */
   readonly pods: ReadonlyMap<string, number>;
 }
 
 export class TriggerTimes {
   readonly #states = new Map<string, ServiceState>();
 
-  /** RFC 3339; undefined when nothing has changed. Each look counts, whether anything is written after it or not. */
-  look(key: string, { metadata }: Service, pods: readonly Pod[]): string | undefined {
+  /** Stores the new state and returns the time (RFC 3339); undefined when nothing has changed. */
+  update(key: string, { metadata }: Service, pods: readonly Pod[]): string | undefined {
     const before = this.#states.get(key);
     const created = Date.parse(metadata.creationTimestamp ?? '');
     const times = new Map<string, number>();
@@ -28,7 +28,7 @@ export class TriggerTimes {
       if (time > (before?.pods.get(name) ?? Number.NEGATIVE_INFINITY)) earliest = Math.min(earliest, time);
     }
     this.#states.set(key, { service: created, pods: times });
-    // Its pods may be older than the service, and have changed nothing before.
+    // For a new service, ignore earlier changes of its pods.
     const trigger = before === undefined ? created : earliest;
     return Number.isFinite(trigger) ? new Date(trigger).toISOString().replace('.000Z', 'Z') : undefined;
   }

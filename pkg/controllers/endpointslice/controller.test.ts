@@ -79,7 +79,7 @@ t.test('endpoints follow pods', async (t) => {
   t.ok(api.list(endpointslices).every((slice) => slice.endpoints.every((each) => each.zone === 'z1')));
 });
 
-t.test('a cache that lags behind makes no second slice', async (t) => {
+t.test('a lagging cache causes no second slice', async (t) => {
   const { harness, api, addPod, sliceAddresses, start } = setUp(t);
   await start();
   const heal = harness.freeze('endpointslices');
@@ -93,7 +93,7 @@ t.test('a cache that lags behind makes no second slice', async (t) => {
   t.equal(api.list(endpointslices).length, 3);
 });
 
-t.test('a lost answer makes no second slice', async (t) => {
+t.test('a lost response causes no second slice', async (t) => {
   const { harness, api, addPod, sliceAddresses, start } = setUp(t);
   await start();
   const seen = harness.freeze('endpointslices');
@@ -115,7 +115,7 @@ t.test('a lost answer makes no second slice', async (t) => {
   t.same(sliceAddresses(), [['10.1.0.1']]);
 });
 
-t.test('failures are told and made up for', async (t) => {
+t.test('failures are recorded and retried', async (t) => {
   const { harness, addPod, sliceAddresses, addresses, start } = setUp(t);
   const heal = harness.fail((call) => call.verb === 'create', serviceUnavailable('down'));
   addPod();
@@ -129,7 +129,7 @@ t.test('failures are told and made up for', async (t) => {
   t.ok(harness.events.some((event) => event.startsWith('Warning FailedToCreateEndpoint web')));
 });
 
-t.test('a batch period gathers changes', async (t) => {
+t.test('a batch period combines changes', async (t) => {
   const { harness, api, addPod, sliceAddresses, start } = setUp(t);
   await start(1000);
   await harness.advance(2000);
@@ -143,7 +143,7 @@ t.test('a batch period gathers changes', async (t) => {
   t.same(sliceAddresses(), [['10.1.0.1', '10.1.0.2']]);
 });
 
-t.test('Endpoints without a service go, unless they are a lock', async (t) => {
+t.test('Endpoints without a service are deleted, unless they are a lock', async (t) => {
   const { harness, api, start } = setUp(t);
   api.seed<Endpoints>(endpoints, { metadata: { name: 'left', namespace } });
   api.seed<Endpoints>(endpoints, {
@@ -170,7 +170,7 @@ t.test('Endpoints without a service go, unless they are a lock', async (t) => {
   );
 });
 
-t.test('Endpoints that somebody makes without a service stay', async (t) => {
+t.test('Endpoints that a user creates without a service stay', async (t) => {
   const { harness, api, start } = setUp(t);
   await start();
   const subsets = [{ addresses: [{ ip: '10.2.0.1' }], ports: [{ port: 80 }] }];
@@ -181,7 +181,7 @@ t.test('Endpoints that somebody makes without a service stay', async (t) => {
   });
   await harness.advance(60_000);
   t.match(api.get<Endpoints>(endpoints, `${namespace}/own`), { metadata: { labels: { changed: 'yes' } }, subsets });
-  // Those of a service come back.
+  // Endpoints of a service are recreated.
   api.remove(endpoints, `${namespace}/web`);
   await harness.settled();
   t.ok(api.get<Endpoints>(endpoints, `${namespace}/web`));

@@ -1,4 +1,4 @@
-/** Keeps the endpoint slices of each service that selects pods. */
+/** Maintains the endpoint slices of each service with a selector. */
 import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
@@ -21,12 +21,12 @@ import { controllerReference } from '#controllers/framework/owners.js';
 
 export interface EndpointSliceOptions {
   readonly concurrency: number;
-  /** How long changes of pods are gathered. */
+  /** The delay that batches pod changes. */
   readonly batchPeriodMs: number;
   readonly maxEndpointsPerSlice: number;
 }
 
-/** Failures after which a service waits for a change, as in 1.24. */
+/** The number of failures after which a service waits for a change, as in 1.24. */
 const maxRetries = 15;
 /** Index of slices by service. */
 const serviceIndex = 'service';
@@ -60,22 +60,22 @@ export class EndpointSliceController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
     const { batchPeriodMs } = this.#options;
-    const sliceSeen = (slice: EndpointSlice) => {
+    const enqueueService = (slice: EndpointSlice) => {
       const service = this.#serviceOf(slice);
       if (service !== undefined) queue.add(service);
     };
     await this.#loop.run(signal, [
-      this.#members.watch((key, because) => {
-        if (because === 'pod' && batchPeriodMs > 0) queue.addAfter(key, batchPeriodMs);
+      this.#members.watch((key, cause) => {
+        if (cause === 'pod' && batchPeriodMs > 0) queue.addAfter(key, batchPeriodMs);
         else queue.add(key);
       }),
       this.#slices.addHandler({
-        onAdd: sliceSeen,
+        onAdd: enqueueService,
         onUpdate: (slice, old) => {
-          if (this.#serviceOf(old) !== this.#serviceOf(slice)) sliceSeen(old);
-          sliceSeen(slice);
+          if (this.#serviceOf(old) !== this.#serviceOf(slice)) enqueueService(old);
+          enqueueService(slice);
         },
-        onDelete: sliceSeen,
+        onDelete: enqueueService,
       }),
       this.#nodes.addHandler({
         onAdd: (node) => this.#zoneChanged(node),
@@ -86,7 +86,7 @@ export class EndpointSliceController implements Controller {
     ]);
   }
 
-  /** The service whose slice this controller manages, undefined for slices of others. */
+  /** The key of the slice's service; undefined for slices of other controllers. */
   #serviceOf({ metadata }: EndpointSlice): string | undefined {
     const { labels, endpointSliceManager } = this.#context.dialect;
     const service = metadata.labels?.[labels.serviceName];
@@ -109,7 +109,7 @@ export class EndpointSliceController implements Controller {
   async #reconcile(key: string): Promise<Outcome> {
     const { dialect, events } = this.#context;
     const service = this.#members.services.get(key);
-    // Its slices go with it: they are owned by it.
+    // The garbage collector deletes its slices.
     if (service === undefined) {
       this.#triggers.forget(key);
       return done;
@@ -117,7 +117,7 @@ export class EndpointSliceController implements Controller {
     if (!selectsPods(service) || service.metadata.deletionTimestamp !== undefined) return done;
     const slices = this.#slices.byIndex(serviceIndex, key);
     const pods = this.#members.candidates(service);
-    const triggered = this.#triggers.look(key, service, selectedPods(service, pods));
+    const changedAt = this.#triggers.update(key, service, selectedPods(service, pods));
     const plan = planSlices({
       groups: desiredGroups(dialect, service, pods, (name) => this.#nodes.get(name)),
       slices: slices.filter((slice) => slice.metadata.deletionTimestamp === undefined),
@@ -130,7 +130,7 @@ export class EndpointSliceController implements Controller {
       await executeSlicePlan({
         client,
         key,
-        plan: this.#withTrigger(plan, triggered),
+        plan: this.#withChangeTime(plan, changedAt),
         written: this.#loop.written,
         cache: this.#slices,
       });
@@ -143,12 +143,12 @@ export class EndpointSliceController implements Controller {
     }
   }
 
-  /** What is written says when what it is written for has happened. */
-  #withTrigger({ creates, updates, deletes }: SlicePlan, triggered: string | undefined): SlicePlan {
+  /** Adds the time of the change to the written slices. */
+  #withChangeTime({ creates, updates, deletes }: SlicePlan, changedAt: string | undefined): SlicePlan {
     const { endpointsLastChange } = this.#context.dialect.annotations;
     const marked = (slice: EndpointSlice): EndpointSlice => {
       const { [endpointsLastChange]: _last, ...others } = slice.metadata.annotations ?? {};
-      const annotations = triggered === undefined ? others : { ...others, [endpointsLastChange]: triggered };
+      const annotations = changedAt === undefined ? others : { ...others, [endpointsLastChange]: changedAt };
       return { ...slice, metadata: { ...slice.metadata, annotations } };
     };
     return { creates: creates.map(marked), updates: updates.map(marked), deletes };

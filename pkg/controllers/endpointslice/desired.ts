@@ -1,4 +1,4 @@
-/** The endpoints that the slices of a service should hold. Pure. */
+/** Computes the endpoints of a service, grouped by ports and address family. Pure. */
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import type { Endpoint, EndpointPort } from '#api/discovery/v1/types.gen.js';
@@ -15,7 +15,7 @@ import {
   selectedPods,
 } from '#controllers/endpoint/members.js';
 
-/** Endpoints that share their ports, and so may share slices. */
+/** Endpoints with the same ports, which can share slices. */
 export interface EndpointGroup {
   readonly addressType: IPFamily;
   readonly ports: readonly EndpointPort[];
@@ -30,7 +30,7 @@ export function groupId(addressType: string, ports: readonly EndpointPort[] | un
   return `${addressType} ${sorted.sort().join(' ')}`;
 }
 
-/** What makes an endpoint the same one when its conditions change: the pod, or else the address. */
+/** The identity of an endpoint across changes of its conditions: its pod and addresses. */
 export function endpointId({ targetRef, addresses }: Endpoint): string {
   return JSON.stringify([targetRef?.uid ?? targetRef?.name ?? '', addresses]);
 }
@@ -68,7 +68,7 @@ function endpointOf(dialect: Dialect, service: Service, pod: Pod, addresses: str
   return {
     addresses,
     conditions: {
-      // Whoever does not know of terminating endpoints must not send them anything.
+      // Clients that ignore `terminating` must not use terminating endpoints.
       ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating),
       serving,
       terminating,

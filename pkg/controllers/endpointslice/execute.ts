@@ -1,4 +1,4 @@
-/** Carries out a plan for endpoint slices. */
+/** Executes a plan for endpoint slices. */
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
@@ -6,26 +6,26 @@ import type { Client } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { SlicePlan } from '#controllers/endpointslice/plan.js';
 import { isUnclear } from '#controllers/framework/errors.js';
-import type { WrittenObjects } from '#controllers/framework/written.js';
+import type { WrittenObjects } from '#controllers/framework/written-objects.js';
 
 export interface SliceExecution {
   readonly client: Client;
-  /** What the slices are of. */
+  /** The reconciled key. */
   readonly key: string;
   readonly plan: SlicePlan;
   readonly written: WrittenObjects;
   readonly cache: Informer<EndpointSlice>;
 }
 
-/** Stops at the first failure: what was written until then is remembered, the rest is planned anew. */
+/** Stops at the first failure; the next reconcile plans the rest again. */
 export async function executeSlicePlan({ client, key, plan, written, cache }: SliceExecution): Promise<void> {
   const resource = client.resource(endpointslices);
-  // New endpoints come before old ones go, so that a service never has fewer than it must.
+  // Create before deleting, so that endpoints do not disappear in between.
   for (const slice of plan.creates) {
     try {
       written.wrote(key, cache, await resource.create(slice));
     } catch (error) {
-      // The server chooses the name, so that creating it again would make another.
+      // The server generates the name, so a second create would add another slice.
       if (isUnclear(error)) written.unclear(key, cache, () => slicesLike(client, slice));
       throw error;
     }

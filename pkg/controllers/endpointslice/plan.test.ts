@@ -61,7 +61,7 @@ function service(spec: Partial<Service['spec']> = {}): Service {
 
 const nodeOf = () => ({ metadata: { labels: { [dialect.labels.zone]: 'z1' } }, spec: {} });
 
-t.test('which endpoints a service has', (t) => {
+t.test('endpoints of a service', (t) => {
   const one = (of: Service, of2: Pod) => {
     const [group] = [...desiredGroups(dialect, of, [of2], nodeOf).values()];
     return group === undefined
@@ -121,11 +121,11 @@ function slice(name: string, endpoints: Endpoint[], more: Partial<EndpointSlice>
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => endpoint(`e${from + i}`));
 
-function plan(wanted: Endpoint[], slices: EndpointSlice[], maxEndpoints = 3) {
+function plan(desired: Endpoint[], slices: EndpointSlice[], maxEndpoints = 3) {
   const id = (each: Endpoint) => JSON.stringify([each.targetRef?.uid, each.addresses]);
-  const group = { addressType: 'IPv4' as const, ports, endpoints: new Map(wanted.map((each) => [id(each), each])) };
-  const made = planSlices({
-    groups: wanted.length === 0 ? new Map() : new Map([['IPv4 ["",80,"TCP",null]', group]]),
+  const group = { addressType: 'IPv4' as const, ports, endpoints: new Map(desired.map((each) => [id(each), each])) };
+  const planned = planSlices({
+    groups: desired.length === 0 ? new Map() : new Map([['IPv4 ["",80,"TCP",null]', group]]),
     slices,
     blank: ({ ports: of }) => ({
       metadata: { generateName: 's-', labels: { l: '1' } },
@@ -138,7 +138,7 @@ function plan(wanted: Endpoint[], slices: EndpointSlice[], maxEndpoints = 3) {
   });
   const show = (list: readonly EndpointSlice[]) =>
     list.map((each) => `${each.metadata.name ?? '+'}:${each.endpoints.map((e) => e.addresses[0]).join(' ')}`);
-  return { create: show(made.creates), update: show(made.updates), delete: show(made.deletes) };
+  return { create: show(planned.creates), update: show(planned.updates), delete: show(planned.deletes) };
 }
 
 t.test('few slices, few writes', (t) => {
@@ -146,31 +146,26 @@ t.test('few slices, few writes', (t) => {
   const empty = slice('p', [], { ports: [] });
   const rows: [string, Endpoint[], EndpointSlice[], Partial<typeof none | Record<string, string[]>>][] = [
     ['an empty service gets an empty slice', [], [], { create: ['+:'] }],
-    ['which stays', [], [empty], {}],
-    ['and goes when there is something', range(0, 1), [empty], { create: ['+:e0'], delete: ['p:'] }],
+    ['the empty slice stays', [], [empty], {}],
+    ['the empty slice is replaced', range(0, 1), [empty], { create: ['+:e0'], delete: ['p:'] }],
     ['new endpoints fill new slices', range(0, 4), [], { create: ['+:e0 e1 e2', '+:e3'] }],
     ['nothing changed', range(0, 2), [slice('a', range(0, 2))], {}],
     ['a changed condition', [endpoint('e0', false)], [slice('a', range(0, 1))], { update: ['a:e0'] }],
-    ['one gone, one new: the same slice', range(1, 4), [slice('a', range(0, 3))], { update: ['a:e1 e2 e3'] }],
+    ['one removed, one new: the same slice', range(1, 4), [slice('a', range(0, 3))], { update: ['a:e1 e2 e3'] }],
     [
-      'to the fullest that can take it',
+      'the fullest slice with room is filled',
       range(0, 6),
       [slice('a', range(0, 1)), slice('b', range(1, 3)), slice('c', range(3, 5))],
       { update: ['b:e1 e2 e5'] },
     ],
     [
-      'slices that are written anyway are filled first',
+      'changed slices are filled first',
       range(1, 6),
       [slice('a', range(0, 3)), slice('b', range(3, 5))],
       { update: ['a:e1 e2 e5'] },
     ],
     ['an empty one is deleted', range(0, 1), [slice('a', range(0, 1)), slice('b', range(5, 6))], { delete: ['b:e5'] }],
-    [
-      'labels are kept right',
-      range(0, 1),
-      [slice('a', range(0, 1), { metadata: { name: 'a' } })],
-      { update: ['a:e0'] },
-    ],
+    ['labels are repaired', range(0, 1), [slice('a', range(0, 1), { metadata: { name: 'a' } })], { update: ['a:e0'] }],
     [
       'other ports',
       range(0, 1),
@@ -178,8 +173,8 @@ t.test('few slices, few writes', (t) => {
       { create: ['+:e0'], delete: ['a:e0'] },
     ],
   ];
-  for (const [name, wanted, slices, want] of rows) {
-    t.same(plan(wanted, slices), { ...none, ...want }, name);
+  for (const [name, desired, slices, want] of rows) {
+    t.same(plan(desired, slices), { ...none, ...want }, name);
   }
   t.end();
 });
@@ -191,8 +186,8 @@ t.test('Endpoints', (t) => {
     pod('ccc', { leaving: true }),
     pod('dddd', { portName: 'other' }),
   ];
-  const made = planEndpoints({ dialect, service: service(), pods, current: undefined });
-  t.match(made, {
+  const planned = planEndpoints({ dialect, service: service(), pods, current: undefined });
+  t.match(planned, {
     kind: 'create',
     endpoints: {
       metadata: { name: 's', namespace: 'n', labels: { team: 'x' } },
@@ -205,7 +200,7 @@ t.test('Endpoints', (t) => {
       ],
     },
   });
-  const current = made.kind === 'none' ? undefined : made.endpoints;
+  const current = planned.kind === 'none' ? undefined : planned.endpoints;
   t.same(planEndpoints({ dialect, service: service(), pods, current }), { kind: 'none' });
   t.equal(
     planEndpoints({ dialect, service: service({ clusterIP: 'None' }), pods, current }).kind,
@@ -216,11 +211,7 @@ t.test('Endpoints', (t) => {
     pod(`p${i}`, { ip: `10.1.${i >> 8}.${i & 255}`, ready: i >= 700 }),
   );
   const large = planEndpoints({ dialect, service: service(), pods: many, current: undefined });
-  t.equal(
-    large.kind === 'create' && large.endpoints.subsets?.[0]?.addresses?.length,
-    800,
-    'those that are ready first',
-  );
+  t.equal(large.kind === 'create' && large.endpoints.subsets?.[0]?.addresses?.length, 800, 'ready addresses first');
   t.equal(large.kind === 'create' && large.endpoints.subsets?.[0]?.notReadyAddresses?.length, 200);
   t.equal(
     large.kind === 'create' && large.endpoints.metadata.annotations?.[dialect.annotations.overCapacity],

@@ -1,6 +1,6 @@
 /**
- * Distributes endpoints over slices with as few writes as possible: what is in a slice stays in it, what is new fills
- * slices that are written anyway, then the fullest with room for all of it, and only then new ones. Pure.
+ * Distributes endpoints over slices with few writes. Existing endpoints stay in their slice. New endpoints fill slices
+ * that change anyway, then the fullest slice with enough room, then new slices. Pure.
  */
 import type { Endpoint, EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -16,10 +16,10 @@ export interface SliceObservation {
   readonly groups: ReadonlyMap<string, EndpointGroup>;
   /** The slices of the service that this controller manages. */
   readonly slices: readonly EndpointSlice[];
-  /** A slice of the service without endpoints: name prefix, labels, annotations where they are its, and owner. */
+  /** Returns an empty slice with the service's name prefix, labels, owner and perhaps annotations. */
   readonly blank: (group: Pick<EndpointGroup, 'addressType' | 'ports'>) => EndpointSlice;
   readonly maxEndpoints: number;
-  /** Families that have a slice even when there is nothing to put in. */
+  /** Families that need a slice even without endpoints. */
   readonly addressTypes: readonly EndpointGroup['addressType'][];
 }
 
@@ -46,18 +46,18 @@ export function planSlices(observed: SliceObservation): SlicePlan {
     deletes.push(...plan.deletes);
   }
   for (const [id, stale] of byGroup) if (!groups.has(id)) deletes.push(...stale);
-  // Somebody may wait for the service to have a slice at all, so an empty one stands in.
+  // Clients may wait for the service's first slice, so create an empty placeholder.
   for (const addressType of addressTypes) {
     if ([...groups.values()].some((group) => group.addressType === addressType)) continue;
     const placeholder = deletes.find((slice) => slice.addressType === addressType && (slice.ports ?? []).length === 0);
-    const wanted = blank({ addressType, ports: [] });
+    const empty = blank({ addressType, ports: [] });
     if (placeholder === undefined) {
-      creates.push(wanted);
+      creates.push(empty);
       continue;
     }
     deletes = deletes.filter((slice) => slice !== placeholder);
-    if (placeholder.endpoints?.length > 0 || !isDescribed(placeholder, wanted))
-      updates.push(described(placeholder, wanted, []));
+    if (placeholder.endpoints?.length > 0 || !hasMetadata(placeholder, empty))
+      updates.push(withTemplate(placeholder, empty, []));
   }
   return { creates, updates, deletes };
 }
@@ -67,11 +67,11 @@ function planGroup(
   group: EndpointGroup,
   slices: readonly EndpointSlice[],
 ): SlicePlan {
-  const waiting = new Map(group.endpoints);
+  const pending = new Map(group.endpoints);
   const template = blank(group);
-  const drafts = [...slices].sort(byName).map((slice) => keepWanted(slice, template, waiting));
-  fill(drafts, [...waiting.values()], maxEndpoints);
-  const left = drafts.reduce((list, draft) => takeAway(list, draft.endpoints), [...waiting.values()]);
+  const drafts = [...slices].sort(byName).map((slice) => draftSlice(slice, template, pending));
+  fill(drafts, [...pending.values()], maxEndpoints);
+  const left = drafts.reduce((list, draft) => without(list, draft.endpoints), [...pending.values()]);
   const creates: EndpointSlice[] = [];
   for (let start = 0; start < left.length; start += maxEndpoints) {
     creates.push({ ...template, endpoints: left.slice(start, start + maxEndpoints) });
@@ -80,25 +80,25 @@ function planGroup(
     creates,
     updates: drafts
       .filter((draft) => draft.changed && draft.endpoints.length > 0)
-      .map((draft) => described(draft.slice, template, draft.endpoints)),
+      .map((draft) => withTemplate(draft.slice, template, draft.endpoints)),
     deletes: drafts.filter((draft) => draft.endpoints.length === 0).map((draft) => draft.slice),
   };
 }
 
-/** The slice with those of its endpoints that are still wanted, in their present state; takes them from `waiting`. */
-function keepWanted(slice: EndpointSlice, template: EndpointSlice, waiting: Map<string, Endpoint>): Draft {
+/** Updates the slice's endpoints from `pending`, and removes them there. */
+function draftSlice(slice: EndpointSlice, template: EndpointSlice, pending: Map<string, Endpoint>): Draft {
   const endpoints: Endpoint[] = [];
-  let changed = !isDescribed(slice, template);
+  let changed = !hasMetadata(slice, template);
   for (const old of slice.endpoints ?? []) {
     const id = endpointId(old);
-    const wanted = waiting.get(id);
-    if (wanted === undefined) {
+    const endpoint = pending.get(id);
+    if (endpoint === undefined) {
       changed = true;
       continue;
     }
-    waiting.delete(id);
-    if (!semanticEqual(old, wanted)) changed = true;
-    endpoints.push(wanted);
+    pending.delete(id);
+    if (!semanticEqual(old, endpoint)) changed = true;
+    endpoints.push(endpoint);
   }
   return { slice, endpoints, changed };
 }
@@ -111,7 +111,7 @@ function fill(drafts: Draft[], endpoints: Endpoint[], maxEndpoints: number): voi
   }
   const rest = queue.length % maxEndpoints;
   if (rest === 0) return;
-  // One more slice has to be written: rather one that is there, the fullest that can take the rest.
+  // Prefer the fullest existing slice with room for the rest to a new slice.
   const best = drafts
     .filter((draft) => !draft.changed && room(draft) >= rest)
     .sort((a, b) => room(a) - room(b))
@@ -121,12 +121,12 @@ function fill(drafts: Draft[], endpoints: Endpoint[], maxEndpoints: number): voi
   best.changed = true;
 }
 
-function takeAway(list: Endpoint[], taken: readonly Endpoint[]): Endpoint[] {
-  const set = new Set(taken);
+function without(list: Endpoint[], removed: readonly Endpoint[]): Endpoint[] {
+  const set = new Set(removed);
   return list.filter((endpoint) => !set.has(endpoint));
 }
 
-function isDescribed(slice: EndpointSlice, template: EndpointSlice): boolean {
+function hasMetadata(slice: EndpointSlice, template: EndpointSlice): boolean {
   return (
     semanticEqual(slice.metadata.labels ?? {}, template.metadata.labels ?? {}) &&
     (template.metadata.annotations === undefined ||
@@ -135,7 +135,7 @@ function isDescribed(slice: EndpointSlice, template: EndpointSlice): boolean {
   );
 }
 
-function described(slice: EndpointSlice, template: EndpointSlice, endpoints: Endpoint[]): EndpointSlice {
+function withTemplate(slice: EndpointSlice, template: EndpointSlice, endpoints: Endpoint[]): EndpointSlice {
   const { labels, annotations, ownerReferences } = template.metadata;
   return {
     ...slice,

@@ -8,7 +8,7 @@ import { Harness } from '#controllers/framework/testing/harness.js';
 const namespace = 'default';
 const ports = [{ port: 80 }];
 
-t.test('what is mirrored', (t) => {
+t.test('mirrored endpoints', (t) => {
   const shown = (subsets: EndpointSubset[], max = 10) =>
     [...mirroredGroups({ metadata: {}, subsets }, max).values()].map(
       ({ addressType, endpoints: all }) =>
@@ -37,7 +37,7 @@ t.test('what is mirrored', (t) => {
   t.end();
 });
 
-t.test('Endpoints of services without a selector are mirrored as long as they are there', async (t) => {
+t.test('Endpoints of services without a selector are mirrored while they exist', async (t) => {
   const harness = new Harness(t, [services, endpoints, endpointslices]);
   const { api, context } = harness;
   const seed = (name: string, service: Service['spec'] | undefined, labels: Record<string, string> = {}) => {

@@ -1,4 +1,4 @@
-/** Mirrors Endpoints that people or other programs maintain into endpoint slices. */
+/** Mirrors Endpoints objects that users or other programs maintain into endpoint slices. */
 import { endpoints as endpointsType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, EndpointSubset, Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
@@ -20,12 +20,12 @@ import { controllerReference } from '#controllers/framework/owners.js';
 
 export interface EndpointSliceMirroringOptions {
   readonly concurrency: number;
-  /** How long changes are gathered. */
+  /** The delay that batches changes. */
   readonly batchPeriodMs: number;
   readonly maxEndpointsPerSubset: number;
 }
 
-/** Failures after which Endpoints wait for a change, as in 1.24. */
+/** The number of failures after which an Endpoints object waits for a change, as in 1.24. */
 const maxRetries = 15;
 /** Index of slices by the Endpoints that they mirror. */
 const mirrorIndex = 'mirrored';
@@ -61,7 +61,7 @@ export class EndpointSliceMirroringController implements Controller {
       if (batchPeriodMs > 0) queue.addAfter(keyOf(object), batchPeriodMs);
       else queue.add(keyOf(object));
     };
-    const sliceSeen = (slice: EndpointSlice) => {
+    const enqueueMirrored = (slice: EndpointSlice) => {
       const key = this.#mirrored(slice);
       if (key !== undefined) queue.add(key);
     };
@@ -69,14 +69,14 @@ export class EndpointSliceMirroringController implements Controller {
       this.#endpoints.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#services.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#slices.addHandler({
-        onAdd: sliceSeen,
-        onUpdate: sliceSeen,
-        onDelete: sliceSeen,
+        onAdd: enqueueMirrored,
+        onUpdate: enqueueMirrored,
+        onDelete: enqueueMirrored,
       }),
     ]);
   }
 
-  /** The Endpoints that a slice of this controller mirrors, undefined for slices of others. */
+  /** The key of the mirrored Endpoints; undefined for slices of other controllers. */
   #mirrored({ metadata }: EndpointSlice): string | undefined {
     const { dialect } = this.#context;
     const name = metadata.labels?.[dialect.labels.serviceName];
@@ -138,12 +138,12 @@ export class EndpointSliceMirroringController implements Controller {
   }
 }
 
-/** Value of the managed-by label on the slices of this controller. */
+/** The value of the managed-by label. */
 function mirrorManager(dialect: Dialect): string {
   return `endpointslicemirroring-controller.${dialect.apiDomain}`;
 }
 
-/** True when no other controller makes slices for the service: it selects no pods, and its Endpoints are not a lock. */
+/** Whether the service has no selector, and its Endpoints are neither excluded nor a lock. */
 function shouldMirror(dialect: Dialect, service: Service | undefined, endpoints: Endpoints): boolean {
   const { labels = {}, annotations = {}, deletionTimestamp } = endpoints.metadata;
   if (deletionTimestamp !== undefined || labels[dialect.labels.skipMirror] === 'true') return false;
@@ -151,7 +151,7 @@ function shouldMirror(dialect: Dialect, service: Service | undefined, endpoints:
   return service !== undefined && service.spec.selector === undefined;
 }
 
-/** The mirrored endpoints by ports and family; of each subset `maxPerSubset` addresses at most. */
+/** The mirrored endpoints by ports and family, at most `maxPerSubset` addresses per subset. */
 export function mirroredGroups(endpoints: Endpoints, maxPerSubset: number): Map<string, EndpointGroup> {
   const groups = new Map<string, EndpointGroup>();
   for (const subset of endpoints.subsets ?? []) {
@@ -166,7 +166,7 @@ export function mirroredGroups(endpoints: Endpoints, maxPerSubset: number): Map<
       const group = groups.get(id) ?? { addressType, ports, endpoints: new Map() };
       groups.set(id, group);
       const key = endpointId(endpoint);
-      // Ready in one subset and not in another of the same ports: ready wins, as it does for Endpoints.
+      // An address that is ready in one subset and not ready in another counts as ready, as in Endpoints.
       if (!group.endpoints.has(key) || endpoint.conditions?.ready === true) group.endpoints.set(key, endpoint);
     }
   }

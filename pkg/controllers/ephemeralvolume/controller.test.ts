@@ -4,8 +4,7 @@ import { persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { internalError } from '#apimachinery/errors/status.js';
-import { EphemeralVolumeController } from '#controllers/ephemeralvolume/controller.js';
-import { missingClaims } from '#controllers/ephemeralvolume/plan.js';
+import { EphemeralVolumeController, missingClaims } from '#controllers/ephemeralvolume/controller.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
@@ -22,13 +21,13 @@ const claim = (metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolu
   spec,
 });
 
-t.test('the claims that a pod lacks', (t) => {
-  const wanted = claim({ ownerReferences: [owner], ...template.metadata });
+t.test('missing claims of a pod', (t) => {
+  const desired = claim({ ownerReferences: [owner], ...template.metadata });
   const conflict = 'PVC default/p-scratch was not created for pod default/p (pod is not owner)';
   const others = { ...owner, uid: 'other' };
   const rows: [name: string, pod: Pod, there: PersistentVolumeClaim | undefined, want: object[]][] = [
     ['no such volume', pod([{ name: 'v', emptyDir: {} }]), undefined, []],
-    ['none yet', pod([scratch]), undefined, [{ volume: 'scratch', name: 'p-scratch', claim: wanted }]],
+    ['none yet', pod([scratch]), undefined, [{ volume: 'scratch', name: 'p-scratch', claim: desired }]],
     ['its own', pod([scratch]), claim({ ownerReferences: [owner] }), []],
     ["nobody's", pod([scratch]), claim(), [{ volume: 'scratch', name: 'p-scratch', conflict }]],
     [
@@ -37,7 +36,7 @@ t.test('the claims that a pod lacks', (t) => {
       claim({ ownerReferences: [others] }),
       [{ volume: 'scratch', name: 'p-scratch', conflict }],
     ],
-    ['a pod that goes', pod([scratch], { deletionTimestamp: '2022-05-03T00:00:00Z' }), undefined, []],
+    ['a pod in deletion', pod([scratch], { deletionTimestamp: '2022-05-03T00:00:00Z' }), undefined, []],
   ];
   for (const [name, given, there, want] of rows)
     t.same(
@@ -58,24 +57,24 @@ function setUp(t: Test) {
     );
   const count = async (name: string) =>
     (await registry.getSingleMetric(`ephemeral_volume_controller_${name}_total`)?.get())?.values[0]?.value;
-  return { harness, api, start, count, made: () => api.get(persistentvolumeclaims, 'default/p-scratch') };
+  return { harness, api, start, count, created: () => api.get(persistentvolumeclaims, 'default/p-scratch') };
 }
 
-t.test('a claim is made, and again when it is gone', async (t) => {
-  const { harness, api, start, count, made } = setUp(t);
+t.test('a claim is created, and recreated after its deletion', async (t) => {
+  const { harness, api, start, count, created } = setUp(t);
   await start();
   api.seed<Pod>(pods, pod([scratch]));
   await harness.settled();
-  t.match(made(), { spec, metadata: { ownerReferences: [owner], labels: { a: 'b' } } });
+  t.match(created(), { spec, metadata: { ownerReferences: [owner], labels: { a: 'b' } } });
   api.remove(persistentvolumeclaims, 'default/p-scratch');
   await harness.advance(1000);
-  t.ok(made());
+  t.ok(created());
   t.equal(await count('create'), 2);
   t.same(harness.events, []);
 });
 
-t.test("somebody else's claim is told and left", async (t) => {
-  const { harness, api, start, made } = setUp(t);
+t.test('a conflicting claim is recorded and stays', async (t) => {
+  const { harness, api, start, created } = setUp(t);
   api.seed<PersistentVolumeClaim>(persistentvolumeclaims, claim());
   api.seed<Pod>(pods, pod([scratch]));
   await start();
@@ -86,11 +85,11 @@ t.test("somebody else's claim is told and left", async (t) => {
   t.same(api.takeWrites(), []);
   api.remove(persistentvolumeclaims, 'default/p-scratch');
   await harness.advance(1000);
-  t.match(made()?.metadata.ownerReferences, [owner]);
+  t.match(created()?.metadata.ownerReferences, [owner]);
 });
 
-t.test('a claim that is refused is told and tried again', async (t) => {
-  const { harness, api, start, count, made } = setUp(t);
+t.test('a rejected claim is recorded and retried', async (t) => {
+  const { harness, api, start, count, created } = setUp(t);
   const heal = harness.fail(({ verb }) => verb === 'create', internalError(new Error('no')));
   api.seed<Pod>(pods, pod([scratch]));
   await start();
@@ -98,5 +97,5 @@ t.test('a claim that is refused is told and tried again', async (t) => {
   t.ok(((await count('create_failures')) ?? 0) > 0);
   heal();
   await harness.advance(60_000);
-  t.ok(made());
+  t.ok(created());
 });

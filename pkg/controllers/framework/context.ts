@@ -1,4 +1,3 @@
-/** What every controller is given, and what every controller is. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiObject, Client } from '#client/client.js';
@@ -8,14 +7,14 @@ import type { ControllerMetrics } from '#controllers/framework/metrics.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
-/** Where controllers report what they did, for people to read. Never throws and never blocks. */
+/** Records API events. Never throws and never blocks. */
 export interface EventSink {
   record(object: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
 export interface ControllerContext {
   readonly client: Client;
-  /** Shared among all controllers. */
+  /** Shared by all controllers. */
   readonly informers: InformerFactory;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -23,18 +22,18 @@ export interface ControllerContext {
   readonly random: () => number;
   readonly log: Logger;
   readonly events: EventSink;
-  /** For a controller whose parts report events under component names of their own; absent: all use `events`. */
+  /** For a controller with parts that record events under other component names; by default they use `events`. */
   readonly eventsFrom?: (component: string) => EventSink;
   readonly metrics: ControllerMetrics;
-  /** Called with each loop that is created, so that its state can be shown; absent: it is not. */
+  /** Called with each new loop, for the debug pages. */
   readonly onLoop?: (loop: Reporting) => void;
-  /** Of reconciles; absent: nothing is traced. */
+  /** Traces reconciles; absent when tracing is off. */
   readonly tracer?: Pick<Tracer, 'begin'>;
 }
 
 export interface Controller {
-  /** As in `--controllers`. */
+  /** The name in `--controllers`. */
   readonly name: string;
-  /** Works until `signal` aborts; resolves when the work in progress is finished. Called once. */
+  /** Runs until `signal` aborts; resolves when the current work is finished. Called once. */
   run(signal: AbortSignal): Promise<void>;
 }

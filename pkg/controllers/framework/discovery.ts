@@ -1,4 +1,4 @@
-/** Which resources the API serves at the moment, built in or custom. */
+/** Discovers the resources that the API serves, built-in and custom. */
 
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
@@ -11,17 +11,17 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 
 export interface DiscoveredResources {
-  /** One per resource, in the group's preferred version where that has it. */
+  /** One type per resource, in the group's preferred version if that serves it. */
   readonly resources: readonly ResourceType<ApiObject>[];
-  /** Group versions that did not answer, with the reason. */
+  /** The error of each group version that could not be read. */
   readonly failures: ReadonlyMap<string, unknown>;
 }
 
-/** Asks for all groups. Throws if the list of groups cannot be read. */
+/** Reads all groups. Throws if the list of groups cannot be read. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<DiscoveredResources> {
   const options = signal === undefined ? {} : { signal };
   const { groups } = await client.request<APIGroupList>('GET', '/apis', undefined, options);
-  // The preferred version of each group comes first; the others only add resources that it lacks.
+  // The preferred version of each group comes first; the other versions only add resources that it lacks.
   const versions = [
     { group: '', groupVersion: 'v1', version: 'v1' },
     ...groups.flatMap(({ name, preferredVersion, versions: all }) =>
@@ -45,18 +45,18 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
       }
     }),
   );
-  const found = new Map<string, ResourceType<ApiObject>>();
+  const types = new Map<string, ResourceType<ApiObject>>();
   for (const { group, version, resources } of lists) {
     for (const resource of resources) {
       const id = `${group}/${resource.name}`;
-      if (resource.name.includes('/') || found.has(id)) continue;
-      found.set(id, resourceType(client, group, version, resource));
+      if (resource.name.includes('/') || types.has(id)) continue;
+      types.set(id, resourceType(client, group, version, resource));
     }
   }
-  return { resources: [...found.values()], failures };
+  return { resources: [...types.values()], failures };
 }
 
-/** Calls `changed` whenever the set of served resources may have changed. Returns the function that stops it. */
+/** Calls `changed` when the set of served resources may have changed. Returns the function that stops the watch. */
 export function watchServedResources(informers: InformerFactory, changed: () => void): () => void {
   const statusOf = (object: ApiObject & { status?: unknown }) => toJSONText(object.status);
   const handler = {
@@ -87,7 +87,7 @@ function resourceType(client: Client, group: string, version: string, resource: 
   };
 }
 
-/** Custom groups are their own key: the dialect passes through names that it does not know. */
+/** The key of a custom group is its name, which the dialect does not translate. */
 function groupKeyOf(client: Client, group: string): GroupKey {
   return client.dialect.groupKey(group) ?? (group as GroupKey);
 }

@@ -1,4 +1,4 @@
-/** The caches that all controllers share: one per resource, without the fields that no controller reads. */
+/** The caches that all controllers share, one per resource, and their indexes. */
 import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
@@ -9,19 +9,19 @@ import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { controllerOf } from '#controllers/framework/owners.js';
 
 /**
- * The shared cache of a resource. It takes no transform, so that all controllers get the same cache; the transform that
- * drops unread fields is set once, on the factory.
+ * The shared cache of a resource. It takes no transform, so that all controllers get the same cache; the factory's
+ * transform drops unread fields.
  */
 export function sharedInformer<T extends ApiObject>(informers: InformerFactory, type: ResourceType<T>): Informer<T> {
   return informers.informer<T>(type);
 }
 
-/** Index by the UID of the managing owner; see `byController`. */
+/** Index by the UID of the managing owner. */
 const controllerIndex = 'controllerUID';
-/** Index of the objects of a namespace that have no managing owner. */
+/** Index by namespace of objects without a managing owner. */
 const orphanIndex = 'orphansOfNamespace';
 
-/** Index of pods by the node that they are bound to; the empty name has the unbound ones. */
+/** Index of pods by their node; unbound pods have the empty name. */
 const nodeIndex = 'nodeName';
 
 export function indexByNode(pods: Informer<Pod>): void {
@@ -32,7 +32,7 @@ export function podsOfNode(pods: Informer<Pod>, node: string): Pod[] {
   return pods.byIndex(nodeIndex, node);
 }
 
-/** Index of pods by the keys of the claims of their volumes, those of ephemeral volumes included. */
+/** Index of pods by the claims of their volumes, including claims of ephemeral volumes. */
 const claimIndex = 'claim';
 
 export function indexByClaim(pods: Informer<Pod>): void {
@@ -41,12 +41,12 @@ export function indexByClaim(pods: Informer<Pod>): void {
   });
 }
 
-/** Pods that name the claim with that key. Of ephemeral volumes only the name is compared. */
+/** Pods that name the claim. For ephemeral volumes only the name is compared. */
 export function podsOfClaim(pods: Informer<Pod>, claim: string): Pod[] {
   return pods.byIndex(claimIndex, claim);
 }
 
-/** Index of objects by each of their labels within their namespace. */
+/** Index of objects by namespace and label. */
 const labelIndex = 'label';
 
 function labelKey(namespace: string, label: string, value: string): string {
@@ -60,7 +60,7 @@ export function indexByLabel<T extends ApiObject>(informer: Informer<T>): void {
   });
 }
 
-/** Objects of an informer with that index that the selector matches. Throws as `selectorFromObject` does. */
+/** Objects that the selector matches; needs `indexByLabel`. Throws as `selectorFromObject` does. */
 export function selectedFrom<T extends ApiObject>(
   informer: Informer<T>,
   namespace: string,
@@ -72,7 +72,7 @@ export function selectedFrom<T extends ApiObject>(
   );
 }
 
-/** Objects of an informer with that index that have the first of the labels; without labels all of the namespace. */
+/** Objects with the first of the labels, or all in the namespace without labels; needs `indexByLabel`. */
 export function withFirstLabel<T extends ApiObject>(
   informer: Informer<T>,
   namespace: string,
@@ -92,7 +92,7 @@ export function indexByController<T extends ApiObject>(informer: Informer<T>): v
   });
 }
 
-/** The objects that the owner manages, and those in its namespace that have no managing owner, which it may adopt. */
+/** Objects that the owner manages, and orphans in its namespace, which it may adopt. */
 export function ownedOrOrphaned<T extends ApiObject>(informer: Informer<T>, owner: ApiObject): T[] {
   return [
     ...informer.byIndex(controllerIndex, owner.metadata.uid ?? ''),

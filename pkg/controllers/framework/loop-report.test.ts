@@ -5,7 +5,7 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { withoutSecrets } from '#controllers/framework/loop-report.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
-t.test('what a loop is at', async (t) => {
+t.test('report of a loop', async (t) => {
   const harness = new Harness(t, [namespaces]);
   const heard: unknown[] = [];
   let failing = true;
@@ -47,7 +47,7 @@ t.test('what a loop is at', async (t) => {
   });
   const none = loop.report(0);
   t.same([none.waiting, none.working, none.retrying, none.scheduled, none.errors], [[], [], [], [], []]);
-  t.equal(none.counts.retrying, 1, 'counted all the same');
+  t.equal(none.counts.retrying, 1, 'beyond the limit only the count');
   failing = false;
   await harness.advance(3000);
   const { counts, errors } = loop.report(9);
@@ -56,7 +56,7 @@ t.test('what a loop is at', async (t) => {
   t.equal(errors[1]?.recovered, undefined);
 });
 
-t.test('the errors of the keys that failed last are kept', async (t) => {
+t.test('the most recent errors are stored', async (t) => {
   const harness = new Harness(t, [namespaces]);
   const options = { name: 'turn', concurrency: 1, maxRetries: 0 };
   const loop = new ReconcileLoop(harness.context, {

@@ -1,33 +1,33 @@
-/** The state of a loop and its last errors, for debugging. Bounded, and without secrets. */
+/** The state of a loop and its last errors, for debugging. Bounded in size, without secrets. */
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
 import type { WorkQueue } from '#client/workqueue/queue.js';
 
-/** Instants are micro times of the API, durations seconds. */
+/** Times are API micro times; durations are in seconds. */
 export interface LoopReport {
   readonly name: string;
-  /** Keys worked on at once. */
+  /** The number of workers. */
   readonly concurrency: number;
-  /** When a pass over a key last ended; absent: none has. */
+  /** When the last reconcile ended; absent before the first. */
   readonly lastSync?: string;
-  /** The full length of each of the lists below, which are cut to the limit that was asked for. */
+  /** The full lengths of the lists below, which are truncated to the requested limit. */
   readonly counts: Readonly<Record<'waiting' | 'working' | 'retrying' | 'scheduled', number>>;
-  /** Ready for a worker. */
+  /** Keys ready for a worker. */
   readonly waiting: readonly { readonly key: string; readonly seconds: number }[];
-  /** `again`: it changed meanwhile and will be reconciled once more. */
+  /** `again`: the object changed meanwhile, so the key is reconciled once more. */
   readonly working: readonly { readonly key: string; readonly seconds: number; readonly again: boolean }[];
-  /** Failures in a row, and when the next attempt is. */
+  /** `failures`: consecutive failures. */
   readonly retrying: readonly {
     readonly key: string;
     readonly failures: number;
     readonly nextTry: string;
     readonly error?: string;
   }[];
-  /** Requeued for later without a failure. */
+  /** Keys requeued after a delay without a failure. */
   readonly scheduled: readonly { readonly key: string; readonly at: string }[];
-  /** The last error of each key, the newest first. */
+  /** The last error of each key, newest first. */
   readonly errors: readonly KeyError[];
 }
 
@@ -35,37 +35,37 @@ interface KeyError {
   readonly key: string;
   readonly time: string;
   readonly error: string;
-  /** When a later pass over the key succeeded; absent: none has. */
+  /** When the key was reconciled successfully again; absent before. */
   readonly recovered?: string;
 }
 
-/** Can report its state. `limit`: the most keys in each list. */
 export interface Reporting {
+  /** `limit`: the maximum of keys in each list. */
   report(limit: number): LoopReport;
 }
 
-/** The most keys per loop whose last error is kept. */
-const keptErrors = 256;
+/** The maximum of keys per loop with a stored error. */
+const maxErrors = 256;
 const maxErrorLength = 1024;
 
-/** Remembers how reconciles ended. */
-export class PassJournal {
+/** Records the outcomes of reconciles. */
+export class OutcomeJournal {
   readonly #clock: Clock;
-  readonly #errors = new LruCache<string, KeyError>({ limit: keptErrors });
+  readonly #errors = new LruCache<string, KeyError>({ limit: maxErrors });
   #lastMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  note(key: string, outcome: Outcome): void {
+  record(key: string, outcome: Outcome): void {
     this.#lastMs = this.#clock.now();
     const time = () => formatMicroTime(this.#clock.now());
     if (outcome.kind === 'retry' || outcome.kind === 'terminal') {
       this.#errors.set(key, { key, time: time(), error: withoutSecrets(messageOf(outcome.error)) });
     } else if (this.#errors.size > 0) {
-      const known = this.#errors.get(key);
-      if (known !== undefined && known.recovered === undefined) this.#errors.set(key, { ...known, recovered: time() });
+      const last = this.#errors.get(key);
+      if (last !== undefined && last.recovered === undefined) this.#errors.set(key, { ...last, recovered: time() });
     }
   }
 
@@ -106,7 +106,7 @@ const secrets: readonly RegExp[] = [
   /(?<=:\/\/)[^/\s@]+(?=@)/g,
 ];
 
-/** The text without tokens, private keys and passwords in URLs, cut to `maxErrorLength`. */
+/** Removes tokens, private keys and passwords in URLs, and truncates the text to `maxErrorLength`. */
 export function withoutSecrets(text: string): string {
   const shown = secrets.reduce((rest, secret) => rest.replace(secret, '[withheld]'), text);
   return shown.length > maxErrorLength ? `${shown.slice(0, maxErrorLength - 1)}…` : shown;

@@ -1,11 +1,11 @@
 /**
  * Informers → keyed queue → reconcile → outcome: the loop that every controller runs.
  *
- * It never reconciles on stale data: a reconcile passes the answer to each write to `written.wrote(key, cache,
- * answer)`, and each object that it deleted (or found gone) to `written.deleted(key, cache, object)`, where `key` is
- * its own key and `cache` the informer from which it reads such objects. The key is not reconciled again until those
- * caches show the writes. Usually the event that shows a write also enqueues the key; otherwise the key is polled,
- * after milliseconds at first and then less and less often.
+ * A controller never reconciles on data older than its own writes. It passes the response to each write to
+ * `written.wrote(key, cache, response)`, and each object that it deleted (or that no longer exists) to
+ * `written.deleted(key, cache, object)`. `key` is the reconciled key, and `cache` the informer of such objects. The key
+ * is not reconciled again until those caches show the writes. Usually the event that shows a write also enqueues the
+ * key; otherwise the key is polled with growing pauses.
  *
  *     const created = await client.resource(podType).create(pod);
  *     this.#loop.written.wrote(key, this.#pods, created);
@@ -18,20 +18,20 @@ import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
-import { type LoopReport, PassJournal, type Reporting } from '#controllers/framework/loop-report.js';
-import { WrittenObjects } from '#controllers/framework/written.js';
+import { type LoopReport, OutcomeJournal, type Reporting } from '#controllers/framework/loop-report.js';
+import { WrittenObjects } from '#controllers/framework/written-objects.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { SpanOutcome } from '#daemon/tracing/tracer.js';
 
 export interface LoopOptions {
   readonly name: string;
-  /** Label of the queue's series; absent: `name`. */
+  /** The queue's name in metrics; by default `name`. */
   readonly queueName?: string;
-  /** Keys worked on at once. */
+  /** The number of workers. */
   readonly concurrency: number;
-  /** Reconciles one key from what the caches say now, whatever event enqueued it. Throwing means retry. */
+  /** Reconciles one key from the caches' current content. An exception means retry. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome | undefined>;
-  /** Failures in a row after which a key waits for its object to change; absent: never given up. */
+  /** The number of consecutive failures after which a key waits for its object to change; by default unlimited. */
   readonly maxRetries?: number;
   readonly rateLimiter?: RateLimiter<string>;
 }
@@ -39,11 +39,11 @@ export interface LoopOptions {
 export class ReconcileLoop implements Reporting {
   readonly queue: WorkQueue<string>;
   readonly log: Logger;
-  /** The writes of reconciles that caches do not show yet; see above. */
+  /** Writes that the caches do not show yet; see above. */
   readonly written: WrittenObjects;
   readonly #context: ControllerContext;
   readonly #options: LoopOptions;
-  readonly #journal: PassJournal;
+  readonly #journal: OutcomeJournal;
   readonly #spanName: string;
 
   constructor(context: ControllerContext, options: LoopOptions) {
@@ -51,7 +51,7 @@ export class ReconcileLoop implements Reporting {
     this.#options = options;
     this.log = context.log.child({ controller: options.name });
     this.written = new WrittenObjects(context.clock);
-    this.#journal = new PassJournal(context.clock);
+    this.#journal = new OutcomeJournal(context.clock);
     this.#spanName = `Reconcile ${options.name}`;
     this.queue = new WorkQueue<string>({
       clock: context.clock,
@@ -68,7 +68,7 @@ export class ReconcileLoop implements Reporting {
   }
 
   /**
-   * Waits for the caches, then works until `signal` aborts. Calls `watches`, which remove event handlers, at the end.
+   * Waits for the caches, then works until `signal` aborts. Calls `watches`, which remove event handlers, in the end.
    */
   async run(signal: AbortSignal, watches: readonly (() => void)[] = []): Promise<void> {
     try {
@@ -111,16 +111,16 @@ export class ReconcileLoop implements Reporting {
     } catch (error) {
       outcome = retry(error);
     }
-    // Retrying would not help: all that is in the namespace is being deleted, the key's object too.
+    // Retrying does not help: the namespace is being deleted with the key's object.
     if (outcome.kind === 'retry' && isNamespaceTerminating(outcome.error)) outcome = done;
-    this.#journal.note(key, outcome);
+    this.#journal.record(key, outcome);
     metrics.reconciled(this.#options.name, outcome.kind, clock.monotonic() - startMs);
-    span?.end(outcomeOfPass({ controller: this.#options.name, key, outcome, requeues: this.queue.requeues(key) }));
+    span?.end(spanOutcome({ controller: this.#options.name, key, outcome, requeues: this.queue.requeues(key) }));
     return outcome;
   }
 }
 
-/** False when `signal` aborted before all shared caches were filled. */
+/** False if `signal` aborts before all shared caches are filled. */
 export async function cachesSynced(context: ControllerContext, signal: AbortSignal): Promise<boolean> {
   try {
     await context.informers.waitForSync(signal);
@@ -131,20 +131,19 @@ export async function cachesSynced(context: ControllerContext, signal: AbortSign
   }
 }
 
-interface Pass {
-  /** Of the loop. */
+interface Reconcile {
+  /** The loop's name. */
   readonly controller: string;
-  /** Mostly `namespace/name`; what it names is the controller's business. */
+  /** Usually `namespace/name`. */
   readonly key: string;
   readonly outcome: Outcome;
-  /** Failures in a row before this pass. */
+  /** The number of consecutive failures before this reconcile. */
   readonly requeues: number;
 }
 
 const namespaced = /^([^/]+)\/([^/]+)$/;
 
-/** What the span of a reconcile tells. Pure. */
-function outcomeOfPass({ controller, key, outcome, requeues }: Pass): SpanOutcome {
+function spanOutcome({ controller, key, outcome, requeues }: Reconcile): SpanOutcome {
   const { kind } = outcome;
   const error = 'error' in outcome ? outcome.error : undefined;
   const [, namespace, name] = namespaced.exec(key) ?? [];
@@ -159,7 +158,7 @@ function outcomeOfPass({ controller, key, outcome, requeues }: Pass): SpanOutcom
       requeues,
       ...('ms' in outcome ? { 'requeue.after_ms': Math.round(outcome.ms) } : {}),
     },
-    // A stale cache is everyday business, as it is for the log.
+    // A conflict with a stale cache is normal, as in the log.
     failed: error !== undefined && result !== 'conflict',
     ...(error === undefined ? {} : { message: messageOf(error) }),
   };

@@ -1,4 +1,4 @@
-/** The metrics that all controllers have in common. */
+/** The metrics of controllers. */
 import type { Registry } from 'prom-client';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
@@ -8,16 +8,16 @@ export type ReconcileResult = Outcome['kind'];
 
 export interface ControllerMetrics {
   readonly queues: WorkQueueMetrics;
-  /** Counts one reconcile of a controller and the milliseconds it took. */
+  /** Counts one reconcile and its duration. */
   reconciled(controller: string, result: ReconcileResult, ms: number): void;
-  /** Adds `amount` (default 1) to a counter of the controller's own, which is created by the first call. */
+  /** Adds `amount` (default 1) to a counter of the controller, created by the first call. */
   count(name: string, help: string, labels?: Readonly<Record<string, string>>, amount?: number): void;
   /**
-   * A gauge of the controller's own; `read` computes its values at each scrape. Returns the function that removes it.
-   * If several are registered for one gauge, the last one is used.
+   * Registers a gauge of the controller; `read` computes its values at each scrape. Returns the function that removes
+   * it. A later registration under the same name replaces it.
    */
   gauge(gauge: ControllerGauge, read: () => Iterable<GaugeSample>): () => void;
-  /** Adds an observation to a histogram of the controller's own, which is created by the first call. */
+  /** Adds an observation to a histogram of the controller, created by the first call. */
   observe(histogram: ControllerHistogram, seconds: number, labels?: Readonly<Record<string, string>>): void;
 }
 
@@ -41,7 +41,7 @@ export interface GaugeSample {
 
 const results: readonly ReconcileResult[] = ['done', 'requeueAfter', 'wait', 'retry', 'terminal'];
 
-/** Metrics in a registry; without a registry nothing is recorded. */
+/** Without a registry nothing is recorded. */
 export function controllerMetrics(registry: Registry | undefined): ControllerMetrics {
   const queues = new WorkQueueMetrics(registry);
   if (registry === undefined) return { queues, reconciled() {}, count() {}, gauge: () => () => {}, observe() {} };
@@ -56,13 +56,13 @@ export function controllerMetrics(registry: Registry | undefined): ControllerMet
     labelNames: ['controller'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
   });
-  const known = new Set<string>();
+  const initialized = new Set<string>();
   const readers = new Map<string, () => Iterable<GaugeSample>>();
   return {
     queues,
     reconciled(controller, result, ms) {
-      if (!known.has(controller)) {
-        known.add(controller);
+      if (!initialized.has(controller)) {
+        initialized.add(controller);
         for (const each of results) total.inc({ controller, result: each }, 0);
       }
       total.inc({ controller, result });
@@ -91,4 +91,25 @@ export function controllerMetrics(registry: Registry | undefined): ControllerMet
       histogram(registry, { name, help, labelNames, buckets: [...buckets] }).observe(labels, seconds);
     },
   };
+}
+
+/** Counts objects by their label values; omits objects without values. */
+export function countByLabels<T>(
+  objects: readonly T[],
+  names: readonly string[],
+  valuesOf: (object: T) => readonly string[] | undefined,
+): GaugeSample[] {
+  const counts = new Map<string, { labels: Record<string, string>; value: number }>();
+  for (const object of objects) {
+    const values = valuesOf(object);
+    if (values === undefined) continue;
+    const key = values.join('\0');
+    const sample = counts.get(key) ?? {
+      labels: Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])),
+      value: 0,
+    };
+    sample.value += 1;
+    counts.set(key, sample);
+  }
+  return [...counts.values()];
 }

@@ -1,4 +1,4 @@
-/** Owner references: who manages an object, and how it is adopted and released. */
+/** Owner references: the managing owner of an object, adoption and release. */
 import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isInvalid, isNotFound } from '#apimachinery/errors/status.js';
@@ -6,12 +6,12 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { LabelSelector } from '#apimachinery/selectors/labels.js';
 import type { ApiObject, ResourceClient } from '#client/client.js';
 
-/** The reference of the object's managing owner. */
+/** The reference to the object's managing owner. */
 export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
 }
 
-/** The reference that makes `owner` the manager of an object and keeps the owner until the object is gone. */
+/** A reference that makes `owner` the managing owner, and blocks a foreground deletion of it. */
 export function controllerReference(dialect: Dialect, type: ResourceDeclaration, owner: ApiObject): OwnerReference {
   return {
     apiVersion: dialect.apiVersion(type.group, type.version),
@@ -25,7 +25,7 @@ export function controllerReference(dialect: Dialect, type: ResourceDeclaration,
 
 export type Claim = 'owned' | 'adopt' | 'release' | 'ignore';
 
-/** Whether an owner manages an object, should adopt it, or should release it. Pure. */
+/** Whether the owner manages the object, should adopt it, or should release it. Pure. */
 export function decideClaim(owner: ApiObject, selector: LabelSelector, object: ApiObject): Claim {
   const reference = controllerOf(object);
   const matches = selector.matches(object.metadata.labels);
@@ -42,21 +42,21 @@ export function decideClaim(owner: ApiObject, selector: LabelSelector, object: A
 export interface ClaimRequest<T extends ApiObject> {
   readonly owner: ApiObject;
   readonly selector: LabelSelector;
-  /** Candidates, from the cache. */
+  /** Candidates from the cache. */
   readonly objects: readonly T[];
   readonly reference: OwnerReference;
-  /** The owner as the API server knows it now: a cached one may be deleted already, and must then adopt nothing. */
+  /** Reads the owner from the API server: a deleted owner, which the cache may still show, must adopt nothing. */
   readonly liveOwner: () => Promise<ApiObject>;
   readonly client: ResourceClient<T>;
-  /** Finalizers of owned objects: added when one is adopted, removed when it is released. */
+  /** Finalizers to add on adoption and to remove on release. */
   readonly finalizers?: readonly string[];
-  /** Called with each adopted or released object, as it was written. */
+  /** Called with the new version of each adopted or released object. */
   readonly wrote: (object: T) => void;
 }
 
 /**
- * The objects that the owner manages, after adopting and releasing where necessary. An object that no longer exists is
- * left out; other failures are thrown after all objects were tried.
+ * Adopts and releases objects as necessary, and returns the objects that the owner manages. Objects that no longer exist
+ * are omitted; other failures are thrown after all objects were tried.
  */
 export async function claimObjects<T extends ApiObject>(request: ClaimRequest<T>): Promise<T[]> {
   const { owner, selector, objects } = request;
@@ -74,7 +74,7 @@ export async function claimObjects<T extends ApiObject>(request: ClaimRequest<T>
         owned.push(await adopt(request, object));
       } else await release(request, object);
     } catch (error) {
-      // Gone, or (on release) no longer the object it was: nothing is left to claim.
+      // The object no longer exists, or (on release) another object has its name.
       if (!isNotFound(error) && !(claim === 'release' && isInvalid(error))) failures.push(error);
     }
   }
@@ -111,7 +111,7 @@ function release<T extends ApiObject>(request: ClaimRequest<T>, object: T): Prom
 
 async function patchMetadata<T extends ApiObject>(request: ClaimRequest<T>, object: T, changes: object): Promise<T> {
   const { name = '', namespace = '', uid = '' } = object.metadata;
-  // The uid makes the patch fail when another object has taken the name.
+  // The UID makes the patch fail when another object has the name.
   const patch = { metadata: { uid, ...changes } };
   const patched = await request.client.patch(name, patch, { type: 'strategic', namespace });
   request.wrote(patched);

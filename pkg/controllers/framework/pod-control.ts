@@ -1,6 +1,6 @@
 /**
- * Creates and deletes an owner's pods, with events, and records each write for the owner's key. The server generates
- * the names of pods: when the answer to a creation is lost, the pod is looked for before the owner is reconciled again.
+ * Creates and deletes an owner's pods, with events, and records each write for the owner's key. Because the server
+ * generates pod names, a lost response to a create requires a list before the owner is reconciled again.
  */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -12,11 +12,11 @@ import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating, isUnclear } from '#controllers/framework/errors.js';
 import { controllerOf } from '#controllers/framework/owners.js';
-import type { WrittenObjects } from '#controllers/framework/written.js';
+import type { WrittenObjects } from '#controllers/framework/written-objects.js';
 
 export interface PodControlOptions {
   readonly context: Pick<ControllerContext, 'client' | 'events'>;
-  /** Where the owner's controller reads pods. */
+  /** The cache of the owner's controller. */
   readonly pods: Informer<Pod>;
   readonly written: WrittenObjects;
 }
@@ -28,7 +28,7 @@ export class PodControl {
     this.#options = options;
   }
 
-  /** Throws what the API server answers, after an event unless the namespace is being deleted. */
+  /** Throws the API server's error, after an event unless the namespace is being deleted. */
   async create(owner: ApiObject, pod: Pod): Promise<void> {
     const { client, events } = this.#options.context;
     try {
@@ -55,7 +55,7 @@ export class PodControl {
     });
   }
 
-  /** A pod that no longer exists counts as deleted. Throws what else the API server answers, after an event. */
+  /** A pod that no longer exists counts as deleted. Throws other errors of the API server, after an event. */
   async delete(owner: ApiObject, pod: Pod): Promise<void> {
     const { client, events } = this.#options.context;
     const { name = '', namespace = '', uid = '' } = pod.metadata;

@@ -25,7 +25,7 @@ const pod = (name: string, labels = {}): Pod => ({
   spec: { containers: [] },
 });
 
-/** Who is worked on, of owners that ignore the pod `other`. */
+/** The reconciled keys of owners that ignore the pod `other`. */
 async function watched(t: Test) {
   const harness = new Harness(t, [replicasets, pods]);
   const { context, api, dialect } = harness;
@@ -48,7 +48,7 @@ async function watched(t: Test) {
     selector: ({ spec }) => selectorFromObject(spec.selector),
     ignores: (_set, { metadata }) => metadata.name === 'other',
   });
-  const make = (made: Pod) => context.client.resource(pods).create(made);
+  const make = (pod: Pod) => context.client.resource(pods).create(pod);
   for (const name of ['one', 'two']) await context.client.resource(replicasets).create(set(name));
   const unwatch = owners.watch();
   await harness.start({ name: 'x', run: (signal) => loop.run(signal) });
@@ -66,27 +66,27 @@ async function watched(t: Test) {
   return { api, make, owners, sets, after, ownedBy, unwatch };
 }
 
-t.test('a change of a pod wakes those who manage it, managed it or may do so', async (t) => {
+t.test('a change of a pod enqueues its current, former and possible owners', async (t) => {
   const { api, make, after, ownedBy, unwatch } = await watched(t);
   const rename = (uid: string) => [{ ...ownedBy('one')[0], uid } as never];
   const change = (owners: NonNullable<Pod['metadata']['ownerReferences']>) => () =>
     api.change<Pod>(pods, 'n/p', ({ metadata }) => {
       metadata.ownerReferences = copyJson(owners);
     });
-  t.same(await after(() => make(pod('p', app))), ['n/one', 'n/two'], 'an orphan: all that select it');
-  t.same(await after(() => make(pod('q'))), [], 'one that nobody selects');
-  t.same(await after(() => make(pod('other', app))), [], 'one that all ignore');
+  t.same(await after(() => make(pod('p', app))), ['n/one', 'n/two'], 'an orphan: all owners that select it');
+  t.same(await after(() => make(pod('q'))), [], 'an orphan that no owner selects');
+  t.same(await after(() => make(pod('other', app))), [], 'an ignored orphan');
   t.same(await after(change(ownedBy('one'))), ['n/one'], 'adopted');
-  t.same(await after(change(ownedBy('two'))), ['n/one', 'n/two'], 'from one to the other');
-  t.same(await after(change([])), ['n/one', 'n/two'], 'let go');
-  t.same(await after(change(rename('gone'))), [], 'of an owner that is not that one any more');
+  t.same(await after(change(ownedBy('two'))), ['n/one', 'n/two'], 'a new owner: both');
+  t.same(await after(change([])), ['n/one', 'n/two'], 'a released pod');
+  t.same(await after(change(rename('gone'))), [], 'an owner with another UID');
   await after(change(ownedBy('two')));
   t.same(await after(() => api.remove(pods, 'n/p')), ['n/two'], 'deleted');
   unwatch();
-  t.same(await after(() => make(pod('r', app))), [], 'nobody after the end');
+  t.same(await after(() => make(pod('r', app))), [], 'no owner after the end');
 });
 
-t.test('an owner claims what it selects and does not ignore', async (t) => {
+t.test('an owner claims selected pods that it does not ignore', async (t) => {
   const { api, make, owners, sets, after } = await watched(t);
   await after(() => Promise.all([make(pod('p', app)), make(pod('other', app)), make(pod('q'))]));
   const one = sets.get('n/one');

@@ -1,4 +1,4 @@
-/** Owners of pods: which ones to reconcile when a pod changes, and which pods each of them manages. */
+/** Finds the owners to reconcile when a pod changes, and the pods that an owner manages. */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
@@ -13,15 +13,15 @@ import { claimObjects, controllerOf, controllerReference } from '#controllers/fr
 
 export interface PodOwnersOptions<T extends ApiObject> {
   readonly context: Pick<ControllerContext, 'client' | 'dialect'>;
-  /** Kind of the owners. */
+  /** The kind of the owners. */
   readonly type: ResourceType<T>;
   readonly owners: Informer<T>;
-  /** The constructor adds the index by controller. */
+  /** The constructor adds the index by managing owner. */
   readonly pods: Informer<Pod>;
-  /** Its keys are those of owners. */
+  /** The loop whose keys are owners. */
   readonly loop: ReconcileLoop;
   readonly selector: (owner: T) => LabelSelector;
-  /** Pods that an owner never adopts or releases, whatever their labels and owner; absent: none. */
+  /** True for pods that the owner never adopts or releases; by default none. */
   readonly ignores?: (owner: T, pod: Pod) => boolean;
 }
 
@@ -33,7 +33,7 @@ export class PodOwners<T extends ApiObject> {
     indexByController(options.pods);
   }
 
-  /** Adds the keys of a pod's owners to the queue whenever it changes, until the returned function is called. */
+  /** Enqueues a pod's owners whenever it changes, until the returned function is called. */
   watch(): () => void {
     return this.#options.pods.addHandler({
       onAdd: (pod) => this.#podSeen(pod),
@@ -46,8 +46,7 @@ export class PodOwners<T extends ApiObject> {
   }
 
   /**
-   * The pods that the owner manages, after adopting and releasing where necessary; see `claimObjects`, also for
-   * `finalizers`.
+   * Adopts and releases pods as necessary, and returns the pods that the owner manages; see `claimObjects`.
    */
   claim(owner: T, { finalizers }: { readonly finalizers?: readonly string[] } = {}): Promise<Pod[]> {
     const { context, type, pods, loop, selector, ignores } = this.#options;
@@ -71,7 +70,7 @@ export class PodOwners<T extends ApiObject> {
     else if (pod.metadata.deletionTimestamp === undefined) this.#enqueueMatching(pod);
   }
 
-  /** Enqueues the managing owner, if it exists with the kind, name and UID of the reference. */
+  /** Enqueues the managing owner if its kind, name and UID match the reference. */
   #enqueueManager(pod: Pod): void {
     const { type, owners, loop } = this.#options;
     const reference = controllerOf(pod);
@@ -80,7 +79,7 @@ export class PodOwners<T extends ApiObject> {
     if (owner?.metadata.uid === reference.uid) loop.queue.add(keyOf(owner));
   }
 
-  /** A pod that nobody manages may be adopted by any owner that selects it. */
+  /** Enqueues all owners that could adopt an orphaned pod. */
   #enqueueMatching(pod: Pod): void {
     const { owners, loop, selector, ignores } = this.#options;
     for (const owner of owners.list(pod.metadata.namespace)) {

@@ -2,13 +2,13 @@
 import type { ApiObject } from '#client/client.js';
 
 /**
- * What to do about the finalizer: `add` it where it is missing (admission adds it to new objects, but not to older
- * ones), `release` it from an object that is being deleted, once nobody uses it.
+ * `add`: the finalizer is missing, as on objects older than the admission plugin that adds it. `release`: the object is
+ * being deleted; remove the finalizer once the object is unused.
  */
 export function protectionStep({ metadata }: ApiObject, finalizer: string): 'add' | 'release' | undefined {
-  const there = metadata.finalizers?.includes(finalizer) ?? false;
-  if (metadata.deletionTimestamp === undefined) return there ? undefined : 'add';
-  return there ? 'release' : undefined;
+  const isPresent = metadata.finalizers?.includes(finalizer) ?? false;
+  if (metadata.deletionTimestamp === undefined) return isPresent ? undefined : 'add';
+  return isPresent ? 'release' : undefined;
 }
 
 export function withFinalizer<T extends ApiObject>(object: T, finalizer: string): T {

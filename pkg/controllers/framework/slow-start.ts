@@ -1,43 +1,42 @@
-import { writesAtOnce } from '#controllers/framework/bounded.js';
+import { maxConcurrentWrites } from '#controllers/framework/bounded-concurrency.js';
 
 export interface SlowStartResult {
   readonly succeeded: number;
-  /** Calls not started because an earlier one failed. */
+  /** The number of calls not started after a failure. */
   readonly skipped: number;
   /** The first failure. */
   readonly error: unknown;
 }
 
 /**
- * Makes `count` calls: one at first, and for each that succeeds one more may run at the same time. Starts none after a
- * failure, so that the API server is asked a few times and not thousands of times when all would fail (say, because a
- * quota is used up). Release 1.24 doubles the size of batches, to the same effect; here no call waits for the slowest
- * of a batch.
+ * Makes `count` calls. Concurrency starts at one and grows by one with each success. No call starts after a failure, so
+ * that a condition that fails all calls, such as an exhausted quota, costs only a few requests. Release 1.24 doubles
+ * batch sizes instead, where calls wait for the slowest of a batch.
  */
 export function slowStart(count: number, call: () => Promise<void>): Promise<SlowStartResult> {
-  let begun = 0;
-  let underWay = 0;
+  let started = 0;
+  let running = 0;
   let succeeded = 0;
   let failure: { readonly error: unknown } | undefined;
   return new Promise((resolve) => {
-    const goOn = () => {
-      while (failure === undefined && begun < count && underWay < Math.min(succeeded + 1, writesAtOnce)) {
-        begun += 1;
-        underWay += 1;
-        void one();
+    const startNext = () => {
+      while (failure === undefined && started < count && running < Math.min(succeeded + 1, maxConcurrentWrites)) {
+        started += 1;
+        running += 1;
+        void run();
       }
-      if (underWay === 0) resolve({ succeeded, skipped: count - begun, error: failure?.error });
+      if (running === 0) resolve({ succeeded, skipped: count - started, error: failure?.error });
     };
-    const one = async () => {
+    const run = async () => {
       try {
         await call();
         succeeded += 1;
       } catch (error) {
         failure ??= { error };
       }
-      underWay -= 1;
-      goOn();
+      running -= 1;
+      startNext();
     };
-    goOn();
+    startNext();
   });
 }

@@ -1,8 +1,8 @@
-/** The names that 1.24's volume plugins have in metrics, in names of attached volumes and in messages. Pure. */
+/** The names of 1.24's volume plugins, for metrics, attached volumes and messages. Pure. */
 import type { PersistentVolumeSource, VolumeSource } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Member of a volume's source → plugin, without the product's domain. Those without a plugin in 1.24 are left out. */
+/** Member of a volume source → plugin, without the product's domain. Omits members without a plugin in 1.24. */
 const plugins = {
   awsElasticBlockStore: 'aws-ebs',
   azureDisk: 'azure-disk',
@@ -29,17 +29,16 @@ type VolumeMember = keyof typeof plugins;
 
 const members = Object.keys(plugins) as VolumeMember[];
 
-/** The member of the source that is set; undefined if 1.24 has no plugin for it. */
+/** The member that the source sets; undefined if 1.24 has no plugin for it. */
 export function memberOf(source: PersistentVolumeSource | VolumeSource): VolumeMember | undefined {
-  const given = source as Readonly<Record<string, unknown>>;
-  return members.find((member) => given[member] !== undefined);
+  return members.find((member) => (source as Readonly<Record<string, unknown>>)[member] !== undefined);
 }
 
 function pluginName(member: VolumeMember, dialect: Dialect): string {
   return `${dialect.labelDomain}/${plugins[member]}`;
 }
 
-/** For metrics: includes the driver of a CSI volume; `N/A` for a volume without a plugin. */
+/** The metrics label: with the driver of a CSI volume, `N/A` for a volume without a plugin. */
 export function pluginLabel(source: PersistentVolumeSource, dialect: Dialect): string {
   const member = memberOf(source);
   if (member === undefined) return 'N/A';

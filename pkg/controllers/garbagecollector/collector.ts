@@ -1,15 +1,14 @@
-/** Looks at single objects of the graph, asks the API server for certainty, and deletes, lets go or keeps. */
+/** Checks single objects of the graph with the API server, and deletes, orphans or keeps them. */
 import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
-import { allWithin } from '#controllers/framework/bounded.js';
+import { allWithin } from '#controllers/framework/bounded-concurrency.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import type { Graph, GraphNode, Identity } from '#controllers/garbagecollector/graph.js';
-import { decide, type OwnerState } from '#controllers/garbagecollector/plan.js';
 
-/** Resource of a kind, undefined when none is served (or watched) under that name. */
+/** The resource of a kind; undefined if it is not served or watched. */
 export type ResourceOf = (apiVersion: string, kind: string) => ResourceType<ApiObject> | undefined;
 
 export interface CollectorOptions {
@@ -18,8 +17,8 @@ export interface CollectorOptions {
   readonly resourceOf: ResourceOf;
 }
 
-/** Requests for one object: of its owners, or of its dependents, there can be tens of thousands. */
-const atOnce = 20;
+/** The maximum of concurrent requests for one object, which can have tens of thousands of owners or dependents. */
+const maxConcurrentRequests = 20;
 
 export class Collector {
   readonly #options: CollectorOptions;
@@ -28,22 +27,22 @@ export class Collector {
     this.#options = options;
   }
 
-  /** Deletes the object if all its owners are gone, and goes on with a deletion in the foreground. */
+  /** Deletes the object if all its owners are deleted, and continues foreground deletions. */
   async attemptToDelete(uid: string): Promise<Outcome> {
     const node = this.#options.graph.get(uid);
-    // A node that was virtual when it was queued and has been observed since needs no look.
+    // Skip a node that was virtual when queued and has been observed since.
     if (node === undefined || !(node.virtual || node.suspect)) return done;
     if (node.deleting && !node.foreground) return done;
     node.suspect = false;
     try {
-      return await this.#look(node);
+      return await this.#check(node);
     } catch (error) {
       node.suspect = true;
       return retry(error);
     }
   }
 
-  async #look(node: GraphNode): Promise<Outcome> {
+  async #check(node: GraphNode): Promise<Outcome> {
     const { graph } = this.#options;
     const live = await this.#live(node.identity);
     if (live === undefined || live.metadata.uid !== node.identity.uid) {
@@ -51,24 +50,26 @@ export class Collector {
       return done;
     }
     if (node.virtual) {
-      // The owner exists; the watch of its resource will say so, unless the reference names it wrongly.
+      // The owner exists. Its watch will deliver it, unless the reference has wrong coordinates.
       return node.dependents.size === 0 ? done : retry(new Error(`${describe(node.identity)} is not observed yet`));
     }
-    if (node.foreground) return this.#goOnInForeground(node, live);
+    if (node.foreground) return this.#continueForeground(node, live);
     return this.#collect(node, live);
   }
 
-  /** Takes the references to the object from its dependents, then lets it go. */
+  /** Removes the dependents' references to the object, then its finalizer. */
   async attemptToOrphan(uid: string): Promise<Outcome> {
     const node = this.#options.graph.get(uid);
     if (node?.orphaning !== true) return done;
-    await allWithin([...node.dependents], atOnce, (dependent) => this.#dropReferences(dependent.identity, [uid]));
+    await allWithin([...node.dependents], maxConcurrentRequests, (dependent) =>
+      this.#dropReferences(dependent.identity, [uid]),
+    );
     await this.#removeFinalizer(node.identity, this.#options.context.dialect.finalizers.orphan);
     this.#count('orphaned');
     return done;
   }
 
-  async #goOnInForeground(node: GraphNode, live: ApiObject): Promise<Outcome> {
+  async #continueForeground(node: GraphNode, live: ApiObject): Promise<Outcome> {
     const { dialect } = this.#options.context;
     if (live.metadata.deletionTimestamp === undefined) return done;
     const blocking = node.blockingDependents();
@@ -84,7 +85,7 @@ export class Collector {
     const { finalizers } = this.#options.context.dialect;
     const references = live.metadata.ownerReferences ?? [];
     if (references.length === 0) return done;
-    const owners = await allWithin(references, atOnce, async (reference) => ({
+    const owners = await allWithin(references, maxConcurrentRequests, async (reference) => ({
       reference,
       state: await this.#ownerState(node.identity, reference),
     }));
@@ -124,7 +125,7 @@ export class Collector {
 
   async #live(identity: Identity): Promise<ApiObject | undefined> {
     const type = this.#typeOf(identity);
-    // A cluster-scoped object cannot have an owner inside a namespace.
+    // A cluster-scoped object cannot have a namespaced owner.
     if (type.namespaced && identity.namespace === '') return undefined;
     return this.#get(type, identity.namespace, identity.name);
   }
@@ -144,13 +145,16 @@ export class Collector {
     const type = this.#typeOf(identity);
     const { uid = '', resourceVersion = '' } = live.metadata;
     try {
-      // The version makes sure that the owners looked at are the owners it still has.
+      // The version ensures that the checked owners are current.
       await context.client.resource(type).delete(identity.name, {
         ...namespaceOption(type, identity),
         propagationPolicy,
         preconditions: { uid, resourceVersion },
       });
-      context.log.debug({ kind: identity.kind, namespace: identity.namespace, name: identity.name }, 'Collected');
+      context.log.debug(
+        { kind: identity.kind, namespace: identity.namespace, name: identity.name },
+        'deleted a garbage object',
+      );
       this.#count('deleted');
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -166,8 +170,8 @@ export class Collector {
   #dropReferences(identity: Identity, uids: readonly string[]): Promise<void> {
     const dropped = new Set(uids);
     return this.#edit(identity, ({ ownerReferences = [] }) => {
-      const kept = ownerReferences.filter((reference) => !dropped.has(reference.uid));
-      return kept.length === ownerReferences.length ? undefined : { ownerReferences: kept };
+      const remaining = ownerReferences.filter((reference) => !dropped.has(reference.uid));
+      return remaining.length === ownerReferences.length ? undefined : { ownerReferences: remaining };
     });
   }
 
@@ -178,8 +182,8 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of an object as it is now. The version is in the patch, so lists can be replaced as a whole,
-   * which every resource understands, custom ones too. What is gone, or is another object by now, needs nothing.
+   * Patches the metadata of the live object. The patch includes the version, so it can replace whole lists, which custom
+   * resources also support. Does nothing when the object does not exist or has another UID.
    */
   async #edit(identity: Identity, change: (metadata: ObjectMeta) => object | undefined): Promise<void> {
     const type = this.#typeOf(identity);
@@ -204,12 +208,12 @@ export class Collector {
 
   #typeOf({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): ResourceType<ApiObject> {
     const type = this.#options.resourceOf(apiVersion, kind);
-    if (type === undefined) throw new Error(`no resource is known for ${kind} of ${apiVersion}`);
+    if (type === undefined) throw new Error(`no watched resource serves ${kind} of ${apiVersion}`);
     return type;
   }
 
   #count(action: 'deleted' | 'orphaned'): void {
-    const help = 'Objects that the garbage collector deleted, or whose dependents it let go';
+    const help = 'Objects that the garbage collector deleted or orphaned';
     this.#options.context.metrics.count('garbagecollector_controller_objects_total', help, { action });
   }
 }
@@ -220,4 +224,55 @@ function namespaceOption(type: ResourceType<ApiObject>, { namespace }: Identity)
 
 function describe({ apiVersion, kind, namespace, name, uid }: Identity): string {
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} of ${apiVersion} (uid ${uid})`;
+}
+
+/** The state of an owner on the API server. */
+export type OwnerState =
+  /** Exists and does not wait for its dependents. */
+  | 'solid'
+  /** Does not exist, or another object has its name. */
+  | 'absent'
+  /** In foreground deletion: waits for its dependents. */
+  | 'waiting'
+  /** A namespaced owner of a cluster-scoped object, which cannot be looked up. */
+  | 'unresolvable';
+
+export type Propagation = 'Orphan' | 'Background' | 'Foreground';
+
+export type Verdict =
+  | { readonly kind: 'keep' }
+  /** Some owners remain: drop only the references to the others. */
+  | { readonly kind: 'dropReferences'; readonly uids: readonly string[] }
+  | { readonly kind: 'delete'; readonly propagation: Propagation; readonly unblockOwners: boolean };
+
+export interface Candidate {
+  readonly owners: readonly { readonly reference: OwnerReference; readonly state: OwnerState }[];
+  readonly hasDependents: boolean;
+  /** A dependent is also in foreground deletion, so that both could wait for each other. */
+  readonly dependentWaits: boolean;
+  readonly hasOrphanFinalizer: boolean;
+  readonly hasForegroundFinalizer: boolean;
+}
+
+export function decide(candidate: Candidate): Verdict {
+  const { owners } = candidate;
+  const uidsOf = (state: OwnerState) =>
+    owners.filter((owner) => owner.state === state).map(({ reference }) => reference.uid);
+  const absent = uidsOf('absent');
+  const waiting = uidsOf('waiting');
+  if (owners.length === 0 || uidsOf('unresolvable').length > 0) return { kind: 'keep' };
+  if (uidsOf('solid').length > 0) {
+    const uids = [...absent, ...waiting];
+    return uids.length === 0 ? { kind: 'keep' } : { kind: 'dropReferences', uids };
+  }
+  if (waiting.length > 0 && candidate.hasDependents) {
+    return { kind: 'delete', propagation: 'Foreground', unblockOwners: candidate.dependentWaits };
+  }
+  return { kind: 'delete', propagation: ownPropagation(candidate), unblockOwners: false };
+}
+
+/** The propagation policy of the object's deletion. */
+function ownPropagation({ hasOrphanFinalizer, hasForegroundFinalizer }: Candidate): Propagation {
+  if (hasOrphanFinalizer) return 'Orphan';
+  return hasForegroundFinalizer ? 'Foreground' : 'Background';
 }

@@ -44,7 +44,7 @@ function setUp(t: Test) {
 
 const gone: ApiObject = { metadata: { name: 'gone', uid: 'no-such-uid' } };
 
-t.test('what has an owner stays, what has lost all goes, down the tree', async (t) => {
+t.test('objects with an owner stay, objects without are deleted, recursively', async (t) => {
   const { harness, api, seed, start, names, collector } = setUp(t);
   const root = seed('root');
   const child = seed('child', [root]);
@@ -64,7 +64,7 @@ t.test('what has an owner stays, what has lost all goes, down the tree', async (
   api.verify();
 });
 
-t.test('what another controller watches is not watched again', async (t) => {
+t.test('a cache of another controller is shared', async (t) => {
   const { harness, api, seed, start, names } = setUp(t);
   const maps = harness.informers.informer(configmaps);
   const owner = seed('owner');
@@ -79,7 +79,7 @@ t.test('what another controller watches is not watched again', async (t) => {
   t.same(names(), []);
 });
 
-t.test('a change that leaves owners alone is none, one that takes them away is', async (t) => {
+t.test('only changes of owners are observed', async (t) => {
   const { harness, api, seed, start, names, edit } = setUp(t);
   const root = seed('root');
   seed('child', [root]);
@@ -97,7 +97,7 @@ t.test('a change that leaves owners alone is none, one that takes them away is',
   t.same(names(), ['child']);
 });
 
-t.test('an owner of the same name that is another object does not count', async (t) => {
+t.test('an owner with the same name but another UID does not count', async (t) => {
   const { seed, start, names } = setUp(t);
   seed('owner');
   seed('child', [{ metadata: { name: 'owner', uid: 'that-of-its-predecessor' } }]);
@@ -105,7 +105,7 @@ t.test('an owner of the same name that is another object does not count', async 
   t.same(names(), ['owner']);
 });
 
-t.test('the cache is never trusted about absence', async (t) => {
+t.test('a missing owner is confirmed with the API server', async (t) => {
   const { harness, api, seed, start, names } = setUp(t);
   await start();
   const heal = harness.freeze('configmaps');
@@ -118,7 +118,7 @@ t.test('the cache is never trusted about absence', async (t) => {
     },
   });
   await harness.advance(60_000);
-  t.equal(api.list(secrets).length, 1, 'the owner is not in the cache, but it is there');
+  t.equal(api.list(secrets).length, 1, 'the owner exists, though the cache does not show it');
   heal();
   await harness.advance(60_000);
   t.same(names(), ['owner']);
@@ -143,7 +143,7 @@ t.test('failures are retried until the garbage is gone', async (t) => {
   t.ok(api);
 });
 
-t.test('an object that gets an owner at the last moment is kept', async (t) => {
+t.test('an object that gets an owner before the delete stays', async (t) => {
   const { harness, api, seed, start, names, edit } = setUp(t);
   const owner = seed('owner');
   seed('child', [gone]);
@@ -165,7 +165,7 @@ t.test('an object that gets an owner at the last moment is kept', async (t) => {
   t.same(names(), ['child', 'owner']);
 });
 
-t.test('in the foreground the owner goes last', async (t) => {
+t.test('in foreground deletion the owner is deleted last', async (t) => {
   const { harness, api, seed, start, names, edit } = setUp(t);
   const owner = seed('owner');
   const child = seed('child', [owner], { blockOwnerDeletion: true });
@@ -194,7 +194,7 @@ t.test('in the foreground the owner goes last', async (t) => {
   t.same(names(), []);
 });
 
-t.test('orphans are let go before their owner', async (t) => {
+t.test('dependents are orphaned before their owner is deleted', async (t) => {
   const { harness, api, seed, start, names, edit } = setUp(t);
   const owner = seed('owner');
   seed('child', [owner]);
@@ -208,7 +208,7 @@ t.test('orphans are let go before their owner', async (t) => {
   t.same(api.get(configmaps, 'default/child')?.metadata.ownerReferences ?? [], []);
 });
 
-t.test('a reference across namespaces is told and does not protect', async (t) => {
+t.test('a reference across namespaces is recorded and does not protect', async (t) => {
   const { harness, api, seed, start, names } = setUp(t);
   const owner = api.seed<ConfigMap>(configmaps, { metadata: { name: 'owner', namespace: 'other' } });
   seed('child', [owner]);

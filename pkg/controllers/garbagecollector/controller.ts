@@ -1,4 +1,4 @@
-/** Deletes objects whose owners are gone, and carries out deletions in the foreground and with orphans. */
+/** Deletes objects without owners, and performs foreground and orphaning deletions. */
 import { deferred } from '#apimachinery/async/deferred.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';
@@ -10,16 +10,15 @@ import { Graph } from '#controllers/garbagecollector/graph.js';
 import { Monitors } from '#controllers/garbagecollector/monitors.js';
 
 export interface GarbageCollectorOptions {
-  /** Objects looked at at once. */
   readonly concurrency: number;
 }
 
-/** Changes of what the API serves come in groups: wait for the group. */
+/** Batches changes of the served resources. */
 const refreshDelayMs = 200;
 const refreshKey = 'resources';
 
-/** How long the first lists of all resources are waited for. */
-const patienceMs = 30_000;
+/** The timeout of the first lists of all resources. */
+const firstListTimeoutMs = 30_000;
 
 export class GarbageCollector implements Controller {
   readonly name = 'garbagecollector';
@@ -29,7 +28,7 @@ export class GarbageCollector implements Controller {
   readonly #deleting: ReconcileLoop;
   readonly #orphaning: ReconcileLoop;
   readonly #refreshing: ReconcileLoop;
-  /** Resolved when it is known for the first time what there is to watch. */
+  /** Resolves after the first discovery of resources. */
   readonly #firstRefresh = deferred();
 
   constructor(context: ControllerContext, options: GarbageCollectorOptions) {
@@ -51,7 +50,7 @@ export class GarbageCollector implements Controller {
       graph: this.#graph,
       resourceOf: (apiVersion, kind) => this.#monitors.resourceOf(apiVersion, kind),
     });
-    // Whole trees of objects go at once; a rate over all of them together would make that slow.
+    // No overall rate limit, because whole trees of objects are deleted at once.
     const rateLimiter = () => new ItemExponentialRateLimiter<string>(5, 1_000_000);
     this.#deleting = new ReconcileLoop(context, {
       name: 'garbage_collector_attempt_to_delete',
@@ -72,7 +71,7 @@ export class GarbageCollector implements Controller {
     });
   }
 
-  /** Objects known, for tests and metrics. */
+  /** The number of objects in the graph, for tests and metrics. */
   get size(): number {
     return this.#graph.size;
   }
@@ -92,13 +91,13 @@ export class GarbageCollector implements Controller {
     }
   }
 
-  /** Begins when all is listed: before that, every object looks as if its owner were missing. */
+  /** Waits for all lists: before that, owners that exist are missing in the graph. */
   async #collect(signal: AbortSignal): Promise<void> {
     await this.#firstRefresh.promise;
-    const patience = new AbortController();
-    const aborted = AbortSignal.any([signal, patience.signal]);
-    // One resource that never answers must not keep all garbage.
-    const timer = this.#context.clock.setTimer(() => patience.abort(), patienceMs);
+    const timeout = new AbortController();
+    const aborted = AbortSignal.any([signal, timeout.signal]);
+    // One unavailable resource must not block garbage collection.
+    const timer = this.#context.clock.setTimer(() => timeout.abort(), firstListTimeoutMs);
     await this.#monitors.synced(aborted);
     timer.cancel();
     await Promise.all([this.#deleting.work(signal), this.#orphaning.work(signal)]);

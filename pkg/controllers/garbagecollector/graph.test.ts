@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import { type Candidate, decide, type OwnerState } from '#controllers/garbagecollector/collector.js';
 import { Graph, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
-import { type Candidate, decide, type OwnerState } from '#controllers/garbagecollector/plan.js';
 
 function setUp() {
   const seen: string[] = [];
@@ -33,7 +33,7 @@ function facts(uid: string, owners: OwnerReference[] = [], more: Partial<ObjectF
   };
 }
 
-t.test('owners seen first need no look', (t) => {
+t.test('owners observed first need no check', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('owner'));
   graph.observe(facts('child', [ref('owner')]));
@@ -45,7 +45,7 @@ t.test('owners seen first need no look', (t) => {
   t.end();
 });
 
-t.test('owners not seen yet are looked for, and only they', (t) => {
+t.test('only owners that were not observed are checked', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('child', [ref('owner')]));
   t.same(take(), ['look owner']);
@@ -59,7 +59,7 @@ t.test('owners not seen yet are looked for, and only they', (t) => {
   t.end();
 });
 
-t.test('a virtual owner goes with its last dependent', (t) => {
+t.test('a virtual owner is removed with its last dependent', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('child', [ref('owner')]));
   graph.observe(facts('child', []));
@@ -71,7 +71,7 @@ t.test('a virtual owner goes with its last dependent', (t) => {
   t.end();
 });
 
-t.test('an object that refers otherwise to a virtual owner is looked at itself', (t) => {
+t.test('an object with other coordinates of a virtual owner is checked', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('a', [ref('owner', { apiVersion: 'unknown.example.com/v1', kind: 'Unknown' })]));
   t.same(take(), ['look owner']);
@@ -86,7 +86,7 @@ t.test('an object that refers otherwise to a virtual owner is looked at itself',
   t.end();
 });
 
-t.test('references to a namesake elsewhere are told', (t) => {
+t.test('references with wrong coordinates are reported', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('owner', [], { namespace: 'm' }));
   graph.observe(facts('child', [ref('owner')]));
@@ -123,13 +123,13 @@ t.test('deletion in the foreground', (t) => {
   graph.observe(facts('a', [ref('owner', { blockOwnerDeletion: false })]));
   t.same(take(), ['look owner'], 'no longer blocked');
   graph.observe(facts('c', [ref('owner', blocks)]));
-  t.same(take(), ['look c'], 'a newcomer is looked at too');
+  t.same(take(), ['look c'], 'a new dependent is checked too');
   graph.remove('b');
   t.same(take(), ['look owner']);
   t.end();
 });
 
-t.test('orphaning is asked for once', (t) => {
+t.test('orphaning is requested once', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('owner', [], { orphaning: true }));
   t.same(take(), [], 'the finalizer alone means nothing');

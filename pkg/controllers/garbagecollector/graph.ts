@@ -1,6 +1,6 @@
 /**
- * Who owns whom, for all objects of the cluster. Only identities are kept, never objects. Every change of the graph
- * says which nodes now deserve a closer look; the graph itself decides nothing. Pure.
+ * The ownership graph of all objects in the cluster, with identities instead of whole objects. Each change reports the
+ * nodes to check; the graph itself makes no decisions. Pure.
  */
 
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
@@ -15,26 +15,26 @@ export interface Identity {
   readonly name: string;
 }
 
-/** What the collector keeps of an object. */
+/** The parts of an object that the collector stores. */
 export interface ObjectFacts extends Identity {
   readonly owners: readonly OwnerReference[];
   readonly deleting: boolean;
-  /** Being deleted in the foreground: waits until its blocking dependents are gone. */
+  /** In foreground deletion: waits for its blocking dependents. */
   readonly foreground: boolean;
-  /** Being deleted while its dependents are to be let go first. */
+  /** Being deleted after its dependents are orphaned. */
   readonly orphaning: boolean;
 }
 
 export class GraphNode {
   identity: Identity;
   owners: readonly OwnerReference[];
-  /** Of the last observation; see ObjectFacts. */
+  /** From the last observation; see ObjectFacts. */
   deleting = false;
   foreground = false;
   orphaning = false;
-  /** Known from a dependent's reference only: nobody has seen the object itself. */
+  /** Only referred to by dependents; not observed itself. */
   virtual: boolean;
-  /** There was a reason to look at it; taken by whoever looks. */
+  /** Must be checked; the collector resets this. */
   suspect = false;
   readonly dependents = new Set<GraphNode>();
 
@@ -44,7 +44,7 @@ export class GraphNode {
     this.virtual = virtual;
   }
 
-  /** Dependents that keep this node from going while it is deleted in the foreground. */
+  /** Dependents that block the foreground deletion of this node. */
   blockingDependents(): GraphNode[] {
     const { uid } = this.identity;
     return [...this.dependents].filter((dependent) =>
@@ -53,11 +53,11 @@ export class GraphNode {
   }
 }
 
-/** Where the graph reports what deserves a closer look; each is asked at most once per change. */
+/** Receives the nodes to check. */
 export interface GraphListener {
   attemptToDelete(node: GraphNode): void;
   attemptToOrphan(node: GraphNode): void;
-  /** A reference whose coordinates are not those of the object with that UID. */
+  /** The reference's coordinates do not match the object with its UID. */
   invalidOwner(node: GraphNode, owner: OwnerReference): void;
 }
 
@@ -77,14 +77,14 @@ export class Graph {
     return this.#nodes.size;
   }
 
-  /** An object was seen, new or changed. */
+  /** Adds or updates an object. */
   observe(facts: ObjectFacts): void {
-    const known = this.#nodes.get(facts.uid);
-    const node = known ?? new GraphNode(identityOf(facts), [], false);
+    const existing = this.#nodes.get(facts.uid);
+    const node = existing ?? new GraphNode(identityOf(facts), [], false);
     const oldOwners = node.owners;
     const wasForeground = node.foreground;
     const wasOrphaning = node.orphaning;
-    if (known === undefined) this.#nodes.set(facts.uid, node);
+    if (existing === undefined) this.#nodes.set(facts.uid, node);
     const appeared = node.virtual;
     node.virtual = false;
     node.identity = identityOf(facts);
@@ -100,7 +100,7 @@ export class Graph {
     }
   }
 
-  /** The object is gone for good. */
+  /** Removes a deleted object. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
@@ -115,7 +115,7 @@ export class Graph {
     for (const dependent of node.dependents) this.suspect(dependent);
   }
 
-  /** Asks for a look at the node. */
+  /** Requests a check of the node. */
   suspect(node: GraphNode): void {
     node.suspect = true;
     this.#listener.attemptToDelete(node);
@@ -123,12 +123,12 @@ export class Graph {
 
   #setOwners(node: GraphNode, old: readonly OwnerReference[], next: readonly OwnerReference[]): void {
     node.owners = next;
-    const kept = new Map(next.map((owner) => [owner.uid, owner]));
+    const nextByUid = new Map(next.map((owner) => [owner.uid, owner]));
     for (const owner of old) {
-      const now = kept.get(owner.uid);
+      const now = nextByUid.get(owner.uid);
       const ownerNode = this.#nodes.get(owner.uid);
       if (now === undefined) ownerNode?.dependents.delete(node);
-      // The owner may have waited for exactly this reference.
+      // The owner may have waited for this reference.
       const unblocked = owner.blockOwnerDeletion === true && now?.blockOwnerDeletion !== true;
       if (unblocked && ownerNode?.foreground === true) this.suspect(ownerNode);
       if (now === undefined && ownerNode !== undefined) this.#dropUnused(ownerNode);
@@ -138,25 +138,25 @@ export class Graph {
   }
 
   #addOwner(node: GraphNode, owner: OwnerReference): void {
-    const known = this.#nodes.get(owner.uid);
-    if (known === undefined) {
+    const ownerNode = this.#nodes.get(owner.uid);
+    if (ownerNode === undefined) {
       const { apiVersion, kind, name, uid } = owner;
       const virtual = new GraphNode({ uid, apiVersion, kind, name, namespace: node.identity.namespace }, [], true);
       virtual.dependents.add(node);
       this.#nodes.set(uid, virtual);
-      // Nobody has seen the owner: it comes soon, or never; whoever looks will know.
+      // The owner may not exist: check with the API server.
       this.#listener.attemptToDelete(virtual);
       return;
     }
-    known.dependents.add(node);
-    if (!refersTo(owner, node, known)) {
-      // A virtual owner is only what the first reference says: its kind may not be served, and nothing be learned of it.
-      if (known.virtual) this.suspect(node);
+    ownerNode.dependents.add(node);
+    if (!refersTo(owner, node, ownerNode)) {
+      // A virtual owner's coordinates come from its first reference and may be wrong.
+      if (ownerNode.virtual) this.suspect(node);
       else this.#mismatch(node, owner);
-    } else if (known.foreground) this.suspect(node);
+    } else if (ownerNode.foreground) this.suspect(node);
   }
 
-  /** The real object behind references seen earlier: those that meant another one are wrong. */
+  /** Reports dependents whose reference does not match the observed object. */
   #checkDependents(node: GraphNode): void {
     for (const dependent of node.dependents) {
       const owner = dependent.owners.find((each) => each.uid === node.identity.uid);
@@ -169,7 +169,7 @@ export class Graph {
     this.suspect(node);
   }
 
-  /** A virtual node without dependents is of no use. */
+  /** Drops a virtual node without dependents. */
   #dropUnused(node: GraphNode): void {
     if (node.virtual && node.dependents.size === 0) this.#nodes.delete(node.identity.uid);
   }
@@ -179,7 +179,7 @@ function identityOf({ uid, apiVersion, kind, namespace, name }: ObjectFacts): Id
   return { uid, apiVersion, kind, namespace, name };
 }
 
-/** True when the reference's coordinates are the node's; versions of one group are the same object. */
+/** Whether the reference's coordinates match the node, in any version of its group. */
 function refersTo(owner: OwnerReference, dependent: GraphNode, node: GraphNode): boolean {
   const { identity } = node;
   const inReach = identity.namespace === '' || identity.namespace === dependent.identity.namespace;

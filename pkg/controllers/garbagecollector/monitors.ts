@@ -1,4 +1,4 @@
-/** Watches every resource that can be deleted and feeds the graph with what it sees. */
+/** Watches all deletable resources and updates the graph. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Replaceable } from '#apimachinery/draft.js';
@@ -6,9 +6,9 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { EventHandler } from '#client/informer/informer.js';
-import { cacheOf, type ResourceCache } from '#controllers/framework/cache-of.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
+import { cacheOf, type ResourceCache } from '#controllers/framework/resource-cache.js';
 import { type Graph, groupOf, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
 
 interface Monitor extends Pick<ResourceCache, 'synced' | 'stop'> {
@@ -25,29 +25,32 @@ export class Monitors {
     this.#graph = graph;
   }
 
-  /** Begins to watch resources that appeared and stops with those that vanished. Throws when discovery fails. */
+  /** Starts watches of new resources and stops watches of removed ones. Throws when discovery fails. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { client, dialect } = this.#context;
     const { resources, failures } = await discoverResources(client, signal);
-    const wanted = new Map<string, ResourceType<ApiObject>>();
+    const served = new Map<string, ResourceType<ApiObject>>();
     for (const type of resources) {
-      // Events own nothing and nothing owns them, but they are many.
+      // Events have no owners or dependents, and there are many of them.
       if (type.resource === 'events') continue;
       if (!['delete', 'list', 'watch'].every((verb) => type.verbs.includes(verb))) continue;
-      wanted.set(idOf(dialect.apiVersion(type.group, type.version), type.kind), type);
+      served.set(idOf(dialect.apiVersion(type.group, type.version), type.kind), type);
     }
     for (const [id, monitor] of this.#monitors) {
       const group = dialect.apiVersion(monitor.type.group, monitor.type.version);
-      // A group that does not answer has not lost its resources.
-      if (!wanted.has(id) && !failures.has(group)) await this.#stop(id, monitor);
+      // An unavailable group still has its resources.
+      if (!served.has(id) && !failures.has(group)) await this.#stop(id, monitor);
     }
-    for (const [id, type] of wanted) if (!this.#monitors.has(id)) this.#start(id, type, signal);
+    for (const [id, type] of served) if (!this.#monitors.has(id)) this.#start(id, type, signal);
     if (failures.size > 0) {
-      this.#context.log.warn({ groups: [...failures.keys()] }, 'Some resources are not known; their garbage stays');
+      this.#context.log.warn(
+        { groups: [...failures.keys()] },
+        'discovery failed for some groups, their garbage is not collected',
+      );
     }
   }
 
-  /** Resolves when all that is watched has been listed, or when `signal` aborts. */
+  /** Resolves when all watched resources are listed, or when `signal` aborts. */
   async synced(signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -60,7 +63,7 @@ export class Monitors {
     for (const [id, monitor] of [...this.#monitors]) await this.#stop(id, monitor);
   }
 
-  /** The resource of objects of that kind; any version of the group will do. */
+  /** The watched resource of the kind, in any version of the group. */
   resourceOf(apiVersion: string, kind: string): ResourceType<ApiObject> | undefined {
     const exact = this.#monitors.get(idOf(apiVersion, kind));
     if (exact !== undefined) return exact.type;
@@ -78,7 +81,7 @@ export class Monitors {
       this.#graph.observe(factsOf(object.metadata, apiVersion, type.kind, dialect.finalizers));
     const handler: EventHandler<ApiObject> = {
       onAdd: observe,
-      // Most changes, renewals of leases above all, are none to the graph.
+      // Most changes, such as lease renewals, do not affect the graph.
       onUpdate: (object, old) => {
         if (!sameFacts(object.metadata, old.metadata)) observe(object);
       },
@@ -87,7 +90,7 @@ export class Monitors {
     const cache = cacheOf(this.#context, type, {
       transform: identityOnly,
       signal,
-      failed: (err) => log.error({ err, resource: type.resource }, 'Watching for garbage has ended'),
+      failed: (err) => log.error({ err, resource: type.resource }, 'watch for garbage collection failed'),
     });
     const remove = cache.informer.addHandler(handler, { resyncMs: 0 });
     const stop = () => {
@@ -107,7 +110,7 @@ function idOf(apiVersion: string, kind: string): string {
   return `${apiVersion}/${kind}`;
 }
 
-/** All that the collector needs of an object; the rest would fill memory. */
+/** Drops all fields that the collector does not need, to save memory. */
 function identityOnly<T extends ApiObject>(object: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
   const metadata: Replaceable<ObjectMeta> = {};
@@ -118,11 +121,11 @@ function identityOnly<T extends ApiObject>(object: T): T {
   if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences;
   if (finalizers !== undefined) metadata.finalizers = finalizers;
   if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
-  // The informer's type says more than is there; only this file sees these objects.
+  // The type claims more fields than exist, but only this file uses these objects.
   return { metadata } as T;
 }
 
-/** Whether two states of an object say the same of what `factsOf` reads; an object keeps its name and its kind. */
+/** Compares the fields that `factsOf` reads. Name and kind do not change. */
 function sameFacts(a: ObjectMeta, b: ObjectMeta): boolean {
   return (
     a.uid === b.uid &&

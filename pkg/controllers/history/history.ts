@@ -1,4 +1,4 @@
-/** Keeps the ControllerRevisions of the objects of one kind. */
+/** Manages the ControllerRevisions of the objects of one kind. */
 import { controllerrevisions } from '#api/apps/v1/resources.gen.js';
 import type { ControllerRevision } from '#api/apps/v1/types.gen.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
@@ -10,7 +10,7 @@ import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { indexByController, ownedOrOrphaned, sharedInformer } from '#controllers/framework/informers.js';
 import { claimObjects, controllerOf, controllerReference } from '#controllers/framework/owners.js';
-import type { WrittenObjects } from '#controllers/framework/written.js';
+import type { WrittenObjects } from '#controllers/framework/written-objects.js';
 import {
   hasTemplate,
   newRevision,
@@ -39,7 +39,7 @@ export class RevisionHistory<T extends ApiObject> {
     indexByController(this.#revisions);
   }
 
-  /** The owner's revisions, those that it adopts included; oldest first. */
+  /** The owner's revisions, including newly adopted ones, oldest first. */
   async revisionsOf(owner: T, selector: LabelSelector): Promise<ControllerRevision[]> {
     const { client, dialect } = this.#context;
     const { name = '', namespace = '' } = owner.metadata;
@@ -55,7 +55,7 @@ export class RevisionHistory<T extends ApiObject> {
     return sortedRevisions(claimed);
   }
 
-  /** The revision of the owner's template: one of `revisions` (sorted), perhaps with a new number, or a new one. */
+  /** The revision of the owner's template: one of the sorted `revisions`, renumbered if it was not the newest, or a new one. */
   async current(
     owner: T,
     source: RevisionSource,
@@ -68,8 +68,8 @@ export class RevisionHistory<T extends ApiObject> {
       case 'keep':
         return { revision: plan.revision, collisionCount };
       case 'renumber': {
-        const wanted = { ...plan.revision, revision: plan.number };
-        const revision = await client.resource(controllerrevisions).update(wanted);
+        const renumbered = { ...plan.revision, revision: plan.number };
+        const revision = await client.resource(controllerrevisions).update(renumbered);
         this.#written.wrote(keyOf(owner), this.#revisions, revision);
         return { revision, collisionCount };
       }
@@ -92,7 +92,7 @@ export class RevisionHistory<T extends ApiObject> {
     }
   }
 
-  /** Another hash is tried where the name is taken by a revision of something else. */
+  /** Tries the next hash if a revision with other content has the name. */
   async #create(
     owner: T,
     source: RevisionSource,
@@ -103,11 +103,11 @@ export class RevisionHistory<T extends ApiObject> {
     const resource = client.resource(controllerrevisions);
     const reference = controllerReference(dialect, this.#type, owner);
     for (let collisionCount = firstCollision; ; collisionCount += 1) {
-      const wanted = newRevision(dialect, source, number, collisionCount);
-      const { name = '', namespace = '' } = wanted.metadata;
+      const desired = newRevision(dialect, source, number, collisionCount);
+      const { name = '', namespace = '' } = desired.metadata;
       try {
-        const metadata = { ...wanted.metadata, ownerReferences: [reference] };
-        const revision = await resource.create({ ...wanted, metadata });
+        const metadata = { ...desired.metadata, ownerReferences: [reference] };
+        const revision = await resource.create({ ...desired, metadata });
         this.#written.wrote(keyOf(owner), this.#revisions, revision);
         return { revision, collisionCount };
       } catch (error) {

@@ -1,12 +1,11 @@
-/** What release 1.24 wrote of the same template, byte by byte, and how it called it. */
+/** Compares revisions with those of release 1.24, byte by byte. */
 import t from 'tap';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { goJson } from '#apimachinery/go-json.js';
-import { revisionHash } from '#controllers/history/revision-hash.js';
-import { newRevision, revisionData, templateOf } from '#controllers/history/revisions.js';
+import { newRevision, revisionData, revisionHash, templateOf } from '#controllers/history/revisions.js';
 
-/** As an API server answers it, which has filled in what was left out. */
+/** A template with the API server's defaults. */
 const template: PodTemplateSpec = {
   metadata: { labels: { app: 'web' } },
   spec: {
@@ -57,7 +56,7 @@ const written =
   '"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"volumeMode":"Filesystem"}}},"name":"v"},' +
   '{"emptyDir":{},"name":"e"}]}}}}';
 
-t.test('the data and the name are those of 1.24', async (t) => {
+t.test('data and name equal those of 1.24', async (t) => {
   const data = revisionData(kubernetesDialect, template);
   t.equal(JSON.stringify(data), JSON.stringify(JSON.parse(written)), 'with members in order');
   t.equal(goJson(data), written);
@@ -68,7 +67,7 @@ t.test('the data and the name are those of 1.24', async (t) => {
   });
 });
 
-t.test('what 1.24 wrote is the same template', async (t) => {
+t.test('data written by 1.24 is read as the same template', async (t) => {
   const revision = { metadata: {}, revision: 1, data: JSON.parse(written) as Record<string, unknown> };
   const { spec, metadata } = templateOf(revision);
   t.strictSame(metadata, { labels: { app: 'web' } });

@@ -1,8 +1,8 @@
-/** Stabilization, limits on the speed, and bounds: the known cases of release 1.24. */
+/** Stabilization, scaling policies and bounds: the test cases of release 1.24. */
 import t from 'tap';
 import type { HPAScalingPolicy, HPAScalingRules } from '#api/autoscaling/v2/types.gen.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { normalize, type Wish } from '#controllers/horizontalpodautoscaling/behavior.js';
+import { type DesiredScale, normalize } from '#controllers/horizontalpodautoscaling/behavior.js';
 import {
   changedWithin,
   type History,
@@ -37,13 +37,13 @@ function historyOf({ recommendations = [], ups = [], downs = [] }: Remembered): 
 const pods = (value: number, periodSeconds = 60): HPAScalingPolicy => ({ type: 'Pods', value, periodSeconds });
 const percent = (value: number, periodSeconds = 60): HPAScalingPolicy => ({ type: 'Percent', value, periodSeconds });
 
-function wishOf(wish: Partial<Wish>): Wish {
+function requestOf(request: Partial<DesiredScale>): DesiredScale {
   const base = { current: 5, desired: 5, min: 1, max: 1000, downscaleStabilizationMs: 5 * minuteMs, nowMs };
-  return { behavior: undefined, ...base, ...wish };
+  return { behavior: undefined, ...base, ...request };
 }
 
-/** Without a behavior: wish, past, then replicas, reason of AbleToScale and of ScalingLimited, and its status. */
-const defaults: readonly [string, Partial<Wish>, Remembered, [number, string, string, boolean]][] = [
+/** Without a behavior: desired size, history, then replicas, reasons of AbleToScale and ScalingLimited, and its status. */
+const defaults: readonly [string, Partial<DesiredScale>, Remembered, [number, string, string, boolean]][] = [
   ['stays', {}, {}, [5, 'ReadyForNewScale', 'DesiredWithinRange', false]],
   ['up', { desired: 8 }, {}, [8, 'ReadyForNewScale', 'DesiredWithinRange', false]],
   ['at most twice as many', { desired: 11 }, {}, [10, 'ReadyForNewScale', 'ScaleUpLimit', true]],
@@ -82,15 +82,15 @@ const defaults: readonly [string, Partial<Wish>, Remembered, [number, string, st
   ],
 ];
 
-for (const [name, wish, past, [replicas, able, limited, isLimited]] of defaults) {
+for (const [name, request, past, [replicas, able, limited, isLimited]] of defaults) {
   t.test(`without a behavior: ${name}`, async (t) => {
-    const normal = normalize(wishOf(wish), historyOf(past));
+    const normal = normalize(requestOf(request), historyOf(past));
     t.match(normal, { replicas, able: { reason: able }, limited: { reason: limited, isLimited } });
-    t.match(normal.history.recommendations.at(-1), { replicas: wish.desired ?? 5, atMs: nowMs });
+    t.match(normal.history.recommendations.at(-1), { replicas: request.desired ?? 5, atMs: nowMs });
   });
 }
 
-/** Rules, current and desired size, changes of late, then the size and why. */
+/** Rules, current and desired size, recent events, then the size and the reason. */
 interface Limited {
   readonly rules: HPAScalingRules;
   readonly from: number;
@@ -241,18 +241,18 @@ for (const [direction, cases] of [
     t.test(`${direction}: ${name}`, async (t) => {
       const still = { stabilizationWindowSeconds: 0 };
       const behavior = { scaleUp: { ...still, ...rules }, scaleDown: { ...still, ...rules } };
-      const normal = normalize(wishOf({ current: from, desired: to, min, max, behavior }), historyOf(past));
+      const normal = normalize(requestOf({ current: from, desired: to, min, max, behavior }), historyOf(past));
       t.match(normal, { replicas: expected[0], limited: { reason: expected[1], isLimited: expected[0] !== to } });
       t.equal(normal.able.reason, 'ReadyForNewScale');
     });
   }
 }
 
-/** Windows up and down (undefined: not given), from, to, past recommendations, then the size and the reason. */
+/** Windows up and down (undefined: not set), from, to, past recommendations, then the size and the reason. */
 const windows: readonly [string, number | undefined, number | undefined, number, number, Past, number, string][] = [
   ['none', 0, 0, 4, 10, [[2, 10]], 10, 'ReadyForNewScale'],
   [
-    'the lowest wish for more',
+    'up: the lowest recommendation',
     300,
     0,
     4,
@@ -266,7 +266,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
     'ScaleUpStabilized',
   ],
   [
-    'the highest wish for less',
+    'down: the highest recommendation',
     0,
     300,
     9,
@@ -281,7 +281,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
   ],
   ['up and down at once: stays between both', 300, 300, 5, 9, [[3, 60]], 5, 'ScaleUpStabilized'],
   [
-    'a wish for less does not make more',
+    'a lower recommendation does not scale up',
     300,
     600,
     17,
@@ -329,20 +329,20 @@ for (const [name, up, down, from, to, past, replicas, reason] of windows) {
       ...(seconds === undefined ? {} : { stabilizationWindowSeconds: seconds }),
     });
     const behavior = { scaleUp: rules(up), scaleDown: rules(down) };
-    const wish = wishOf({ current: from, desired: to, behavior });
-    t.match(normalize(wish, historyOf({ recommendations: past })), { replicas, able: { reason } });
+    const request = requestOf({ current: from, desired: to, behavior });
+    t.match(normalize(request, historyOf({ recommendations: past })), { replicas, able: { reason } });
   });
 }
 
-t.test('the memory', async (t) => {
+t.test('the history', async (t) => {
   let history = recommended(newHistory('u'), 3, 0, 1000);
   for (let atMs = 1; atMs <= 500; atMs += 1) history = recommended(history, 3, atMs, 1000);
-  t.same(history.recommendations, [{ replicas: 3, atMs: 500 }], 'of equal ones the last');
+  t.same(history.recommendations, [{ replicas: 3, atMs: 500 }], 'the last of equal recommendations');
   history = recommended(recommended(history, 4, 600, 1000), 5, 1501, 1000);
   t.same(
     history.recommendations.map(({ replicas }) => replicas),
     [4, 5],
-    'none that is too old',
+    'old recommendations are dropped',
   );
   const rules = { up: { policies: [pods(1, 10), pods(1, 60)] }, down: { policies: [pods(1, 5)] } };
   const changes = [
@@ -354,11 +354,11 @@ t.test('the memory', async (t) => {
   t.same(history.ups, [{ change: 5, atMs: 60_001 }]);
   t.same(history.downs, [{ change: 2, atMs: 1000 }]);
   t.equal(scaled(history, { from: 2, to: 2, atMs: 9 }, rules), history);
-  t.equal(changedWithin(history.downs, 5, 6000), 0, 'the bound is outside');
+  t.equal(changedWithin(history.downs, 5, 6000), 0, 'the end of the window is exclusive');
   t.equal(changedWithin(history.downs, 5, 5999), 2);
 });
 
-t.test('histories at random keep every limit', async (t) => {
+t.test('random histories keep all limits', async (t) => {
   const seed = 20_240_501;
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -377,7 +377,7 @@ t.test('histories at random keep every limit', async (t) => {
     const sizes: { atMs: number; size: number }[] = [{ atMs: 0, size: current }];
     for (let atMs = 15_000; atMs < 40 * 15_000; atMs += 15_000) {
       const desired = int(2) === 0 ? int(120) : current + int(9) - 4;
-      const normal = normalize(wishOf({ current, desired, min, max, behavior, nowMs: atMs }), history);
+      const normal = normalize(requestOf({ current, desired, min, max, behavior, nowMs: atMs }), history);
       const change = { from: current, to: normal.replicas, atMs };
       const { scaleUp: up, scaleDown: down } = behavior;
       history = scaled(normal.history, change, { up, down });
@@ -388,7 +388,7 @@ t.test('histories at random keep every limit', async (t) => {
       current = change.to;
       sizes.push({ atMs, size: current });
       if (change.to === change.from) continue;
-      // What a policy allows from any size of its period: the highest, and the lowest.
+      // The range that a policy allows from any size in its period.
       const allowed = side.policies?.map(({ type, value, periodSeconds }) => {
         const inPeriod = sizes
           .filter(({ atMs: at }) => at > atMs - periodSeconds * 1000 - 15_000)

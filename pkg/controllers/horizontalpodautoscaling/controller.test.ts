@@ -6,17 +6,17 @@ import { forbidden, serverTimeout } from '#apimachinery/errors/status.js';
 import { FakeServers, syncMs } from '#controllers/horizontalpodautoscaling/testing/fake-servers.js';
 
 const unserved = 'the server could not find the requested resource';
-const found = "AbleToScale True SucceededGetScale: the HPA controller was able to get the target's current scale";
+const scaleRead = "AbleToScale True SucceededGetScale: the HPA controller was able to get the target's current scale";
 const readyForNew = 'AbleToScale True ReadyForNewScale: recommended size matches current size';
 const within = 'ScalingLimited False DesiredWithinRange: the desired count is within the acceptable range';
 const byProcessor = 'cpu resource utilization (percentage of request)';
 
-t.test('more pods where they are busy, and what it says of it', async (t) => {
+t.test('busy pods cause scaling up, with conditions and events', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 700, 900]);
   await servers.harness.start(servers.controller());
-  t.same(servers.requests, [], 'the first look is after a period');
+  t.same(servers.requests, [], 'the first reconcile is after a period');
   await servers.harness.advance(syncMs);
   t.same(servers.written, [5]);
   const time = formatTime(servers.harness.clock.now());
@@ -54,7 +54,7 @@ t.test('more pods where they are busy, and what it says of it', async (t) => {
   const writes = () => servers.harness.api.takeWrites().length;
   writes();
   await servers.harness.advance(4 * syncMs);
-  t.equal(writes(), 0, 'what does not change is not written');
+  t.equal(writes(), 0, 'an unchanged status is not written');
 });
 
 t.test('fewer pods only after the window', async (t) => {
@@ -74,7 +74,7 @@ t.test('fewer pods only after the window', async (t) => {
   t.same(servers.harness.events, ['Normal SuccessfulRescale web: New size: 1; reason: All metrics below target']);
 });
 
-t.test('another autoscaler of the same name has no past', async (t) => {
+t.test('a new autoscaler with the same name has no history', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([100, 100, 100]);
@@ -87,7 +87,7 @@ t.test('another autoscaler of the same name has no past', async (t) => {
   t.same(servers.written, [1]);
 });
 
-t.test('without the API of metrics', async (t) => {
+t.test('without the metrics API', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);
@@ -98,7 +98,7 @@ t.test('without the API of metrics', async (t) => {
     'failed to get cpu utilization: unable to get metrics for resource cpu: ' +
     `unable to fetch metrics from resource metrics API: ${unserved} (get pods.${resource})`;
   t.same(servers.conditions, [
-    found,
+    scaleRead,
     `ScalingActive False FailedGetResourceMetric: the HPA was unable to compute the replica count: ${message}`,
   ]);
   t.same(servers.harness.events, [
@@ -108,12 +108,12 @@ t.test('without the API of metrics', async (t) => {
   t.match(servers.status, { currentReplicas: 3, desiredReplicas: 0 });
   servers.setPods([900, 900, 900]);
   await servers.harness.advance(syncMs);
-  t.same(servers.written, [6], 'as soon as it is there');
+  t.same(servers.written, [6], 'once the API is available');
 });
 
 const sizes: readonly [string, Partial<HorizontalPodAutoscalerSpec>, number, number[], string][] = [
   [
-    'nothing, which somebody chose',
+    'zero set by a user',
     {},
     0,
     [],
@@ -132,7 +132,7 @@ for (const [name, spec, replicas, written, words] of sizes) {
     t.same(servers.written, written);
     t.notOk(
       servers.requests.some((request) => request.includes('metrics')),
-      'no metric is asked for',
+      'no metric is requested',
     );
     t.match(servers.status, { currentReplicas: replicas, desiredReplicas: written[0] ?? 0 });
     const said = [...servers.conditions, ...servers.harness.events];
@@ -154,12 +154,8 @@ const noTargets: readonly [string, HorizontalPodAutoscalerSpec['scaleTargetRef']
     'no matches for kind "Turn" in group "a.b"',
   ],
   ['no version', { apiVersion: 'a/b/c', kind: 'Turn', name: 'web' }, 'unexpected GroupVersion string: a/b/c'],
-  [
-    'what is not there',
-    { apiVersion: 'apps/v9', kind: 'Deployment', name: 'gone' },
-    'deployments.apps "gone" not found',
-  ],
-  ['what cannot be scaled', { apiVersion: 'v1', kind: 'Service', name: 'web' }, unserved],
+  ['missing', { apiVersion: 'apps/v9', kind: 'Deployment', name: 'gone' }, 'deployments.apps "gone" not found'],
+  ['not scalable', { apiVersion: 'v1', kind: 'Service', name: 'web' }, unserved],
 ];
 
 for (const [name, scaleTargetRef, message] of noTargets) {
@@ -173,7 +169,7 @@ for (const [name, scaleTargetRef, message] of noTargets) {
   });
 }
 
-t.test('a scale that is none', async (t) => {
+t.test('a malformed scale', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   const path = 'apps/v1/namespaces/default/deployments/web/scale';
@@ -181,7 +177,7 @@ t.test('a scale that is none', async (t) => {
     servers.answers.set(path, scale);
     if (servers.requests.length === 0) await servers.start();
     else await servers.harness.advance(syncMs);
-    t.match(servers.conditions, [/^AbleToScale False FailedGetScale: .*scale (are|is) no/]);
+    t.match(servers.conditions, [/^AbleToScale False FailedGetScale: .*the scale has/]);
   }
 });
 
@@ -193,7 +189,7 @@ for (const [name, selector, event, condition] of [
     "the HPA target's scale is missing a selector",
   ],
   [
-    'a selector that is none',
+    'a malformed selector',
     'a in',
     /^Warning InvalidSelector web: couldn't convert selector into a corresponding internal selector object: /,
     /^ScalingActive False InvalidSelector: couldn't convert selector into/,
@@ -205,11 +201,11 @@ for (const [name, selector, event, condition] of [
     servers.scale.status = { replicas: 3, ...(selector === undefined ? {} : { selector }) };
     await servers.start();
     t.match(servers.harness.events, [event, /FailedComputeMetricsReplicas/]);
-    t.match(servers.conditions, [found, condition]);
+    t.match(servers.conditions, [scaleRead, condition]);
   });
 }
 
-t.test('a size that is refused', async (t) => {
+t.test('a rejected resize', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([900, 900, 900]);
@@ -230,7 +226,7 @@ t.test('a size that is refused', async (t) => {
   t.same(servers.written, [6]);
 });
 
-t.test('a change whose answer was lost counts', async (t) => {
+t.test('a resize with a lost response counts', async (t) => {
   const servers = new FakeServers(t);
   const policies = [{ type: 'Pods', value: 2, periodSeconds: 60 }];
   servers.addScaler({ behavior: { scaleUp: { policies, selectPolicy: 'Max' }, scaleDown: { policies } } });
@@ -268,7 +264,7 @@ t.test('a status that cannot be written', async (t) => {
   t.equal(servers.conditions[0], readyForNew);
 });
 
-t.test('kinds are known for half a minute', async (t) => {
+t.test('discovery is cached for 30 seconds', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);
@@ -281,14 +277,14 @@ t.test('kinds are known for half a minute', async (t) => {
   t.equal(discoveries(), 2);
 });
 
-t.test('the end of the work says nothing about metrics', async (t) => {
+t.test('a shutdown causes no metrics failure', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);
   const { client } = servers.context;
   const request: typeof client.request = (method, path, body, options) => {
     if (!path.includes('metrics')) return client.request(method, path, body, options);
-    // Hangs for as long as it may.
+    // Hangs until the timeout.
     return new Promise((_, reject) =>
       options?.signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
     );
@@ -297,7 +293,11 @@ t.test('the end of the work says nothing about metrics', async (t) => {
   await servers.harness.advance(syncMs);
   t.same(servers.conditions, []);
   await servers.harness.advance(30_000);
-  t.match(servers.conditions[1], /unable to fetch metrics from resource metrics API: aborted$/, 'patience ends');
+  t.match(
+    servers.conditions[1],
+    /unable to fetch metrics from resource metrics API: aborted$/,
+    'the request times out',
+  );
   const before = servers.harness.events.length;
   await servers.harness.advance(syncMs);
   await servers.harness.stop();

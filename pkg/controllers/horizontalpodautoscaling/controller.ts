@@ -1,4 +1,4 @@
-/** Changes the size of workloads with their load. */
+/** Scales workloads by their metrics. */
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
   HorizontalPodAutoscaler,
@@ -22,15 +22,15 @@ import { ServedKinds } from '#controllers/framework/served-kinds.js';
 import type { History } from '#controllers/horizontalpodautoscaling/history.js';
 import { MetricsClient } from '#controllers/horizontalpodautoscaling/metrics-client.js';
 import {
+  currentHistory,
   type Decision,
   decide,
   occasionOf,
-  remembered,
   withoutSelector,
   withRescale,
 } from '#controllers/horizontalpodautoscaling/plan.js';
 import type { StartupOptions } from '#controllers/horizontalpodautoscaling/pods.js';
-import type { Sample } from '#controllers/horizontalpodautoscaling/proposal.js';
+import { goSelectorText, type Sample } from '#controllers/horizontalpodautoscaling/proposal.js';
 import {
   finished,
   type Moment,
@@ -39,16 +39,15 @@ import {
   unscalable,
 } from '#controllers/horizontalpodautoscaling/status.js';
 import { type ScaleTarget, ScaleTargets, TargetError } from '#controllers/horizontalpodautoscaling/target.js';
-import { selectorWords } from '#controllers/horizontalpodautoscaling/words.js';
 
 export interface AutoscalerOptions extends StartupOptions {
-  /** Between two looks at an autoscaler. */
+  /** The interval between reconciles of an autoscaler. */
   readonly syncPeriodMs: number;
   readonly downscaleStabilizationMs: number;
   readonly tolerance: number;
 }
 
-/** Autoscalers worked on at once, as in 1.24. */
+/** As in 1.24. */
 const concurrency = 1;
 
 export class HorizontalPodAutoscalerController implements Controller {
@@ -81,7 +80,7 @@ export class HorizontalPodAutoscalerController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // Each is looked at once in a period, however often it changes. Deleted ones are found to be gone.
+    // Each autoscaler is reconciled once per period, regardless of changes. A deleted one is noticed then.
     const add = (scaler: HorizontalPodAutoscaler) => this.#loop.queue.addRateLimited(keyOf(scaler));
     const unwatch = this.#scalers.addHandler({ onAdd: add, onUpdate: add });
     try {
@@ -101,7 +100,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     return requeueAfter(everyMs(this.#options.syncPeriodMs).whenMs(key));
   }
 
-  /** Throws why nothing could be done, when it stands in the status. */
+  /** Throws after writing a failure to the status. */
   async #sync(key: string, scaler: HorizontalPodAutoscaler, signal: AbortSignal): Promise<void> {
     const { kind, name } = scaler.spec.scaleTargetRef;
     const reference = `${kind}/${scaler.metadata.namespace}/${name}`;
@@ -137,7 +136,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     signal: AbortSignal,
   ): Promise<Decision> {
     const moment = this.#moment();
-    const history = remembered(this.#histories.get(key), scaler, size, moment.nowMs);
+    const history = currentHistory(this.#histories.get(key), scaler, size, moment.nowMs);
     const { tolerance, downscaleStabilizationMs } = this.#options;
     const { replicas: specReplicas, statusReplicas } = size;
     const common = { ...this.#options, specReplicas, statusReplicas, tolerance, now: moment.now };
@@ -150,14 +149,14 @@ export class HorizontalPodAutoscalerController implements Controller {
     const { namespace = '' } = scaler.metadata;
     const scope = { namespace, selector, signal };
     const samples = [];
-    // One after the other: an autoscaler may name as many metrics as it likes.
+    // Sequential, because the number of metrics is unlimited.
     for (const metric of scaler.spec.metrics ?? []) samples.push(await observe(this.#metrics, metric, scope));
-    // What failed because the work ends says nothing about the metrics.
+    // Do not report failures that the shutdown caused.
     signal.throwIfAborted();
     const pods = this.#pods.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
-    const asked = this.#moment();
-    const target = { ...common, now: asked.now, pods };
-    return decide(scaler, size, { samples, target, downscaleStabilizationMs }, history, asked);
+    const sampled = this.#moment();
+    const target = { ...common, now: sampled.now, pods };
+    return decide(scaler, size, { samples, target, downscaleStabilizationMs }, history, sampled);
   }
 
   async #rescale(
@@ -168,8 +167,8 @@ export class HorizontalPodAutoscalerController implements Controller {
     { replicas, reason }: { readonly replicas: number; readonly reason: string },
   ): Promise<void> {
     const change = { from: target.size.replicas, to: replicas, atMs: this.#context.clock.monotonic() };
-    const remember = (answered: boolean) =>
-      this.#histories.set(key, withRescale(decision.history, scaler, change, answered));
+    const remember = (succeeded: boolean) =>
+      this.#histories.set(key, withRescale(decision.history, scaler, change, succeeded));
     try {
       await this.#targets.resize(target, replicas);
     } catch (error) {
@@ -186,7 +185,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#record(scaler, 'Normal', 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
   }
 
-  /** Throws where it could not be written, another's change since included: the next pass writes it. */
+  /** Throws when the write fails, also with a conflict; the next reconcile retries. */
   async #writeStatus(
     key: string,
     scaler: HorizontalPodAutoscaler,
@@ -212,12 +211,12 @@ export class HorizontalPodAutoscalerController implements Controller {
   }
 }
 
-/** Every pass waits for the next period, whether it failed or not. No period is no pause at all: then a millisecond. */
+/** Delays every reconcile until the next period, at least one millisecond, regardless of failures. */
 function everyMs(periodMs: number): RateLimiter<string> {
   return { whenMs: () => Math.max(1, periodMs), forget() {}, requeues: () => 1 };
 }
 
-/** The selector of a size, or what is wrong with it. */
+/** Parses the target's selector, or describes the error. */
 function selectorOf(text: string): LabelSelector | { reason: string; event: string; condition: string } {
   if (text === '') {
     const condition = "the HPA target's scale is missing a selector";
@@ -231,7 +230,7 @@ function selectorOf(text: string): LabelSelector | { reason: string; event: stri
   }
 }
 
-/** What is measured of the metric now, or why not, in the words of release 1.24. Never throws. */
+/** Reads the metric's current value, or the error with the message of release 1.24. Never throws. */
 async function observe(
   client: MetricsClient,
   spec: MetricSpec,
@@ -244,29 +243,29 @@ async function observe(
       case 'Resource':
       case 'ContainerResource': {
         const { name = '' } = resource ?? containerResource ?? {};
-        const wanted = { selector, resource: name, ...containerOf(containerResource) };
-        const asked = client.ofResource(scope, wanted);
-        return { pods: await within(asked, `unable to get metrics for resource ${name}: `) };
+        const query = { selector, resource: name, ...containerOf(containerResource) };
+        const response = client.ofResource(scope, query);
+        return { pods: await withErrorPrefix(response, `unable to get metrics for resource ${name}: `) };
       }
       case 'Pods': {
         const { name, selector: labels } = pods?.metric ?? { name: '' };
-        const asked = client.ofPods(scope, { selector, metric: name, series: selectorFromObject(labels) });
-        return { pods: await within(asked, `unable to get metric ${name}: `) };
+        const response = client.ofPods(scope, { selector, metric: name, series: selectorFromObject(labels) });
+        return { pods: await withErrorPrefix(response, `unable to get metric ${name}: `) };
       }
       case 'Object': {
         if (object === undefined) return { error: new TypeError('no object') };
         const { describedObject, metric } = object;
         const series = selectorFromObject(metric.selector);
-        const asked = client.ofObject(scope, { object: describedObject, metric: metric.name, series });
-        // The order of these words is that of 1.24.
+        const response = client.ofObject(scope, { object: describedObject, metric: metric.name, series });
+        // The word order of 1.24.
         const before = `unable to get metric ${metric.name}: ${describedObject.kind} on ${namespace} `;
-        return { milli: await within(asked, `${before}${describedObject.name}/`) };
+        return { milli: await withErrorPrefix(response, `${before}${describedObject.name}/`) };
       }
       case 'External': {
         const { name, selector: labels } = external?.metric ?? { name: '' };
-        const asked = client.external(scope, { metric: name, series: selectorFromObject(labels) });
-        const which = `${namespace}/${name}/${selectorWords(labels)}`;
-        return { milli: await within(asked, `unable to get external metric ${which}: `) };
+        const response = client.external(scope, { metric: name, series: selectorFromObject(labels) });
+        const which = `${namespace}/${name}/${goSelectorText(labels)}`;
+        return { milli: await withErrorPrefix(response, `unable to get external metric ${which}: `) };
       }
       default:
         return { error: new TypeError(`unknown type ${spec.type}`) };
@@ -280,9 +279,9 @@ function containerOf(source: MetricSpec['containerResource']): { container?: str
   return source === undefined ? {} : { container: source.container };
 }
 
-async function within<T>(asked: Promise<T>, prefix: string): Promise<T> {
+async function withErrorPrefix<T>(response: Promise<T>, prefix: string): Promise<T> {
   try {
-    return await asked;
+    return await response;
   } catch (error) {
     throw new Error(`${prefix}${messageOf(error)}`, { cause: error });
   }

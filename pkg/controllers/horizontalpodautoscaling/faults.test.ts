@@ -1,7 +1,6 @@
 /**
- * Loads at random under random faults: whatever is refused, lost, shown late or restarted on the way, the size stays
- * within its bounds, never changes faster than the policies allow for as long as one controller lives, and ends where the
- * load wants it.
+ * Random loads under random faults (rejected and lost requests, lagging caches, restarts): the size stays within its
+ * bounds, changes no faster than one controller's policies allow, and finally matches the load.
  */
 import t from 'tap';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
@@ -10,7 +9,7 @@ import { conflict, internalError, serverTimeout } from '#apimachinery/errors/sta
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { Client } from '#client/client.js';
 import { Chaos } from '#controllers/framework/testing/chaos.js';
-import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { losingResponses } from '#controllers/framework/testing/lost-responses.js';
 import { FakeServers } from '#controllers/horizontalpodautoscaling/testing/fake-servers.js';
 
 const seeds = Array.from({ length: 12 }, (_, i) => 9000 + i);
@@ -32,10 +31,10 @@ for (const seed of seeds) {
     });
     const behavior = { scaleUp: rules(), scaleDown: rules() };
     servers.addScaler({ ...bounds, behavior });
-    /** What the pods use together, in thousandths; each is to use 500. */
+    /** The total usage of the pods, in thousandths; the target is 500 per pod. */
     let load = 1500;
     const follow = () => {
-      // Pods come and go with the size at once.
+      // Pods follow the size immediately.
       scale.status.replicas = scale.replicas;
       servers.setPods(Array.from({ length: scale.replicas }, () => Math.round(load / scale.replicas)));
     };
@@ -68,13 +67,13 @@ for (const seed of seeds) {
         if (sum > value) problems.push(`${sum} of ${value} pods in ${periodSeconds} s`);
       }
     };
-    const losing = losingAnswers({ ...client, request }, () => faulty && random() < 0.04);
+    const losing = losingResponses({ ...client, request }, () => faulty && random() < 0.04);
     const chaos = new Chaos({
       harness,
       random,
       caches: ['pods', 'horizontalpodautoscalers'],
       makeController: () => {
-        // A new controller has no past, as in 1.24.
+        // A new controller has no history, as in 1.24.
         changes.length = 0;
         return servers.controller(
           { syncPeriodMs, downscaleStabilizationMs: 60_000 },
@@ -98,7 +97,7 @@ for (const seed of seeds) {
       await harness.advance(syncPeriodMs);
       follow();
     }
-    // And stays there.
+    // The size stays.
     for (let i = 0; i < 20; i += 1) {
       await harness.advance(syncPeriodMs);
       follow();

@@ -1,6 +1,6 @@
 /**
- * What an autoscaler remembers of its past: what was recommended, and how the size was changed. It lives in memory alone,
- * as in 1.24: whoever takes over begins anew. Values; nothing here changes them in place. Instants are monotonic ms.
+ * An autoscaler's past recommendations and scaling events. As in 1.24 they are in memory only, so a new leader starts
+ * without history. Immutable values; instants are monotonic ms.
  */
 import type { HPAScalingRules } from '#api/autoscaling/v2/types.gen.js';
 
@@ -10,19 +10,19 @@ export interface Recommendation {
 }
 
 export interface ScaleEvent {
-  /** How many pods were added or removed; positive. */
+  /** The number of added or removed pods; positive. */
   readonly change: number;
   readonly atMs: number;
 }
 
 export interface History {
-  /** Of the autoscaler: another one of the same name has no past. */
+  /** The autoscaler's UID; a new autoscaler with the same name has a new history. */
   readonly uid: string | undefined;
   readonly recommendations: readonly Recommendation[];
   readonly ups: readonly ScaleEvent[];
   readonly downs: readonly ScaleEvent[];
-  /** A change whose answer was lost: the next look at the size tells whether it was made. */
-  readonly unsure?: { readonly from: number; readonly to: number; readonly atMs: number };
+  /** A resize whose response was lost: the next read of the size shows whether it happened. */
+  readonly unconfirmed?: { readonly from: number; readonly to: number; readonly atMs: number };
 }
 
 export function newHistory(uid: string | undefined): History {
@@ -30,16 +30,16 @@ export function newHistory(uid: string | undefined): History {
 }
 
 /**
- * With one recommendation more, and without those that no window reaches any more. Of equal ones in a row the last says
- * all, which keeps the memory of a calm target short.
+ * Adds a recommendation and drops those before the longest window. Consecutive equal recommendations are replaced by the
+ * last, which keeps the history of a stable target short.
  */
 export function recommended(history: History, replicas: number, atMs: number, longestWindowMs: number): History {
-  const kept = history.recommendations.filter((each) => each.atMs >= atMs - longestWindowMs);
-  if (kept.at(-1)?.replicas === replicas) kept.pop();
-  return { ...history, recommendations: [...kept, { replicas, atMs }] };
+  const recent = history.recommendations.filter((each) => each.atMs >= atMs - longestWindowMs);
+  if (recent.at(-1)?.replicas === replicas) recent.pop();
+  return { ...history, recommendations: [...recent, { replicas, atMs }] };
 }
 
-/** With the size changed `from` … `to`, and without changes that no policy of that direction looks back to. */
+/** Adds the resize, and drops events before the longest policy period of its direction. */
 export function scaled(
   history: History,
   change: { readonly from: number; readonly to: number; readonly atMs: number },
@@ -54,7 +54,7 @@ export function scaled(
   return to < from ? { ...history, downs: add(history.downs, rules.down) } : history;
 }
 
-/** How many pods were added, or removed, in the last `periodSeconds`. */
+/** The number of pods added or removed in the last `periodSeconds`. */
 export function changedWithin(events: readonly ScaleEvent[], periodSeconds: number, nowMs: number): number {
   let sum = 0;
   for (const { change, atMs } of events) if (atMs > nowMs - periodSeconds * 1000) sum += change;

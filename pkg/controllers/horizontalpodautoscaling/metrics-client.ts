@@ -1,11 +1,11 @@
 /**
- * The three APIs of metrics, read through the API server, which hands their requests on to whoever serves them:
+ * Reads the three metrics APIs through the API server, which proxies requests to their servers:
  *
  *     /apis/metrics.k8s.io/v1beta1/namespaces/NS/pods?labelSelector=…
  *     /apis/custom.metrics.k8s.io/V/namespaces/NS/RESOURCE/NAME/METRIC, NAME being * for all pods of a selector
  *     /apis/external.metrics.k8s.io/v1beta1/namespaces/NS/METRIC?labelSelector=…
  *
- * All throw errors in the words of release 1.24.
+ * All methods throw with the messages of release 1.24.
  */
 import type { CrossVersionObjectReference } from '#api/autoscaling/v2/types.gen.js';
 import { deadline } from '#apimachinery/async/deadline.js';
@@ -21,26 +21,25 @@ import {
   onlyValueIn,
   podMetricsIn,
   sumOfValuesIn,
-} from '#controllers/horizontalpodautoscaling/answers.js';
+} from '#controllers/horizontalpodautoscaling/metrics-responses.js';
 import type { PodMetrics } from '#controllers/horizontalpodautoscaling/pods.js';
 
-/** Longest answer that is read: some thousand pods. */
-const maxAnswerBytes = 16 * 1024 * 1024;
-/** Servers of metrics may hang, and autoscalers wait for one another. */
-const patienceMs = 30_000;
-/** Versions of the custom metrics API that are understood. */
+/** The maximum size of a response, enough for thousands of pods. */
+const maxResponseBytes = 16 * 1024 * 1024;
+/** Metrics servers may hang, and autoscalers are reconciled one at a time. */
+const timeoutMs = 30_000;
+/** The supported versions of the custom metrics API. */
 const customVersions = ['v1beta2', 'v1beta1'];
 
-/** Whose metrics are wanted. */
 interface Scope {
   readonly namespace: string;
   readonly signal?: AbortSignal;
 }
 
-interface Question {
+interface MetricsRequest {
   readonly group: string;
   readonly version: string;
-  /** Resource, and where it has more the name and what follows. */
+  /** The path below the namespace: the resource, perhaps a name and a metric. */
   readonly path: readonly [string, ...string[]];
   readonly query: QueryValues;
 }
@@ -56,62 +55,66 @@ export class MetricsClient {
     this.#kinds = kinds;
   }
 
-  /** What the selected pods, or one container of each, use of a resource. */
+  /** The resource usage of the selected pods, or of one container in each. */
   ofResource(
     scope: Scope,
     { selector, resource, container }: { selector: LabelSelector; resource: string; container?: string },
   ): Promise<PodMetrics> {
-    const question = async (): Promise<Question> => ({
+    const build = async (): Promise<MetricsRequest> => ({
       group: this.#context.dialect.metricsGroups.resource,
       version: 'v1beta1',
       path: ['pods'],
       query: { labelSelector: selector.toString() },
     });
-    return this.#ask('resource', scope, question, (answer) => podMetricsIn(answer, resource, container));
+    return this.#read('resource', scope, build, (response) => podMetricsIn(response, resource, container));
   }
 
-  /** A custom metric of each of the selected pods. */
+  /** A custom metric of the selected pods. */
   ofPods(
     scope: Scope,
     { selector, metric, series }: { selector: LabelSelector; metric: string; series: LabelSelector },
   ): Promise<PodMetrics> {
-    const question = () => this.#custom(['pods', '*', metric], series, selector);
-    return this.#ask('custom', scope, question, metricsByPodIn);
+    const build = () => this.#customRequest(['pods', '*', metric], series, selector);
+    return this.#read('custom', scope, build, metricsByPodIn);
   }
 
-  /** A custom metric of one object of the namespace, or of the namespace itself. */
+  /** A custom metric of an object in the namespace, or of the namespace itself. */
   ofObject(
     scope: Scope,
     { object, metric, series }: { object: CrossVersionObjectReference; metric: string; series: LabelSelector },
   ): Promise<number> {
     const { apiVersion = '', kind, name } = object;
     const { group } = parseGroupVersion(apiVersion);
-    const question = async () =>
-      // Whatever it is called: nobody may look into another namespace.
+    const build = async () =>
+      // The name is ignored, because autoscalers must not read other namespaces.
       kind === 'Namespace' && group === ''
-        ? this.#custom(['metrics', metric], series)
-        : this.#custom([await this.#resourceOf(group, kind), name, metric], series);
-    return this.#ask('custom', scope, question, onlyValueIn);
+        ? this.#customRequest(['metrics', metric], series)
+        : this.#customRequest([await this.#resourceOf(group, kind), name, metric], series);
+    return this.#read('custom', scope, build, onlyValueIn);
   }
 
   /** The sum of an external metric's series. */
   external(scope: Scope, { metric, series }: { metric: string; series: LabelSelector }): Promise<number> {
-    const question = async (): Promise<Question> => ({
+    const build = async (): Promise<MetricsRequest> => ({
       group: this.#context.dialect.metricsGroups.external,
       version: 'v1beta1',
       path: [metric],
       query: { labelSelector: series.toString() },
     });
-    return this.#ask('external', scope, question, sumOfValuesIn);
+    return this.#read('external', scope, build, sumOfValuesIn);
   }
 
-  /** In the version that is served, the server's preferred one first. */
-  async #custom(path: Question['path'], series: LabelSelector, selector?: LabelSelector): Promise<Question> {
+  /** Uses the first supported version in the server's order of preference. */
+  async #customRequest(
+    path: MetricsRequest['path'],
+    series: LabelSelector,
+    selector?: LabelSelector,
+  ): Promise<MetricsRequest> {
     const group = this.#context.dialect.metricsGroups.custom;
     const served = (await this.#kinds.groups()).find(({ name }) => name === group);
     if (served === undefined) throw new Error(`no custom metrics API (${group}) registered`);
-    const offered = [served.preferredVersion, ...(served.versions ?? [])].flatMap((each) => each?.version ?? []);
-    const version = offered.find((each) => customVersions.includes(each));
+    const versions = [served.preferredVersion, ...(served.versions ?? [])].flatMap((each) => each?.version ?? []);
+    const version = versions.find((each) => customVersions.includes(each));
     if (version === undefined) throw new Error('no known available metric versions found');
     return {
       group,
@@ -121,7 +124,7 @@ export class MetricsClient {
     };
   }
 
-  /** `deployments.apps`. */
+  /** For example `deployments.apps`. */
   async #resourceOf(group: string, kind: string): Promise<string> {
     try {
       const [{ resource }] = await this.#kinds.ofKind(group, kind);
@@ -132,44 +135,44 @@ export class MetricsClient {
     }
   }
 
-  async #ask<T>(
+  async #read<T>(
     api: Api,
     { namespace, signal }: Scope,
-    question: () => Promise<Question>,
-    read: (answer: unknown) => T | undefined,
+    build: () => Promise<MetricsRequest>,
+    decode: (response: unknown) => T | undefined,
   ): Promise<T> {
     const { client, clock } = this.#context;
-    const limit = deadline(clock, patienceMs, signal);
-    let asked: Question | undefined;
-    let found: T | undefined;
+    const limit = deadline(clock, timeoutMs, signal);
+    let request: MetricsRequest | undefined;
+    let result: T | undefined;
     try {
-      asked = await question();
-      const { group, version, path, query } = asked;
+      request = await build();
+      const { group, version, path, query } = request;
       const segments = [group, version, 'namespaces', namespace, ...path].map(pathSegment);
       const url = `/apis/${segments.join('/')}${queryString(query)}`;
-      const options = { signal: limit.signal, maxBytes: maxAnswerBytes };
-      found = read(await client.request('GET', url, undefined, options));
+      const options = { signal: limit.signal, maxBytes: maxResponseBytes };
+      result = decode(await client.request('GET', url, undefined, options));
     } catch (error) {
-      const message = asked === undefined ? messageOf(error) : failureOf(api, error, asked);
+      const message = request === undefined ? messageOf(error) : failureMessage(api, error, request);
       throw new Error(`unable to fetch metrics from ${api} metrics API: ${message}`, { cause: error });
     } finally {
       limit.release();
     }
-    if (found === undefined) throw new Error(`no metrics returned from ${api} metrics API`);
-    return found;
+    if (result === undefined) throw new Error(`no metrics returned from ${api} metrics API`);
+    return result;
   }
 }
 
-/** What clients of 1.24 say where an answer does not know what was asked for. That of external metrics does not say what. */
-function failureOf(api: Api, error: unknown, { group, path: [resource, name] }: Question): string {
+/** The error message of 1.24's clients; those of external metrics do not name the resource. */
+function failureMessage(api: Api, error: unknown, { group, path: [resource, name] }: MetricsRequest): string {
   const status = statusOf(error);
-  const asked = api === 'external' ? '' : ` (get ${resource}.${group}${name === undefined ? '' : ` ${name}`})`;
+  const operation = api === 'external' ? '' : ` (get ${resource}.${group}${name === undefined ? '' : ` ${name}`})`;
   if (status?.code === 404 && status.details?.kind === undefined) {
-    return `the server could not find the requested resource${asked}`;
+    return `the server could not find the requested resource${operation}`;
   }
-  // From the proxy in front of a server that is not there.
+  // The API server's proxy cannot reach the metrics server.
   if (status?.code === 503 && status.message?.toLowerCase() === 'service unavailable') {
-    return `the server is currently unable to handle the request${asked}`;
+    return `the server is currently unable to handle the request${operation}`;
   }
   return messageOf(error);
 }

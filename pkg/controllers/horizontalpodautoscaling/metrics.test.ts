@@ -1,4 +1,4 @@
-/** Every source of metrics: what is asked for, what is made of the answer, and what is said when there is none. */
+/** Every metric source: the request, the decision from the response, and the messages of failures. */
 import t from 'tap';
 import type { MetricSpec } from '#api/autoscaling/v2/types.gen.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -19,7 +19,7 @@ const values = (...amounts: string[]) => ({
 });
 const service = { apiVersion: 'v1', kind: 'Service', name: 'front' };
 
-/** Metric, what is asked, its answer, then the size, the reason's metric and the status. */
+/** Metric, request, response, then the size, the metric's name in the reason, and the status. */
 const sources: readonly [string, MetricSpec, string, unknown, number, string, object][] = [
   [
     'a resource by its amount',
@@ -110,7 +110,7 @@ const sources: readonly [string, MetricSpec, string, unknown, number, string, ob
   ],
 ];
 
-/** `custom v1beta2/…` in the words of the dialect. */
+/** `custom v1beta2/…` with the dialect's group. */
 function pathOf({ harness }: FakeServers, text: string): string {
   const { resource, custom, external } = harness.dialect.metricsGroups;
   const group = text.startsWith('metrics ') ? resource : text.startsWith('custom ') ? custom : external;
@@ -125,14 +125,14 @@ for (const [name, spec, path, answer, size, reason, status] of sources) {
     servers.setPods([300, 300, 300]);
     if (answer !== undefined) servers.answers.set(pathOf(servers, path), answer);
     await servers.start();
-    t.ok(servers.requests.includes(`GET /apis/${pathOf(servers, path)}`), 'what is asked for');
+    t.ok(servers.requests.includes(`GET /apis/${pathOf(servers, path)}`), 'the request');
     t.same(servers.written, [size]);
     t.same(servers.harness.events, [`Normal SuccessfulRescale web: New size: ${size}; reason: ${reason} above target`]);
     t.match(servers.status?.currentMetrics, [{ type: spec.type, ...status }]);
   });
 }
 
-/** Metric, what its API answers, then reason, message, and the message among those of all. */
+/** Metric, response, then reason, message, and the message in the summary. */
 const failures: readonly [string, MetricSpec, readonly [string, unknown] | undefined, string, string, string?][] = [
   [
     'pods without the API',
@@ -143,7 +143,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get pods metric value: ',
   ],
   [
-    'pods that nobody measures',
+    'pods without measurements',
     { type: 'Pods', pods: { metric: { name: 'qps' }, target: target('AverageValue', '10') } },
     ['custom v1beta1/namespaces/default/pods/*/qps?labelSelector=app%3Dweb', { items: [] }],
     'FailedGetPodsMetric',
@@ -151,7 +151,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get pods metric value: ',
   ],
   [
-    'an object that nobody measures',
+    'an object without measurements',
     {
       type: 'Object',
       object: { describedObject: service, metric: { name: 'qps' }, target: target('Value', '10') },
@@ -179,7 +179,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get object metric value: failed to get qps object metric: ',
   ],
   [
-    'two values where one was asked for',
+    'two values instead of one',
     {
       type: 'Object',
       object: { describedObject: service, metric: { name: 'qps' }, target: target('Value', '10') },
@@ -209,7 +209,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get queue external metric: ',
   ],
   [
-    'a container that nobody measures',
+    'a container without measurements',
     {
       type: 'ContainerResource',
       containerResource: { name: 'cpu', container: 'side', target: { type: 'Utilization', averageUtilization: 10 } },
@@ -245,7 +245,7 @@ for (const [name, spec, answer, reason, message, prefix = ''] of failures) {
   });
 }
 
-t.test('metrics that fail hold back nobody who needs more, and everybody who needs less', async (t) => {
+t.test('a failed metric prevents scaling down but not scaling up', async (t) => {
   const servers = new FakeServers(t);
   const pods: MetricSpec = { type: 'Pods', pods: { metric, target: target('AverageValue', '10') } };
   servers.addScaler({ metrics: [pods, processor(50)] });
@@ -259,10 +259,10 @@ t.test('metrics that fail hold back nobody who needs more, and everybody who nee
   t.same(servers.written, [6]);
   t.match(servers.conditions[1], /^ScalingActive False FailedGetPodsMetric/);
   t.match(servers.harness.events.at(-1), /FailedComputeMetricsReplicas web: invalid metrics \(1 invalid out of 2\)/);
-  t.match(servers.status?.currentMetrics, [{ type: '' }, { type: 'Resource' }], 'what was seen before stays');
+  t.match(servers.status?.currentMetrics, [{ type: '' }, { type: 'Resource' }], 'earlier metrics stay');
 });
 
-t.test('of several metrics the one that asks for most counts', async (t) => {
+t.test('the metric with the highest result counts', async (t) => {
   const servers = new FakeServers(t);
   const memory: MetricSpec = {
     type: 'Resource',
@@ -276,7 +276,7 @@ t.test('of several metrics the one that asks for most counts', async (t) => {
   t.match(servers.conditions[2], /^ScalingLimited True ScaleUpLimit: the desired replica count is increasing faster/);
 });
 
-t.test('from nothing and to nothing, where that is allowed', async (t) => {
+t.test('scaling from and to zero', async (t) => {
   const servers = new FakeServers(t);
   const external: MetricSpec = {
     type: 'External',
@@ -294,7 +294,7 @@ t.test('from nothing and to nothing, where that is allowed', async (t) => {
   t.same(servers.written, [3, 0]);
 });
 
-t.test('servers of metrics that hang or answer nonsense', async (t) => {
+t.test('metrics servers that hang or respond with nonsense', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);
@@ -311,7 +311,7 @@ t.test('servers of metrics that hang or answer nonsense', async (t) => {
     [down, `the server is currently unable to handle the request (get pods.${resource})`],
     [{ items: 'many' }, 'items is not a list'],
     [{ items: [] }, 'no metrics returned from resource metrics API'],
-    [7, 'answer is not an object'],
+    [7, 'response is not an object'],
   ] as const) {
     servers.answers.set(servers.resourcePath, answer);
     if (servers.requests.length === 0) await servers.start();

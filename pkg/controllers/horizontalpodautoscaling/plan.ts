@@ -1,31 +1,36 @@
-/** What is done about one autoscaler, from what was observed. Pure; rules, reasons and messages of release 1.24. */
+/** Decides the size of one autoscaler's target. Rules, reasons and messages of release 1.24. Pure. */
 import type { HorizontalPodAutoscaler, MetricStatus } from '#api/autoscaling/v2/types.gen.js';
-import { normalize, type Words } from '#controllers/horizontalpodautoscaling/behavior.js';
+import { normalize, type ReasonAndMessage } from '#controllers/horizontalpodautoscaling/behavior.js';
 import { type History, newHistory, scaled } from '#controllers/horizontalpodautoscaling/history.js';
-import { type Proposal, propose, type Refusal, type Sample } from '#controllers/horizontalpodautoscaling/proposal.js';
+import {
+  type FailedReading,
+  type Proposal,
+  propose,
+  type Sample,
+} from '#controllers/horizontalpodautoscaling/proposal.js';
 import type { Target } from '#controllers/horizontalpodautoscaling/replicas.js';
 import {
   active,
   type Conditions,
   disabled,
-  foundScale,
+  failedReading,
   type Moment,
-  refused,
   type Size,
+  succeededGetScale,
   withConditions,
 } from '#controllers/horizontalpodautoscaling/status.js';
 
-export interface EventWords extends Words {
+export interface AutoscalerEvent extends ReasonAndMessage {
   readonly type: 'Normal' | 'Warning';
 }
 
-/** Why there is no pass over the metrics, or that there is one. */
+/** Whether the metrics decide, or the size is zero or out of bounds. */
 export type Occasion =
   | { readonly kind: 'disabled' }
   | { readonly kind: 'outside'; readonly replicas: number; readonly reason: string }
   | { readonly kind: 'metrics' };
 
-/** Zero means that somebody switched it off, unless the autoscaler may go there itself. */
+/** A size of zero disables the autoscaler, unless its minimum is zero. */
 export function occasionOf({ spec }: HorizontalPodAutoscaler, { replicas }: Size): Occasion {
   const min = minOf(spec);
   if (replicas === 0 && min !== 0) return { kind: 'disabled' };
@@ -47,19 +52,18 @@ function minOf({ minReplicas }: HorizontalPodAutoscaler['spec']): number {
 }
 
 /**
- * The history with what is now known of the past: whether a change was made whose answer was lost, and, in the first
- * pass, the size that was found.
+ * Updates the history: confirms a resize whose response was lost, and records the size as the first recommendation.
  */
-export function remembered(
+export function currentHistory(
   history: History | undefined,
   { metadata, spec }: HorizontalPodAutoscaler,
   { replicas }: Size,
   nowMs: number,
 ): History {
-  const known = history !== undefined && history.uid === metadata.uid ? history : newHistory(metadata.uid);
-  const { unsure, ...sure } = known;
-  const settled = unsure?.to === replicas ? withChange(sure, spec, unsure) : sure;
-  return settled.recommendations.length > 0 ? settled : { ...settled, recommendations: [{ replicas, atMs: nowMs }] };
+  const own = history !== undefined && history.uid === metadata.uid ? history : newHistory(metadata.uid);
+  const { unconfirmed, ...rest } = own;
+  const current = unconfirmed?.to === replicas ? withChange(rest, spec, unconfirmed) : rest;
+  return current.recommendations.length > 0 ? current : { ...current, recommendations: [{ replicas, atMs: nowMs }] };
 }
 
 function withChange(
@@ -67,25 +71,24 @@ function withChange(
   { behavior }: HorizontalPodAutoscaler['spec'],
   change: { readonly from: number; readonly to: number; readonly atMs: number },
 ): History {
-  // Without a behavior nobody looks back at it.
+  // Only behaviors use scaling events.
   if (behavior === undefined) return history;
   return scaled(history, change, { up: behavior.scaleUp, down: behavior.scaleDown });
 }
 
-/** What a pass over the metrics came to. */
 export interface Decision {
-  /** The new size; undefined where it stays. */
+  /** The new size; absent when unchanged. */
   readonly rescale?: { readonly replicas: number; readonly reason: string };
   readonly conditions: Conditions;
-  /** Absent where no metric was looked at. */
+  /** Absent when no metric was read. */
   readonly metrics?: readonly MetricStatus[];
-  readonly events: readonly EventWords[];
+  readonly events: readonly AutoscalerEvent[];
   readonly history: History;
-  /** Why nothing is done; the size and the metrics that were seen before stay in the status. */
+  /** Why the size stays unchanged; the status keeps its size and metrics. */
   readonly failure?: string;
 }
 
-/** `samples`: one for each metric of the spec; of nothing unless the occasion is `metrics`. */
+/** `samples`: one per metric in the spec; unused unless the occasion is `metrics`. */
 export function decide(
   scaler: HorizontalPodAutoscaler,
   size: Size,
@@ -93,29 +96,29 @@ export function decide(
   history: History,
   moment: Moment,
 ): Decision {
-  const found = withConditions(scaler.status?.conditions, moment, foundScale);
+  const scaleRead = withConditions(scaler.status?.conditions, moment, succeededGetScale);
   const occasion = occasionOf(scaler, size);
   if (occasion.kind === 'disabled') {
-    return { conditions: withConditions(found, moment, disabled), events: [], history };
+    return { conditions: withConditions(scaleRead, moment, disabled), events: [], history };
   }
   if (occasion.kind === 'outside') {
     const { replicas, reason } = occasion;
-    return { rescale: { replicas, reason }, conditions: found, events: [], history };
+    return { rescale: { replicas, reason }, conditions: scaleRead, events: [], history };
   }
   const { spec } = scaler;
   const specs = spec.metrics ?? [];
   const results = specs.map((metric, i) =>
     propose(metric, observed.samples[i] ?? { error: new TypeError('no sample') }, observed.target),
   );
-  const refusals = results.filter((result): result is Refusal => result.kind === 'refusal');
-  const events = refusals.map(({ reason, message }): EventWords => ({ type: 'Warning', reason, message }));
+  const failures = results.filter((result): result is FailedReading => result.kind === 'failure');
+  const events = failures.map(({ reason, message }): AutoscalerEvent => ({ type: 'Warning', reason, message }));
   const best = highest(results);
-  const [first] = refusals;
-  // With metrics missing it is known that more are needed, but never that fewer would do.
+  const [first] = failures;
+  // With some metrics missing, the others can justify scaling up but not scaling down.
   if (best === undefined || (first !== undefined && best.replicas < size.replicas)) {
-    const conditions = first === undefined ? found : withConditions(found, moment, refused(first));
+    const conditions = first === undefined ? scaleRead : withConditions(scaleRead, moment, failedReading(first));
     const failure =
-      `invalid metrics (${refusals.length} invalid out of ${specs.length}), ` +
+      `invalid metrics (${failures.length} invalid out of ${specs.length}), ` +
       `first error is: ${first?.summary ?? '<nil>'}`;
     return { conditions, events, history, failure };
   }
@@ -138,7 +141,7 @@ export function decide(
       ? {}
       : { rescale: { replicas, reason: best.replicas < size.replicas ? 'All metrics below target' : reason } }),
     conditions: withConditions(
-      found,
+      scaleRead,
       moment,
       active(best),
       { type: 'AbleToScale', status: 'True', ...able },
@@ -150,8 +153,8 @@ export function decide(
   };
 }
 
-/** The first of those that ask for the most. */
-function highest(results: readonly (Proposal | Refusal)[]): Proposal | undefined {
+/** The first proposal with the highest number of replicas. */
+function highest(results: readonly (Proposal | FailedReading)[]): Proposal | undefined {
   let best: Proposal | undefined;
   for (const result of results) {
     if (result.kind === 'proposal' && (best === undefined || result.replicas > best.replicas)) best = result;
@@ -159,29 +162,29 @@ function highest(results: readonly (Proposal | Refusal)[]): Proposal | undefined
   return best;
 }
 
-/** The target's pods cannot be told from others, in the words of an event and of a condition. */
+/** The decision for a target without a valid selector. */
 export function withoutSelector(
   scaler: HorizontalPodAutoscaler,
   history: History,
   moment: Moment,
   why: { readonly reason: string; readonly event: string; readonly condition: string },
 ): Decision {
-  const conditions = withConditions(scaler.status?.conditions, moment, foundScale, {
+  const conditions = withConditions(scaler.status?.conditions, moment, succeededGetScale, {
     type: 'ScalingActive',
     status: 'False',
     reason: 'InvalidSelector',
     message: why.condition,
   });
-  const event: EventWords = { type: 'Warning', reason: why.reason, message: why.event };
+  const event: AutoscalerEvent = { type: 'Warning', reason: why.reason, message: why.event };
   return { conditions, events: [event], history, failure: why.event };
 }
 
-/** The history after a change of the size that was answered with success, or else with a failure that says little. */
+/** The history after a resize that succeeded, or failed with an unclear result. */
 export function withRescale(
   history: History,
   { spec }: HorizontalPodAutoscaler,
   change: { readonly from: number; readonly to: number; readonly atMs: number },
-  answered: boolean,
+  succeeded: boolean,
 ): History {
-  return answered ? withChange(history, spec, change) : { ...history, unsure: change };
+  return succeeded ? withChange(history, spec, change) : { ...history, unconfirmed: change };
 }

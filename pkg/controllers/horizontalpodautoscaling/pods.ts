@@ -1,4 +1,4 @@
-/** What an autoscaler makes of its target's pods and of what was measured of them. Pure; rules as of release 1.24. */
+/** Groups a target's pods by their state and metrics. Rules of release 1.24. Pure. */
 import { getPodCondition, isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { parseTime } from '#apimachinery/clock.js';
@@ -7,20 +7,20 @@ import { milliValue } from '#apimachinery/quantity.js';
 /** One measurement of one pod. */
 export interface PodMetric {
   readonly milli: number;
-  /** When it was taken; ms since the epoch. */
+  /** The end of the measurement; ms since the epoch. */
   readonly timestampMs: number;
-  /** Over how long before. */
+  /** The duration of the measurement. */
   readonly windowMs: number;
 }
 
-/** By the pod's name. */
+/** By pod name. */
 export type PodMetrics = ReadonlyMap<string, PodMetric>;
 
-/** When what a pod uses of the processor says nothing yet. */
+/** When the CPU usage of a starting pod is ignored. */
 export interface StartupOptions {
-  /** How long after its start a sample counts only if the pod was ready all the time that it was taken over. */
+  /** For this time after a pod's start, only samples measured entirely while the pod was ready count. */
   readonly cpuInitializationMs: number;
-  /** A pod that has become unready sooner than this after its start has never been ready. */
+  /** A pod that became unready within this time after its start counts as never ready. */
   readonly initialReadinessMs: number;
 }
 
@@ -28,13 +28,13 @@ export interface PodGroups {
   /** Pods whose metrics count. */
   readonly ready: number;
   readonly unready: ReadonlySet<string>;
-  /** Without metrics. */
+  /** Pods without metrics. */
   readonly missing: ReadonlySet<string>;
-  /** On their way out. */
+  /** Failed pods and pods being deleted. */
   readonly ignored: ReadonlySet<string>;
 }
 
-/** `resource`: the metric's, where it is of a resource: only the processor is busy for the start alone. */
+/** `resource`: the resource of a resource metric. Startup matters for CPU only. */
 export function groupPods(
   pods: readonly Pod[],
   metrics: PodMetrics,
@@ -72,7 +72,7 @@ function isStarting({ status }: Pod, metric: PodMetric, options: StartupOptions,
   return isUnready && startMs + options.initialReadinessMs > changedMs;
 }
 
-/** How many run and are ready. Throws where there are no pods at all. */
+/** The number of running, ready pods. Throws when there are no pods. */
 export function readyPods(pods: readonly Pod[]): number {
   requirePods(pods);
   return pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod)).length;
@@ -82,7 +82,7 @@ export function requirePods(pods: readonly Pod[]): void {
   if (pods.length === 0) throw new Error('no pods returned by selector while calculating replica count');
 }
 
-/** What each pod requests of the resource, or one container of it, in thousandths. Throws where one requests nothing. */
+/** Requests of each pod, or of one container, in thousandths. Throws when a container has no request. */
 export function podRequests(pods: readonly Pod[], resource: string, container?: string): ReadonlyMap<string, number> {
   const requests = new Map<string, number>();
   for (const { metadata, spec } of pods) {

@@ -1,5 +1,6 @@
-/** What one metric of an autoscaler asks for, from what was measured. Pure; words of release 1.24. */
+/** Computes the replicas that one metric requires. Messages of release 1.24. Pure. */
 import type { MetricSpec, MetricStatus, MetricTarget, MetricValueStatus } from '#api/autoscaling/v2/types.gen.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { milliValue, quantityFromMilliValue } from '#apimachinery/quantity.js';
 import type { PodMetrics } from '#controllers/horizontalpodautoscaling/pods.js';
@@ -12,36 +13,34 @@ import {
   replicasForValue,
   type Target,
 } from '#controllers/horizontalpodautoscaling/replicas.js';
-import { selectorWords } from '#controllers/horizontalpodautoscaling/words.js';
 
-/** What was measured for a metric: of each pod, or one value in thousandths; or why it could not be. */
+/** The measurement of a metric: per pod, one value in thousandths, or the error. */
 export type Sample = { readonly pods: PodMetrics } | { readonly milli: number } | { readonly error: unknown };
 
 export interface Proposal {
   readonly kind: 'proposal';
   readonly replicas: number;
-  /** The metric in the reasons of changes. */
+  /** The metric's name in messages. */
   readonly name: string;
   readonly status: MetricStatus;
 }
 
-export interface Refusal {
-  readonly kind: 'refusal';
-  /** Of the event and of the condition. */
+export interface FailedReading {
+  readonly kind: 'failure';
+  /** For the event and the condition. */
   readonly reason: string;
   readonly message: string;
-  /** The same among the failures of all metrics. */
+  /** The message in the summary of all metrics. */
   readonly summary: string;
 }
 
-/** What a metric says: a number and how to show it. Throws where it says nothing. */
 interface Reading {
   readonly replicas: number;
   readonly name: string;
   readonly current: MetricValueStatus;
 }
 
-export function propose(spec: MetricSpec, sample: Sample, target: Target): Proposal | Refusal {
+export function propose(spec: MetricSpec, sample: Sample, target: Target): Proposal | FailedReading {
   const { resource, containerResource, pods, object, external } = spec;
   if (spec.type === 'Resource' && resource !== undefined) {
     return attempt('FailedGetResourceMetric', same, () => {
@@ -107,18 +106,18 @@ function attempt(
   reason: string,
   summary: (message: string) => string,
   read: () => Omit<Proposal, 'kind'>,
-): Proposal | Refusal {
+): Proposal | FailedReading {
   try {
     const { replicas, name, status } = read();
     return { kind: 'proposal', replicas, name, status };
   } catch (error) {
     const message = messageOf(error);
-    return { kind: 'refusal', reason, message, summary: summary(message) };
+    return { kind: 'failure', reason, message, summary: summary(message) };
   }
 }
 
-function ofResource(resource: ResourceName, wanted: MetricTarget, sample: Sample, target: Target): Reading {
-  const { averageValue, averageUtilization } = wanted;
+function ofResource(resource: ResourceName, goal: MetricTarget, sample: Sample, target: Target): Reading {
+  const { averageValue, averageUtilization } = goal;
   const { name } = resource;
   if (averageValue === undefined && averageUtilization === undefined) {
     throw new Error('invalid resource metric source: neither a utilization target nor a value target was set');
@@ -144,36 +143,52 @@ function ofResource(resource: ResourceName, wanted: MetricTarget, sample: Sample
   }
 }
 
-/** Of a metric that is one value: as a whole, or shared out among the pods. */
+/** Reads a metric with one value: compared as a whole, or divided by the number of pods. */
 function ofValue(
   source: 'object' | 'external',
   { type, value, averageValue }: MetricTarget,
   sample: Sample,
   target: Target,
 ): Omit<Reading, 'name'> & { readonly isShare: boolean } {
-  // Objects go by the target's type; of what is outside an average comes first.
+  // For objects the target's type decides; for external metrics an average has priority.
   const isShare = averageValue !== undefined && (source === 'external' || type === 'AverageValue');
-  const wanted = isShare ? averageValue : value;
-  if (wanted === undefined) {
+  const goal = isShare ? averageValue : value;
+  if (goal === undefined) {
     throw new Error(`invalid ${source} metric source: neither a value target nor an average value target was set`);
   }
   const milli = milliIn(sample);
   const calculate = isShare ? replicasForShare : replicasForValue;
-  const result: Calculated = calculate(target, milli, milliValue(wanted));
+  const result: Calculated = calculate(target, milli, milliValue(goal));
   const shown = quantityFromMilliValue(result.milli);
   return { replicas: result.replicas, isShare, current: isShare ? { averageValue: shown } : { value: shown } };
 }
 
-function externalName({ name, selector }: { name: string; selector?: Parameters<typeof selectorWords>[0] }): string {
-  return `external metric ${name}(${selectorWords(selector)})`;
+function externalName({ name, selector }: { name: string; selector?: Parameters<typeof goSelectorText>[0] }): string {
+  return `external metric ${name}(${goSelectorText(selector)})`;
 }
 
 function podsIn(sample: Sample): PodMetrics {
   if ('pods' in sample) return sample.pods;
-  throw 'error' in sample ? sample.error : new TypeError('a sample of something else');
+  throw 'error' in sample ? sample.error : new TypeError('unexpected type of sample');
 }
 
 function milliIn(sample: Sample): number {
   if ('milli' in sample) return sample.milli;
-  throw 'error' in sample ? sample.error : new TypeError('a sample of something else');
+  throw 'error' in sample ? sample.error : new TypeError('unexpected type of sample');
+}
+
+/** A selector in Go syntax, as in messages of 1.24. */
+export function goSelectorText(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return 'nil';
+  const labels = Object.entries(selector.matchLabels ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}: ${value},`);
+  const expressions = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
+  );
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${labels.join('')}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`
+  );
 }

@@ -1,4 +1,4 @@
-/** How many pods measured values ask for: the known cases of release 1.24. */
+/** Replicas from measured values: the test cases of release 1.24. */
 import t from 'tap';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
@@ -15,14 +15,14 @@ const now = parseTime('2024-05-01T12:00:00Z');
 const minute = 60_000;
 
 interface Given {
-  /** In the order of the pods; undefined: no metric of that pod. */
+  /** In the order of the pods; undefined for a pod without metrics. */
   readonly levels: readonly (number | undefined)[];
   readonly replicas?: number;
   readonly pods?: readonly PodKind[];
   readonly resource?: 'cpu' | 'memory';
 }
 
-/** Ready unless told otherwise. */
+/** By default ready. */
 type PodKind = 'ready' | 'unready' | 'pending' | 'failed' | 'deleted' | 'fresh' | 'crashed' | 'silent';
 
 const started = (agoMs: number, status: string, changedAgoMs = agoMs): PodStatus => ({
@@ -33,14 +33,14 @@ const started = (agoMs: number, status: string, changedAgoMs = agoMs): PodStatus
 
 const statuses: Readonly<Record<PodKind, PodStatus>> = {
   ready: started(60 * minute, 'True'),
-  // Never was ready.
+  // Was never ready.
   unready: started(60 * minute, 'False'),
   pending: { phase: 'Pending' },
   failed: { ...started(60 * minute, 'True'), phase: 'Failed' },
   deleted: started(60 * minute, 'True'),
-  // Became ready a moment ago: its sample is from before.
+  // Just became ready: its sample is older.
   fresh: started(1.5 * minute, 'True', 0.25 * minute),
-  // Was ready for long.
+  // Has been ready for a long time.
   crashed: started(60 * minute, 'False', 5 * minute),
   silent: { phase: 'Running' },
 };
@@ -80,7 +80,7 @@ function setUp({ levels, replicas, pods }: Given) {
   return { target, metrics };
 }
 
-/** Each pod requests 1000 of everything. Given, target in percent, then replicas and percent, or the message. */
+/** Each pod requests 1000. Pods, target in percent, then replicas and percent, or the message. */
 const utilizations: readonly [string, Given, number, [number, number] | string][] = [
   ['up', { levels: [300, 500, 700] }, 30, [5, 50]],
   ['down', { levels: [100, 300, 500, 250, 250], replicas: 5 }, 50, [3, 28]],
@@ -175,7 +175,7 @@ for (const [name, given, percent, expected] of utilizations) {
   });
 }
 
-t.test('utilization of one container, and what is not requested', async (t) => {
+t.test('utilization of one container, and missing requests', async (t) => {
   const { target, metrics } = setUp({ levels: [700, 700] });
   t.match(replicasForUtilization(target, metrics, { name: 'cpu', container: 'main' }, 50), {
     replicas: 4,
@@ -194,7 +194,7 @@ t.test('utilization of one container, and what is not requested', async (t) => {
   });
 });
 
-/** Given, target, then replicas and average, or the message. */
+/** Pods, target, then replicas and average, or the message. */
 const averages: readonly [string, Given, number, [number, number] | string][] = [
   ['up', { levels: [20_000, 10_000, 30_000] }, 15_000, [4, 20_000]],
   ['down', { levels: [12_000, 12_000, 12_000, 12_000, 12_000] }, 20_000, [3, 12_000]],
@@ -218,16 +218,16 @@ const averages: readonly [string, Given, number, [number, number] | string][] = 
   ['no pods', { levels: [] }, 1000, 'no pods returned by selector while calculating replica count'],
 ];
 
-for (const [name, given, wanted, expected] of averages) {
+for (const [name, given, goal, expected] of averages) {
   t.test(`average: ${name}`, async (t) => {
     const { target, metrics } = setUp(given);
-    const calculate = () => replicasForAverage(target, metrics, undefined, wanted);
+    const calculate = () => replicasForAverage(target, metrics, undefined, goal);
     if (typeof expected === 'string') t.throws(calculate, { message: expected });
     else t.same(calculate(), { replicas: expected[0], milli: expected[1] });
   });
 }
 
-t.test('a value as a whole', async (t) => {
+t.test('total value', async (t) => {
   const calculate = (given: Given, milli: number) => replicasForValue(setUp(given).target, milli, 15_000).replicas;
   t.equal(calculate({ levels: [0, 0, 0] }, 20_000), 4);
   t.equal(calculate({ levels: [0, 0, 0, 0, 0] }, 6000), 2);
@@ -241,7 +241,7 @@ t.test('a value as a whole', async (t) => {
   });
 });
 
-t.test('a value shared out', async (t) => {
+t.test('value per pod', async (t) => {
   const calculate = (replicas: number, milli: number) =>
     replicasForShare(setUp({ levels: [], replicas }).target, milli, 2000);
   t.same(calculate(3, 8600), { replicas: 5, milli: 2867 });

@@ -1,6 +1,6 @@
 /**
- * How many pods a measured value asks for. Pure; rules and messages of release 1.24 (its replica calculator), with one
- * bug of that release left out: pods without metrics no longer take others away when the rest use exactly the target.
+ * Computes replicas from measured values. Rules and messages of release 1.24 (its replica calculator), except one bug:
+ * pods without metrics no longer cause a scale-down when the others are exactly at the target. Pure.
  */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -14,13 +14,12 @@ import {
   type StartupOptions,
 } from '#controllers/horizontalpodautoscaling/pods.js';
 
-/** What is scaled, and how carefully. */
+/** The scaled target and its tolerance. */
 export interface Target extends StartupOptions {
-  /** Wanted now, and there now. */
   readonly specReplicas: number;
   readonly statusReplicas: number;
   readonly pods: readonly Pod[];
-  /** The least distance of a ratio from 1 that matters. */
+  /** Ratios within this distance from 1 cause no change. */
   readonly tolerance: number;
   /** Ms since the epoch. */
   readonly now: number;
@@ -28,29 +27,29 @@ export interface Target extends StartupOptions {
 
 export interface Calculated {
   readonly replicas: number;
-  /** Of the metric as a whole, or the average over the pods: what was measured, in thousandths. */
+  /** The measured value, total or average per pod, in thousandths. */
   readonly milli: number;
 }
 
 export interface CalculatedUtilization extends Calculated {
-  /** Percent of what is requested. */
+  /** Percent of the request. */
   readonly percent: number;
 }
 
 export interface ResourceName {
   readonly name: string;
-  /** Absent: all containers of the pods. */
+  /** By default all containers. */
   readonly container?: string;
 }
 
 const maxInt32 = 2 ** 31 - 1;
 
-/** A number of replicas, whatever the metrics' strangers said. */
+/** Limits any number from a metrics server to a valid number of replicas. */
 function replicasOf(count: number): number {
   return Number.isNaN(count) ? 0 : Math.min(Math.max(Math.ceil(count), 0), maxInt32);
 }
 
-/** The ratio of used to requested percent decides. Throws where nothing can be said. */
+/** Compares the utilization with the target percentage. Throws without usable metrics. */
 export function replicasForUtilization(
   target: Target,
   metrics: PodMetrics,
@@ -64,13 +63,13 @@ export function replicasForUtilization(
   const first = utilization(values, requests);
   const replicas = replicasFor(target, values, groups, {
     ratio: (each) => utilization(each, requests).percent / targetPercent,
-    // When there are too many pods, those that nothing is known of use all that they may.
+    // When scaling down, assume that pods without metrics use their whole request.
     assumed: (pod) => requests.get(pod) ?? 0,
   });
   return { replicas, ...first };
 }
 
-/** The ratio of the average to the wanted average decides. Throws where nothing can be said. */
+/** Compares the average with the target average. Throws without usable metrics. */
 export function replicasForAverage(
   target: Target,
   metrics: PodMetrics,
@@ -87,11 +86,11 @@ export function replicasForAverage(
   return { replicas, milli: average(values) };
 }
 
-/** The ratio of the value to the wanted value, times the pods that are ready. Throws where there are no pods. */
+/** Multiplies the ready pods by the ratio of value to target. Throws without pods. */
 export function replicasForValue(target: Target, milli: number, targetMilli: number): Calculated {
   const { specReplicas } = target;
   const ratio = milli / targetMilli;
-  // From nothing there is no proportion to keep.
+  // Without pods, each replica handles one target value.
   if (specReplicas === 0) return { replicas: replicasOf(ratio), milli };
   return { replicas: isWithin(target, ratio) ? specReplicas : replicasOf(ratio * ready(target)), milli };
 }
@@ -104,25 +103,25 @@ function ready({ pods }: Target): number {
   }
 }
 
-/** As many as share the value so that each has the wanted one. */
+/** Divides the value by the target per pod. */
 export function replicasForShare(target: Target, milli: number, targetMilli: number): Calculated {
   const { statusReplicas } = target;
   const ratio = milli / (targetMilli * statusReplicas);
   return {
     replicas: isWithin(target, ratio) ? statusReplicas : replicasOf(milli / targetMilli),
-    // Without pods it is nobody's share.
+    // Without pods, the total is reported.
     milli: statusReplicas === 0 ? milli : Math.ceil(milli / statusReplicas),
   };
 }
 
 interface Measure {
-  /** How many times the target the values are. */
+  /** The ratio of the values to the target. */
   ratio(values: ReadonlyMap<string, number>): number;
-  /** What a pod without metrics is taken to use where there are too many pods. */
+  /** The assumed usage of a pod without metrics when scaling down. */
   assumed(pod: string): number;
 }
 
-/** The values of pods that are neither starting nor on their way out. Throws where there are none. */
+/** Values of pods that are not starting, failed or being deleted. Throws when there are none. */
 function countedValues(metrics: PodMetrics, { unready, ignored }: PodGroups): ReadonlyMap<string, number> {
   const counted = [...metrics].filter(([pod]) => !unready.has(pod) && !ignored.has(pod));
   if (counted.length === 0) throw new Error('did not receive metrics for any ready pods');
@@ -130,9 +129,8 @@ function countedValues(metrics: PodMetrics, { unready, ignored }: PodGroups): Re
 }
 
 /**
- * Pods of which nothing is known hold back: those without metrics are taken to use little where pods are missing, and
- * much where there are too many; those that are starting count only where pods are missing. Where this would turn the
- * direction around, nothing changes.
+ * Damps the change by pods without metrics: they count as idle when scaling up, and as busy when scaling down. Starting
+ * pods count as idle when scaling up. If this would reverse the direction, the size stays unchanged.
  */
 function replicasFor(
   target: Target,
@@ -154,8 +152,8 @@ function replicasFor(
   const second = ratio(all);
   if (isWithin(target, second) || (first < 1 && second > 1) || (rising && second < 1)) return specReplicas;
   const replicas = replicasOf(second * all.size);
-  const turned = second < 1 ? replicas > specReplicas : replicas < specReplicas;
-  return turned ? specReplicas : replicas;
+  const reversed = second < 1 ? replicas > specReplicas : replicas < specReplicas;
+  return reversed ? specReplicas : replicas;
 }
 
 function isWithin({ tolerance }: Target, ratio: number): boolean {
@@ -174,7 +172,7 @@ function utilization(values: ReadonlyMap<string, number>, requests: ReadonlyMap<
   let pods = 0;
   for (const [pod, milli] of values) {
     const request = requests.get(pod);
-    // Of a pod that is not known (any more).
+    // The cache does not show the pod.
     if (request === undefined) continue;
     used += milli;
     requested += request;

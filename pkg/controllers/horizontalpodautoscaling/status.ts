@@ -1,4 +1,4 @@
-/** The status of autoscalers and its conditions, in the words of release 1.24. Pure. */
+/** The status and conditions of autoscalers, with the messages of release 1.24. Pure. */
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerCondition,
@@ -7,33 +7,33 @@ import type {
 } from '#api/autoscaling/v2/types.gen.js';
 import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import { formatTime } from '#apimachinery/clock.js';
-import type { Words } from '#controllers/horizontalpodautoscaling/behavior.js';
-import type { Proposal, Refusal } from '#controllers/horizontalpodautoscaling/proposal.js';
+import type { ReasonAndMessage } from '#controllers/horizontalpodautoscaling/behavior.js';
+import type { FailedReading, Proposal } from '#controllers/horizontalpodautoscaling/proposal.js';
 
-/** The size of what is scaled. */
+/** The target's size. */
 export interface Size {
-  /** Wanted. */
+  /** Desired replicas. */
   readonly replicas: number;
-  /** Present. */
+  /** Actual replicas. */
   readonly statusReplicas: number;
-  /** Of the pods, as text; empty where the target has none. */
+  /** The pods' selector; empty if the target has none. */
   readonly selector: string;
 }
 
 export type Conditions = readonly HorizontalPodAutoscalerCondition[];
 
-interface ConditionWords extends Words {
+interface NewCondition extends ReasonAndMessage {
   readonly type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited';
   readonly status: 'True' | 'False';
 }
 
-/** Instants in ms: `now` since the epoch, `nowMs` monotonic. */
+/** In ms: `now` since the epoch, `nowMs` monotonic. */
 export interface Moment {
   readonly now: number;
   readonly nowMs: number;
 }
 
-/** The status when the target's size could not be asked for. */
+/** The status when the target's size could not be read. */
 export function unscalable(
   { status }: HorizontalPodAutoscaler,
   message: string,
@@ -48,7 +48,7 @@ export function unscalable(
   return { desiredReplicas: 0, ...status, conditions: [...conditions] };
 }
 
-/** The status when nothing could be decided, or not be done: what was measured before stays. */
+/** The status when the decision or the resize failed: keeps the earlier metrics. */
 export function unfinished(
   { status }: HorizontalPodAutoscaler,
   { replicas }: Size,
@@ -58,7 +58,7 @@ export function unfinished(
     lastScaleTime: status?.lastScaleTime,
     currentReplicas: replicas,
     desiredReplicas: status?.desiredReplicas ?? 0,
-    // Servers write null where there are none.
+    // Servers may write null.
     currentMetrics: status?.currentMetrics ?? undefined,
     conditions,
   });
@@ -70,7 +70,7 @@ interface Outcome {
   readonly metrics?: readonly MetricStatus[];
 }
 
-/** The status when the size is as decided. */
+/** The status after a successful decision. */
 export function finished(
   { status }: HorizontalPodAutoscaler,
   { replicas }: Size,
@@ -87,7 +87,7 @@ export function finished(
   });
 }
 
-/** The conditions when the new size was not taken. */
+/** The conditions after a failed resize. */
 export function notRescaled(conditions: Conditions, message: string, moment: Moment): Conditions {
   return withConditions(conditions, moment, {
     type: 'AbleToScale',
@@ -97,7 +97,7 @@ export function notRescaled(conditions: Conditions, message: string, moment: Mom
   });
 }
 
-/** Only what is there; observedGeneration is not set, as in 1.24. */
+/** Omits undefined fields; as in 1.24, observedGeneration is not set. */
 function statusOf(fields: {
   readonly lastScaleTime: string | undefined;
   readonly currentReplicas: number;
@@ -118,30 +118,30 @@ function statusOf(fields: {
 export function withConditions(
   conditions: Conditions | undefined,
   { now }: Moment,
-  ...words: ConditionWords[]
+  ...next: NewCondition[]
 ): Conditions {
   let all: Conditions = conditions ?? [];
-  for (const { type, status, reason, message } of words) {
+  for (const { type, status, reason, message } of next) {
     all = setCondition(all, { type, status, reason, message }, formatTime(now));
   }
   return all;
 }
 
-export const foundScale: ConditionWords = {
+export const succeededGetScale: NewCondition = {
   type: 'AbleToScale',
   status: 'True',
   reason: 'SucceededGetScale',
   message: "the HPA controller was able to get the target's current scale",
 };
 
-export const disabled: ConditionWords = {
+export const disabled: NewCondition = {
   type: 'ScalingActive',
   status: 'False',
   reason: 'ScalingDisabled',
   message: 'scaling is disabled since the replica count of the target is zero',
 };
 
-function rescaled(replicas: number): ConditionWords {
+function rescaled(replicas: number): NewCondition {
   return {
     type: 'AbleToScale',
     status: 'True',
@@ -150,7 +150,7 @@ function rescaled(replicas: number): ConditionWords {
   };
 }
 
-export function active({ name }: Proposal): ConditionWords {
+export function active({ name }: Proposal): NewCondition {
   return {
     type: 'ScalingActive',
     status: 'True',
@@ -159,7 +159,7 @@ export function active({ name }: Proposal): ConditionWords {
   };
 }
 
-export function refused({ reason, message }: Refusal): ConditionWords {
+export function failedReading({ reason, message }: FailedReading): NewCondition {
   return {
     type: 'ScalingActive',
     status: 'False',

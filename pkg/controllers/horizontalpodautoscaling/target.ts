@@ -1,4 +1,4 @@
-/** The target of an autoscaler, of whatever kind: its `scale`. */
+/** Reads and writes the `scale` of an autoscaler's target, of any kind. */
 import type { Scale } from '#api/autoscaling/v1/types.gen.js';
 import type { CrossVersionObjectReference } from '#api/autoscaling/v2/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -10,12 +10,12 @@ import type { Size } from '#controllers/horizontalpodautoscaling/status.js';
 
 export interface ScaleTarget {
   readonly size: Size;
-  /** Of its `scale`. */
+  /** The URL path of the `scale`. */
   readonly path: string;
   readonly scale: Scale;
 }
 
-/** Why there is no size: for people who look at the autoscaler, and in the log. */
+/** The size could not be read. `message` is for the autoscaler's status, `summary` for the log. */
 export class TargetError extends Error {
   override readonly name = 'TargetError';
   readonly summary: string;
@@ -35,7 +35,7 @@ export class ScaleTargets {
     this.#kinds = kinds;
   }
 
-  /** Its size as it is now, from no cache. Throws TargetError. */
+  /** Reads the live size. Throws TargetError. */
   async get(namespace: string, { apiVersion = '', kind, name }: CrossVersionObjectReference): Promise<ScaleTarget> {
     if (apiVersion.split('/').length > 2) {
       const error = new Error(`unexpected GroupVersion string: ${apiVersion}`);
@@ -58,19 +58,19 @@ export class ScaleTargets {
     throw new TargetError(`failed to query scale subresource for ${kind}/${namespace}/${name}`, failures[0]);
   }
 
-  /** Only if nobody changed the target since it was read. Throws what the server answers. */
+  /** Fails with a conflict if the target has changed since it was read. Throws the server's error. */
   async resize({ path, scale }: ScaleTarget, replicas: number): Promise<void> {
     await this.#client.request('PUT', path, { ...scale, spec: { ...scale.spec, replicas } });
   }
 }
 
-/** The target's server may be any. */
+/** Validates the scale, which a third-party server may have sent. */
 function sizeOf({ spec, status }: Scale): Size {
   const { replicas = 0 } = spec ?? {};
   const { replicas: statusReplicas = 0, selector = '' } = status ?? {};
   if (![replicas, statusReplicas].every((count) => Number.isInteger(count) && count >= 0)) {
-    throw new TypeError('replicas of the scale are no count');
+    throw new TypeError('the scale has invalid replicas: expected integers of at least 0');
   }
-  if (typeof selector !== 'string') throw new TypeError('the selector of the scale is no text');
+  if (typeof selector !== 'string') throw new TypeError('the scale has an invalid selector: expected a string');
   return { replicas, statusReplicas, selector };
 }

@@ -1,4 +1,4 @@
-/** Runs jobs: makes pods until enough of them have succeeded, and counts each once. */
+/** Runs jobs: creates pods until enough have succeeded, and counts each pod once. */
 import { jobs as jobType } from '#api/batch/v1/resources.gen.js';
 import type { Job, JobStatus } from '#api/batch/v1/types.gen.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
@@ -8,7 +8,7 @@ import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
-import { allWithin, writesAtOnce } from '#controllers/framework/bounded.js';
+import { allWithin, maxConcurrentWrites } from '#controllers/framework/bounded-concurrency.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { ownedBy, sharedInformer } from '#controllers/framework/informers.js';
@@ -35,21 +35,20 @@ import {
   countReleased,
   isTrackedJob,
   isTrackedPod,
+  recordFinished,
   uidOf,
   untrackPatch,
-  writeDown,
 } from '#controllers/job/tracking.js';
 
 export interface JobOptions {
-  /** Jobs worked on at once. */
   readonly concurrency: number;
-  /** Feature gate JobTrackingWithFinalizers. */
+  /** The feature gate JobTrackingWithFinalizers. */
   readonly trackWithFinalizers: boolean;
-  /** Feature gate JobReadyPods. */
+  /** The feature gate JobReadyPods. */
   readonly readyPods: boolean;
 }
 
-/** What a pass did, and what went wrong on the way. */
+/** The result of a plan's action, with its first error. */
 interface Executed extends PodOutcome {
   readonly action: SyncAction;
   readonly error?: unknown;
@@ -66,7 +65,7 @@ export class JobController implements Controller {
   readonly #podControl: PodControl;
   readonly #orphans: OrphanPods;
   readonly #metrics: JobMetrics;
-  /** UIDs of jobs that the caches are known to show no older than this controller or an earlier one left them. */
+  /** UIDs of jobs whose caches are as new as all writes of this and earlier leaders. */
   readonly #caughtUp = new Set<string>();
 
   constructor(context: ControllerContext, options: JobOptions) {
@@ -113,7 +112,7 @@ export class JobController implements Controller {
     await Promise.all([this.#loop.run(signal, watches), this.#orphans.run(signal)]);
   }
 
-  /** The job counts no more: whatever still waits to be counted is let go. */
+  /** The job no longer counts pods: remove the finalizers of its pods. */
   #release(job: Job): void {
     this.#caughtUp.delete(job.metadata.uid ?? '');
     for (const pod of ownedBy(this.#pods, job.metadata.uid ?? '')) this.#orphans.add(pod);
@@ -130,27 +129,27 @@ export class JobController implements Controller {
       return done;
     }
     const startMs = clock.monotonic();
-    const pass: { action: SyncAction; failed: boolean } = { action: 'reconciling', failed: true };
+    const result: { action: SyncAction; failed: boolean } = { action: 'reconciling', failed: true };
     try {
       const outcome = await this.#sync(job, (action) => {
-        pass.action = action;
+        result.action = action;
       });
-      pass.failed = outcome.kind === 'retry';
-      if (pass.failed) this.#caughtUp.delete(job.metadata.uid ?? '');
+      result.failed = outcome.kind === 'retry';
+      if (result.failed) this.#caughtUp.delete(job.metadata.uid ?? '');
       return outcome;
     } catch (error) {
-      // A write that got no answer may have been done.
+      // A write without a response may have succeeded.
       this.#caughtUp.delete(job.metadata.uid ?? '');
-      // The job is gone: its pods are not its own any more.
+      // The job no longer exists.
       if (!isNotFound(error)) throw error;
-      pass.failed = false;
+      result.failed = false;
       return done;
     } finally {
-      this.#metrics.synced(job, { ...pass, ms: clock.monotonic() - startMs });
+      this.#metrics.synced(job, { ...result, ms: clock.monotonic() - startMs });
     }
   }
 
-  async #sync(job: Job, did: (action: SyncAction) => void): Promise<Outcome> {
+  async #sync(job: Job, report: (action: SyncAction) => void): Promise<Outcome> {
     const { clock, dialect } = this.#context;
     const marked = isTrackedJob(dialect, job);
     const tracked = marked && this.#options.trackWithFinalizers;
@@ -161,12 +160,12 @@ export class JobController implements Controller {
     const counts = countPods(observation);
     const plan = planJob(observation, counts, clock.now());
     const outcome = plan.action === undefined ? idle(plan.managed) : await this.#execute(job, plan.action, tracked);
-    did(outcome.action);
+    report(outcome.action);
     const { readyPods } = this.#options;
     const next = planStatus(observation, { counts, plan, outcome }, { readyPods }, clock.now());
-    // A pod that has just been taken away is not to be counted, though it is seen as it was.
-    const gone = new Set(plan.action?.kind === 'delete' && plan.action.uncounted ? plan.action.pods : []);
-    const counting = pods.filter((pod) => !gone.has(pod));
+    // Do not count pods that were just deleted as surplus.
+    const deleted = new Set(plan.action?.kind === 'delete' && plan.action.uncounted ? plan.action.pods : []);
+    const counting = pods.filter((pod) => !deleted.has(pod));
     if (tracked) await this.#track(job, counting, next);
     else await this.#write(job, pods, next);
     if (outcome.error !== undefined) return retry(outcome.error);
@@ -174,8 +173,8 @@ export class JobController implements Controller {
   }
 
   /**
-   * True when the caches are as new as the API server. What an earlier leader counted, or what got no answer, a cache
-   * that lags behind shows as it was before: seen as such, it would be counted or created again.
+   * True when the caches are as new as the API server. A lagging cache does not show writes of an earlier leader or writes
+   * without a response, so pods would be counted or created twice.
    */
   async #catchUp(job: Job): Promise<boolean> {
     const { client } = this.#context;
@@ -199,7 +198,9 @@ export class JobController implements Controller {
   async #execute(job: Job, action: PodAction, tracked: boolean): Promise<Executed> {
     const { dialect } = this.#context;
     if (action.kind === 'delete') {
-      const results = await allWithin(action.pods, writesAtOnce, (pod) => this.#delete(job, pod, action.uncounted));
+      const results = await allWithin(action.pods, maxConcurrentWrites, (pod) =>
+        this.#delete(job, pod, action.uncounted),
+      );
       const failures = results.filter((result) => result !== undefined);
       const deleted = results.length - failures.length;
       return { action: 'pods_deleted', created: 0, deleted, error: failures[0] };
@@ -213,7 +214,7 @@ export class JobController implements Controller {
     return { action: 'pods_created', created: succeeded, deleted: 0, ...failed };
   }
 
-  /** Why the pod could not be deleted. A pod that is no failure of the job loses its finalizer first. */
+  /** Returns the error. The finalizer of a surplus pod is removed first, so that it does not count as a failure. */
   async #delete(job: Job, pod: Pod, uncounted: boolean): Promise<unknown> {
     try {
       if (uncounted) await this.#untrack(job, pod);
@@ -224,12 +225,12 @@ export class JobController implements Controller {
     }
   }
 
-  /** Without finalizers the status says how many pods there are. */
+  /** Writes the status of a job without finalizers, from the number of existing pods. */
   async #write(job: Job, pods: readonly Pod[], next: StatusPlan): Promise<void> {
     const { dialect, clock } = this.#context;
     await allWithin(
       pods.filter((pod) => isTrackedPod(dialect, pod)),
-      writesAtOnce,
+      maxConcurrentWrites,
       (pod) => this.#untrack(job, pod),
     );
     const { uncountedTerminatedPods: _, ...counted } = next.status;
@@ -238,31 +239,31 @@ export class JobController implements Controller {
     this.#announce(await this.#writeStatus(job, status), next);
   }
 
-  /** With finalizers: writes down, lets go, counts; see `tracking.ts`. */
+  /** Counts pods with finalizers; see `tracking.ts`. */
   async #track(job: Job, pods: readonly Pod[], next: StatusPlan): Promise<void> {
     const { dialect, clock } = this.#context;
     const finishing = next.end !== undefined;
-    const { status, release } = writeDown({ dialect, job: { ...job, status: next.status }, pods, finishing });
+    const { status, release } = recordFinished({ dialect, job: { ...job, status: next.status }, pods, finishing });
     let current = job;
     if (!sameStatus(status, job.status)) {
       current = await this.#writeStatus(job, status);
       this.#announce(current, { ...next, end: undefined });
     }
-    const failures = await allWithin(release, writesAtOnce, (pod) => this.#released(job, pod));
-    const kept = new Set(release.filter((_, i) => failures[i] !== undefined).map(uidOf));
+    const failures = await allWithin(release, maxConcurrentWrites, (pod) => this.#tryUntrack(job, pod));
+    const unreleased = new Set(release.filter((_, i) => failures[i] !== undefined).map(uidOf));
     const tracked = pods.filter(
-      (pod) => isTrackedPod(dialect, pod) && (!release.includes(pod) || kept.has(uidOf(pod))),
+      (pod) => isTrackedPod(dialect, pod) && (!release.includes(pod) || unreleased.has(uidOf(pod))),
     );
     const counted = countReleased(current.status ?? {}, new Set(tracked.map(uidOf)));
-    const over = tracked.length === 0 && allCounted(counted) ? next.end : undefined;
-    const last = over === undefined ? counted : ended(counted, over, clock.now());
-    if (!sameStatus(last, current.status)) this.#announce(await this.#writeStatus(current, last), { end: over });
+    const end = tracked.length === 0 && allCounted(counted) ? next.end : undefined;
+    const last = end === undefined ? counted : ended(counted, end, clock.now());
+    if (!sameStatus(last, current.status)) this.#announce(await this.#writeStatus(current, last), { end });
     const failure = failures.find((each) => each !== undefined);
     if (failure !== undefined) throw failure;
   }
 
-  /** Why the finalizer could not be taken off. */
-  async #released(job: Job, pod: Pod): Promise<unknown> {
+  /** Returns the error. */
+  async #tryUntrack(job: Job, pod: Pod): Promise<unknown> {
     try {
       await this.#untrack(job, pod);
       return undefined;
@@ -276,17 +277,17 @@ export class JobController implements Controller {
     if (!isTrackedPod(dialect, pod)) return;
     const { name = '', namespace = '' } = pod.metadata;
     try {
-      const freed = await client
+      const updated = await client
         .resource(podType)
         .patch(name, untrackPatch(dialect, pod), { type: 'strategic', namespace });
-      this.#loop.written.wrote(keyOf(job), this.#pods, freed);
+      this.#loop.written.wrote(keyOf(job), this.#pods, updated);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       this.#loop.written.deleted(keyOf(job), this.#pods, pod);
     }
   }
 
-  /** The feature was switched off: the job's pods are counted as they are from now on. */
+  /** The feature was disabled: count the job's existing pods from now on. */
   async #unmark(job: Job): Promise<void> {
     const { client, dialect } = this.#context;
     const { name = '', namespace = '' } = job.metadata;
@@ -295,7 +296,7 @@ export class JobController implements Controller {
     this.#loop.written.wrote(keyOf(job), this.#jobs, unmarked);
   }
 
-  /** Throws 409 when the job has changed: nothing is counted on top of what was not seen. */
+  /** Throws 409 when the job has changed, so that counters always grow from the current status. */
   async #writeStatus(job: Job, status: JobStatus): Promise<Job> {
     const written = await this.#context.client.resource(jobType).updateStatus({ ...job, status });
     this.#loop.written.wrote(keyOf(job), this.#jobs, written);
@@ -303,11 +304,14 @@ export class JobController implements Controller {
     return written;
   }
 
-  /** Tells what the job's status says now for the first time. */
-  #announce(job: Job, { turned, end }: { turned?: StatusPlan['turned']; end?: StatusPlan['end'] | undefined }): void {
+  /** Records events and metrics for changes of the status. */
+  #announce(
+    job: Job,
+    { transition, end }: { transition?: StatusPlan['transition']; end?: StatusPlan['end'] | undefined },
+  ): void {
     const { events } = this.#context;
-    if (turned !== undefined) {
-      events.record(job, 'Normal', turned, turned === 'Suspended' ? 'Job suspended' : 'Job resumed');
+    if (transition !== undefined) {
+      events.record(job, 'Normal', transition, transition === 'Suspended' ? 'Job suspended' : 'Job resumed');
     }
     if (end === undefined) return;
     this.#metrics.finished(job, end.type === 'Complete' ? 'succeeded' : 'failed');

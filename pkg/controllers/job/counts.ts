@@ -1,4 +1,4 @@
-/** How many of a job's pods run, have succeeded and have failed. Pure. */
+/** Counts a job's active, succeeded and failed pods. Pure. */
 
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { isPodActive } from '#api/core/v1/pod/conditions.js';
@@ -17,9 +17,9 @@ import { isTrackedPod, uidOf } from '#controllers/job/tracking.js';
 export interface JobObservation {
   readonly dialect: Dialect;
   readonly job: Job;
-  /** All pods of the job, ended ones too. */
+  /** All pods of the job, including finished ones. */
   readonly pods: readonly Pod[];
-  /** Its pods are counted by finalizers. */
+  /** Whether the pods are counted with finalizers. */
   readonly tracked: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface JobCounts {
   readonly active: readonly Pod[];
   readonly succeeded: number;
   readonly failed: number;
-  /** Of an indexed job. */
+  /** Succeeded indexes of an indexed job. */
   readonly done: IndexSet;
 }
 
@@ -38,12 +38,12 @@ export function countPods(observation: JobObservation): JobCounts {
   const counting = pods.filter((pod) => !indexed || completionIndex(dialect, job, pod) !== undefined);
   const { succeeded, failed } = tracked ? trackedCounts(observation, counting) : presentCounts(counting);
   if (!indexed) return { active, succeeded, failed, done: [] };
-  // An index that has succeeded stays done, whatever becomes of its pod; without finalizers the pods are all there is.
+  // With finalizers, a succeeded index stays in the status after its pod is deleted.
   const before = tracked ? parseIndexes(job.status?.completedIndexes, job.spec.completions ?? 0) : [];
-  const news = counting.filter((pod) => pod.status?.phase === 'Succeeded' && (!tracked || isTrackedPod(dialect, pod)));
+  const added = counting.filter((pod) => pod.status?.phase === 'Succeeded' && (!tracked || isTrackedPod(dialect, pod)));
   const done = withIndexes(
     before,
-    news.map((pod) => completionIndex(dialect, job, pod) ?? 0),
+    added.map((pod) => completionIndex(dialect, job, pod) ?? 0),
   );
   return { active, succeeded: countIndexes(done), failed, done };
 }
@@ -61,7 +61,7 @@ function trackedCounts(observation: JobObservation, pods: readonly Pod[]): { suc
   for (const pod of pods) {
     if (!isTrackedPod(dialect, pod)) continue;
     if (pod.status?.phase === 'Succeeded') succeeded.add(uidOf(pod));
-    // A pod that is deleted may never come to the phase Failed.
+    // A pod being deleted may never reach the phase Failed.
     else if (pod.status?.phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined) failed.add(uidOf(pod));
   }
   return { succeeded: (status.succeeded ?? 0) + succeeded.size, failed: (status.failed ?? 0) + failed.size };

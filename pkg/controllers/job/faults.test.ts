@@ -11,7 +11,7 @@ import { formatTime } from '#apimachinery/clock.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { losingResponses } from '#controllers/framework/testing/lost-responses.js';
 import { JobController } from '#controllers/job/controller.js';
 
 const seeds = Array.from({ length: 40 }, (_, i) => 7000 + i);
@@ -26,7 +26,7 @@ for (const seed of seeds) {
     const harness = new Harness(t, [jobs, pods]);
     const { api, clock } = harness;
     let losing = true;
-    const client = losingAnswers(harness.context.client, () => losing && random() < 0.04);
+    const client = losingResponses(harness.context.client, () => losing && random() < 0.04);
     const context = { ...harness.context, client };
     api.seed<Job>(jobs, {
       metadata: { name: 'work', namespace: 'default', annotations: { [mark]: '' } },

@@ -1,19 +1,19 @@
-/** Completion indexes: which have succeeded, which pod has which, and which come next. */
+/** Completion indexes of jobs and their pods. */
 import type { Job } from '#api/batch/v1/types.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** From the first to the last index, both included. */
+/** Inclusive. */
 type Interval = readonly [first: number, last: number];
 
-/** Ascending, with a gap between any two. */
+/** Ascending, with gaps between intervals. */
 export type IndexSet = readonly Interval[];
 
 export function isIndexed(job: Job): boolean {
   return job.spec.completionMode === 'Indexed';
 }
 
-/** The pod's index; undefined when it has none that the job knows. */
+/** The pod's index; undefined when it is absent or out of range. */
 export function completionIndex(dialect: Dialect, job: Job, pod: Pod): number | undefined {
   const text = pod.metadata.annotations?.[dialect.annotations.jobCompletionIndex];
   if (text === undefined || !/^[0-9]+$/.test(text)) return undefined;
@@ -22,8 +22,8 @@ export function completionIndex(dialect: Dialect, job: Job, pod: Pod): number | 
 }
 
 /**
- * Reads `1,3-5`, as a job's status has it. What cannot be read is left out, and so is what lies beyond `completions`:
- * it would count as done what is not.
+ * Parses the format of a job's status, `1,3-5`. Omits malformed parts, and indexes beyond `completions`, which would
+ * count as done.
  */
 export function parseIndexes(text: string | undefined, completions: number): IndexSet {
   if (text === undefined || text === '') return [];
@@ -38,7 +38,7 @@ export function parseIndexes(text: string | undefined, completions: number): Ind
   return normalized(indexes);
 }
 
-/** `1,3-5`: two neighbours are told one by one, more as a range. */
+/** Formats `1,3-5`; a range has at least three indexes. */
 export function formatIndexes(indexes: IndexSet): string {
   const parts = indexes.map(([first, last]) => {
     if (first === last) return `${first}`;
@@ -67,7 +67,7 @@ export function withIndexes(indexes: IndexSet, more: Iterable<number>): IndexSet
   return normalized([...indexes, ...[...more].map((index): Interval => [index, index])]);
 }
 
-/** The `count` lowest indexes below `completions` that are neither done nor worked on. */
+/** The `count` lowest indexes below `completions` that are neither done nor active. */
 export function pendingIndexes(
   done: IndexSet,
   active: ReadonlySet<number>,

@@ -1,10 +1,10 @@
-/** The job controller's own series, under the names of 1.24. */
+/** The job controller's metrics, with the names of 1.24. */
 import type { Job, JobStatus } from '#api/batch/v1/types.gen.js';
 import type { ControllerMetrics } from '#controllers/framework/metrics.js';
 import { isIndexed } from '#controllers/job/indexes.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 
-/** What a pass did about the job's pods. */
+/** What a reconcile did with the job's pods. */
 export type SyncAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
 
 const syncDuration = {
@@ -21,15 +21,15 @@ export class JobMetrics {
 
   constructor(metrics: ControllerMetrics) {
     this.#metrics = metrics;
-    // Who watches the growth of a counter misses what it begins with.
+    // Create counters at zero, so that rates include the first increase.
     for (const completion_mode of ['NonIndexed', 'Indexed'])
       for (const result of ['succeeded', 'failed'])
         metrics.count(finishedTotal, finishedHelp, { completion_mode, result }, 0);
   }
 
-  synced(job: Job, pass: { readonly action: SyncAction; readonly failed: boolean; readonly ms: number }): void {
-    const labels = { completion_mode: modeOf(job), result: pass.failed ? 'error' : 'success', action: pass.action };
-    this.#metrics.observe(syncDuration, pass.ms / 1000, labels);
+  synced(job: Job, result: { readonly action: SyncAction; readonly failed: boolean; readonly ms: number }): void {
+    const labels = { completion_mode: modeOf(job), result: result.failed ? 'error' : 'success', action: result.action };
+    this.#metrics.observe(syncDuration, result.ms / 1000, labels);
     this.#metrics.count('job_controller_job_sync_total', '[ALPHA] The number of job syncs', labels);
   }
 
@@ -38,7 +38,7 @@ export class JobMetrics {
     this.#metrics.count(finishedTotal, finishedHelp, labels);
   }
 
-  /** Counts the pods by which the counters have grown. */
+  /** Adds the increase of the status counters. */
   podsFinished(job: Job, before: JobStatus | undefined, after: JobStatus): void {
     for (const result of ['succeeded', 'failed'] as const) {
       const more = (after[result] ?? 0) - (before?.[result] ?? 0);

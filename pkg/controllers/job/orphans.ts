@@ -1,4 +1,4 @@
-/** Takes the finalizer off pods that nobody will count any more: their job is gone, or finished. */
+/** Removes the finalizer from pods whose job is deleted or finished. */
 import { jobs as jobType } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
@@ -34,7 +34,7 @@ export class OrphanPods {
     return this.#loop.run(signal);
   }
 
-  /** To be called with every pod that is seen, and with all pods of a job that has gone or finished. */
+  /** Must be called with every observed pod, and with all pods of a deleted or finished job. */
   add(pod: Pod): void {
     if (this.#isOrphan(pod)) this.#loop.queue.add(keyOf(pod));
   }
@@ -42,7 +42,6 @@ export class OrphanPods {
   #isOrphan(pod: Pod): boolean {
     if (!isTrackedPod(this.#context.dialect, pod)) return false;
     const reference = controllerOf(pod);
-    // One that has a job to come is left alone until that has decided.
     if (reference === undefined) return true;
     if (reference.kind !== jobType.kind) return true;
     const job = this.#jobs.get(keyFor(pod.metadata.namespace, reference.name));
@@ -55,13 +54,13 @@ export class OrphanPods {
     if (pod === undefined || !this.#isOrphan(pod)) return done;
     const reference = controllerOf(pod);
     const { namespace, name } = splitKey(key);
-    // A cache may not show yet that there is such a job.
+    // The cache may not show the job yet.
     if (reference?.kind === jobType.kind && (await this.#isCounted(namespace, reference))) return done;
     try {
-      const freed = await client
+      const updated = await client
         .resource(podType)
         .patch(name, untrackPatch(dialect, pod), { type: 'strategic', namespace });
-      this.#loop.written.wrote(key, this.#pods, freed);
+      this.#loop.written.wrote(key, this.#pods, updated);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

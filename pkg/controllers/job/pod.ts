@@ -1,25 +1,25 @@
-/** The pods of a job. */
+/** Creates the pods of a job. */
 import type { Job } from '#api/batch/v1/types.gen.js';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { podFromTemplate } from '#controllers/replicaset/pod-template.js';
 
-/** What tells a container its pod's index. */
+/** The environment variable with the pod's index. */
 const indexVariable = 'JOB_COMPLETION_INDEX';
 
-/** Longest prefix of a name to which the API server adds its random suffix. */
+/** The maximum length of a name prefix to which the API server appends a random suffix. */
 const maxPrefixLength = 58;
 
 export interface JobPod {
-  /** Absent for a job without indexes. */
+  /** Undefined for a job without indexes. */
   readonly index: number | undefined;
-  /** The pod carries the finalizer. */
+  /** Whether the pod gets the finalizer. */
   readonly tracked: boolean;
   readonly reference: OwnerReference;
 }
 
-/** The pod to create; the API server completes its name. */
+/** The API server completes the pod's name. */
 export function jobPod(dialect: Dialect, job: Job, { index, tracked, reference }: JobPod): Pod {
   const { name = '', namespace = '' } = job.metadata;
   const pod = podFromTemplate(job.spec.template, { name, namespace }, reference);
@@ -31,24 +31,24 @@ export function jobPod(dialect: Dialect, job: Job, { index, tracked, reference }
   if (index === undefined) return pod;
   metadata.generateName = indexedPrefix(name, index);
   metadata.annotations = { ...metadata.annotations, [dialect.annotations.jobCompletionIndex]: `${index}` };
-  const told = (container: Container) => withIndexVariable(dialect, container);
+  const withIndex = (container: Container) => withIndexVariable(dialect, container);
   const { initContainers, containers } = pod.spec;
   pod.spec = {
     ...pod.spec,
     hostname: `${name}-${index}`,
-    containers: containers.map(told),
-    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(told) }),
+    containers: containers.map(withIndex),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(withIndex) }),
   };
   return pod;
 }
 
-/** `NAME-INDEX-`; a long name gives way to the index. */
+/** `NAME-INDEX-`, with a long name truncated. */
 function indexedPrefix(name: string, index: number): string {
   const suffix = `-${index}-`;
   return `${name.slice(0, maxPrefixLength - suffix.length)}${suffix}`;
 }
 
-/** A variable of that name which the template has stays as it is. */
+/** Does not replace a variable of the template. */
 function withIndexVariable(dialect: Dialect, container: Container): Container {
   if (container.env?.some(({ name }) => name === indexVariable)) return container;
   const fieldPath = `metadata.annotations['${dialect.annotations.jobCompletionIndex}']`;

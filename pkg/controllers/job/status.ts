@@ -1,4 +1,4 @@
-/** What a job's status says. Pure. */
+/** Plans the status of a job. Pure. */
 
 import type { Job, JobCondition, JobStatus } from '#api/batch/v1/types.gen.js';
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
@@ -10,25 +10,24 @@ import type { JobCounts, JobObservation } from '#controllers/job/counts.js';
 import { formatIndexes, isIndexed } from '#controllers/job/indexes.js';
 import { isSuspended, type JobFailure, type JobPlan } from '#controllers/job/plan.js';
 
-/** How a job ends. */
 export type JobEnd = { readonly type: 'Complete' } | ({ readonly type: 'Failed' } & JobFailure);
 
-/** What became of the planned action. */
+/** The result of the planned action. */
 export interface PodOutcome {
   readonly created: number;
   readonly deleted: number;
 }
 
 export interface StatusPlan {
-  /** Of a tracked job without its counters, which `tracking.ts` keeps. */
+  /** For a tracked job without the counters, which `tracking.ts` updates. */
   readonly status: JobStatus;
   readonly end?: JobEnd;
-  /** The job has just been suspended, or goes on: the event's reason. */
-  readonly turned?: 'Suspended' | 'Resumed';
+  /** The event's reason when the job was just suspended or resumed. */
+  readonly transition?: 'Suspended' | 'Resumed';
 }
 
 export interface StatusOptions {
-  /** Whether ready pods are counted. */
+  /** The feature gate JobReadyPods. */
   readonly readyPods: boolean;
 }
 
@@ -36,7 +35,6 @@ export function isFinished({ status }: Job): boolean {
   return isConditionTrue(status?.conditions, 'Complete') || isConditionTrue(status?.conditions, 'Failed');
 }
 
-/** `now` in milliseconds. */
 export function planStatus(
   observation: JobObservation,
   { counts, plan, outcome }: { readonly counts: JobCounts; readonly plan: JobPlan; readonly outcome: PodOutcome },
@@ -46,7 +44,7 @@ export function planStatus(
   const { job, tracked } = observation;
   const { ready: _, uncountedTerminatedPods, ...old } = job.status ?? {};
   const active = counts.active.length + outcome.created - outcome.deleted;
-  // Without finalizers, nobody will count the pods that are deleted with a failed job.
+  // Without finalizers, pods that were deleted with a failed job must be counted here.
   const failed = counts.failed + (plan.failure === undefined ? 0 : outcome.deleted);
   const end = planEnd(observation, counts, plan, active);
   const base: Replaceable<JobStatus> = { ...old, active };
@@ -55,9 +53,9 @@ export function planStatus(
   if (!tracked && isIndexed(job)) base.completedIndexes = formatIndexes(counts.done);
   if (readyPods) base.ready = counts.active.filter(isPodReady).length;
   if (!isSuspended(job)) base.startTime ??= formatTime(now);
-  const turned = end === undefined && plan.managed ? turn(job) : undefined;
-  if (turned === undefined) return { status: base, ...(end === undefined ? {} : { end }) };
-  const suspended = turned === 'Suspended';
+  const transition = end === undefined && plan.managed ? suspensionChange(job) : undefined;
+  if (transition === undefined) return { status: base, ...(end === undefined ? {} : { end }) };
+  const suspended = transition === 'Suspended';
   const condition: JobCondition = {
     type: 'Suspended',
     status: suspended ? 'True' : 'False',
@@ -66,13 +64,13 @@ export function planStatus(
   };
   const conditions = withCondition(base.conditions, condition, now);
   const start = suspended ? {} : { startTime: formatTime(now) };
-  return { status: { ...base, ...start, conditions }, turned };
+  return { status: { ...base, ...start, conditions }, transition };
 }
 
-function turn(job: Job): StatusPlan['turned'] {
+function suspensionChange(job: Job): StatusPlan['transition'] {
   const condition = getCondition(job.status?.conditions, 'Suspended');
   if (isSuspended(job)) return condition?.status === 'True' ? undefined : 'Suspended';
-  // A job that never was suspended has nothing to resume.
+  // Only a suspended job can be resumed.
   return condition === undefined || condition.status === 'False' ? undefined : 'Resumed';
 }
 
@@ -83,7 +81,7 @@ function planEnd(
   active: number,
 ): JobEnd | undefined {
   if (failure !== undefined) {
-    // A pod that could not be deleted would run on, and nobody would look after it.
+    // Finish only when no pod runs, because finished jobs are not reconciled.
     return active > 0 ? undefined : { type: 'Failed', ...failure };
   }
   const { completions } = job.spec;
@@ -91,7 +89,7 @@ function planEnd(
   return enough && active === 0 ? { type: 'Complete' } : undefined;
 }
 
-/** The status of the job that has ended so. `now` in milliseconds. */
+/** Adds the end to the status. */
 export function ended(status: JobStatus, end: JobEnd, now: number): JobStatus {
   const { type, ...why } = end;
   const conditions = withCondition(status.conditions, { type, status: 'True', ...why }, now);
@@ -112,7 +110,7 @@ function withCondition(
   return list;
 }
 
-/** Counters of zero and empty texts are left out on the wire. */
+/** Omitted counters and texts equal zero and empty texts. */
 export function sameStatus(a: JobStatus | undefined, b: JobStatus | undefined): boolean {
   return semanticEqual(filled(a), filled(b));
 }

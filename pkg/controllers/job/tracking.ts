@@ -1,12 +1,12 @@
 /**
- * Counting a job's pods once and only once, with a finalizer on each pod and a list of identities in the status.
+ * Counts each pod of a job exactly once, with a finalizer on each pod and a list of UIDs in the status.
  *
- * Flow: 1. ended pods that carry the finalizer are written down in `status.uncountedTerminatedPods` (of indexed jobs,
- * a success is written down as its index); 2. their finalizers are removed; 3. identities without finalizer leave the
- * list, and the counters grow by as many. Whoever dies in between leaves a state from which the next one goes on.
- * Guarantees: a pod cannot vanish before it is written down, and nothing is counted twice.
- * Assumptions: no pod is read as it was before its finalizer was removed; a status is written on top of the version it
- * was made from only. Rules and order of release 1.24.
+ * Flow: 1. finished pods with the finalizer are recorded in `status.uncountedTerminatedPods` (successes of indexed jobs
+ * by their index); 2. their finalizers are removed; 3. UIDs without finalizer leave the list, and the counters grow by
+ * their number. After a crash in between, the next leader continues.
+ * Guarantees: a pod does not vanish before it is recorded, and no pod is counted twice.
+ * Assumptions: pods are not read from before their finalizer was removed; a status update fails if the job has changed
+ * since it was read. Rules and order of release 1.24.
  */
 
 import type { Job, JobStatus } from '#api/batch/v1/types.gen.js';
@@ -23,22 +23,22 @@ import {
   withIndexes,
 } from '#controllers/job/indexes.js';
 
-/** Most identities that a status holds (20 KB), and most finalizers removed in one pass: 1.24's bound. */
+/** The maximum of UIDs in a status (20 KB), and of finalizers removed in one reconcile, as in 1.24. */
 const maxUncounted = 500;
 
-/** True when the job was made to be counted so. */
+/** Whether the job was created with tracking. */
 export function isTrackedJob(dialect: Dialect, job: Job): boolean {
   return job.metadata.annotations?.[dialect.jobTracking] !== undefined;
 }
 
-/** True when the pod carries the finalizer that keeps it until it is counted. */
+/** Whether the pod has the tracking finalizer. */
 export function isTrackedPod(dialect: Dialect, pod: Pod): boolean {
   return pod.metadata.finalizers?.includes(dialect.jobTracking) ?? false;
 }
 
-/** Takes the finalizer off a pod; does nothing when it has none. */
+/** Removes the finalizer; does nothing to a pod without it. */
 export function untrackPatch(dialect: Dialect, { metadata }: Pod): object {
-  // The uid makes it fail when another pod has taken the name.
+  // The UID makes the patch fail when another pod has the name.
   return { metadata: { uid: metadata.uid, '$deleteFromPrimitiveList/finalizers': [dialect.jobTracking] } };
 }
 
@@ -46,18 +46,18 @@ export interface Tracking {
   readonly dialect: Dialect;
   readonly job: Job;
   readonly pods: readonly Pod[];
-  /** The job is about to be finished: pods that still run will count as failed. */
+  /** The job is finishing: running pods count as failed. */
   readonly finishing: boolean;
 }
 
-export interface WrittenDown {
+export interface Recorded {
   readonly status: JobStatus;
-  /** Pods to take the finalizer off once the status is written. */
+  /** Pods whose finalizer to remove after the status is written. */
   readonly release: readonly Pod[];
 }
 
-/** Steps 3 (for what earlier passes left) and 1. */
-export function writeDown(tracking: Tracking): WrittenDown {
+/** Step 3 for earlier reconciles, then step 1. */
+export function recordFinished(tracking: Tracking): Recorded {
   const { dialect, job, finishing } = tracking;
   const tracked = tracking.pods.filter((pod) => isTrackedPod(dialect, pod));
   const counted = countReleased(job.status ?? {}, new Set(tracked.map(uidOf)));
@@ -70,7 +70,7 @@ export function writeDown(tracking: Tracking): WrittenDown {
   const release: Pod[] = [];
   const jobDeleted = job.metadata.deletionTimestamp !== undefined;
   const indexOf = (pod: Pod) => completionIndex(dialect, job, pod);
-  // In the order of the indexes, so that those done grow from below.
+  // Ascending, so that the lowest indexes are recorded first.
   const inOrder = indexed ? [...tracked].sort((a, b) => (indexOf(a) ?? -1) - (indexOf(b) ?? -1)) : tracked;
   for (const pod of inOrder) {
     const stopping = pod.metadata.deletionTimestamp !== undefined || finishing;
@@ -90,7 +90,7 @@ export function writeDown(tracking: Tracking): WrittenDown {
   return { status: { ...status, succeeded: countIndexes(now), completedIndexes: formatIndexes(now) }, release };
 }
 
-/** Step 3: what is written down and has no finalizer any more is counted. `tracked`: UIDs of the pods that have one. */
+/** Step 3: counts recorded pods without finalizer. `tracked`: UIDs of pods with the finalizer. */
 export function countReleased(status: JobStatus, tracked: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const stillSucceeded = succeeded.filter((uid) => tracked.has(uid));
@@ -114,7 +114,7 @@ function withUncounted(status: JobStatus, succeeded: string[], failed: string[])
   return { ...status, uncountedTerminatedPods };
 }
 
-/** True when every pod that was written down has been counted. */
+/** Whether all recorded pods are counted. */
 export function allCounted({ uncountedTerminatedPods }: JobStatus): boolean {
   return (uncountedTerminatedPods?.succeeded ?? []).length + (uncountedTerminatedPods?.failed ?? []).length === 0;
 }

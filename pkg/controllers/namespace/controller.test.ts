@@ -5,7 +5,7 @@ import { forbidden } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
-import { nextLookMs } from '#controllers/namespace/plan.js';
+import { nextAttemptMs } from '#controllers/namespace/plan.js';
 
 function setUp(t: Test) {
   const harness = new Harness(t, [namespaces, configmaps, secrets]);
@@ -95,7 +95,7 @@ t.test('a resource that cannot be emptied is told and does not stop the others',
 });
 
 t.test('looks become rarer, up to a limit', (t) => {
-  t.same([0, 1, 2, 5, 50].map(nextLookMs), [500, 1000, 2000, 15_000, 15_000]);
+  t.same([0, 1, 2, 5, 50].map(nextAttemptMs), [500, 1000, 2000, 15_000, 15_000]);
   t.end();
 });
 

@@ -1,4 +1,4 @@
-/** Empties namespaces that are being deleted, then lets them go. */
+/** Empties namespaces that are being deleted, then removes their finalizer. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -12,12 +12,11 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { isEmpty, nextLookMs, planStatus, type Remains } from '#controllers/namespace/plan.js';
+import { isEmpty, nextAttemptMs, planStatus, type Remains } from '#controllers/namespace/plan.js';
 
 export interface NamespaceOptions {
-  /** Namespaces emptied at once. */
   readonly concurrency: number;
-  /** After which all of them are looked at again; 0: never. */
+  /** The resync interval; 0: never. */
   readonly resyncMs: number;
 }
 
@@ -27,7 +26,7 @@ export class NamespaceController implements Controller {
   readonly #options: NamespaceOptions;
   readonly #namespaces: Informer<Namespace>;
   readonly #loop: ReconcileLoop;
-  /** Looks at namespaces that were not empty yet, by UID. */
+  /** The number of attempts to empty a namespace, by UID. */
   readonly #attempts = new Map<string, number>();
 
   constructor(context: ControllerContext, options: NamespaceOptions) {
@@ -69,14 +68,14 @@ export class NamespaceController implements Controller {
     const uid = namespace.metadata.uid ?? '';
     const attempts = this.#attempts.get(uid) ?? 0;
     this.#attempts.set(uid, attempts + 1);
-    return requeueAfter(nextLookMs(attempts));
+    return requeueAfter(nextAttemptMs(attempts));
   }
 
   #isOurs(namespace: Namespace): boolean {
     return namespace.spec.finalizers?.includes(this.#context.dialect.namespaceFinalizer) ?? false;
   }
 
-  /** The namespace as it is now, undefined when it is gone. */
+  /** Returns the new version; undefined when the namespace no longer exists. */
   async #writeStatus(namespace: Namespace, remains: Remains | undefined): Promise<Namespace | undefined> {
     const { client, clock } = this.#context;
     const resource = client.resource(namespaces);
@@ -119,10 +118,10 @@ export class NamespaceController implements Controller {
   }
 }
 
-/** Resources emptied at once: enough to be quick, few enough to leave others their turn. */
-const parallel = 8;
+/** The number of resources that are emptied concurrently. */
+const maxConcurrentResources = 8;
 
-/** Empties a namespace: asks for the deletion of everything in it and counts what is left. */
+/** Deletes everything in the namespace and counts the remaining objects. */
 async function deleteContent(client: Client, namespace: string, signal: AbortSignal): Promise<Remains> {
   const { resources, failures } = await discoverResources(client, signal);
   const counts = new Map<string, number>();
@@ -131,7 +130,7 @@ async function deleteContent(client: Client, namespace: string, signal: AbortSig
   const todo = resources.filter((type) => type.namespaced && type.verbs.includes('delete')).reverse();
   const work = async () => {
     for (let type = todo.pop(); type !== undefined; type = todo.pop()) {
-      const name = nameOf(client, type);
+      const name = qualifiedName(client, type);
       try {
         const left = await deleteAll(client, type, namespace, signal);
         if (left.length > 0) counts.set(name, left.length);
@@ -143,7 +142,7 @@ async function deleteContent(client: Client, namespace: string, signal: AbortSig
       }
     }
   };
-  await Promise.all(Array.from({ length: parallel }, work));
+  await Promise.all(Array.from({ length: maxConcurrentResources }, work));
   return {
     counts,
     finalizers,
@@ -152,12 +151,12 @@ async function deleteContent(client: Client, namespace: string, signal: AbortSig
   };
 }
 
-function nameOf(client: Client, type: ResourceType<ApiObject>): string {
+function qualifiedName(client: Client, type: ResourceType<ApiObject>): string {
   const group = client.dialect.groupName(type.group);
   return group === '' ? type.resource : `${type.resource}.${group}`;
 }
 
-/** Objects of the type that are left after asking for their deletion. */
+/** Deletes all objects of the type, and returns the remaining ones. */
 async function deleteAll(
   client: Client,
   type: ResourceType<ApiObject>,
@@ -167,14 +166,14 @@ async function deleteAll(
   if (!type.verbs.includes('list')) return [];
   const resource = client.resource(type);
   const options = { namespace, propagationPolicy: 'Background' as const, signal };
-  const found = (await resource.list({ namespace, signal })).items;
-  if (found.length === 0) return [];
-  // What is being deleted already waits for a finalizer; asking again would not help.
-  const fresh = found.filter((object) => object.metadata.deletionTimestamp === undefined);
-  if (fresh.length === 0) return found;
+  const existing = (await resource.list({ namespace, signal })).items;
+  if (existing.length === 0) return [];
+  // Objects in deletion wait for their finalizers; deleting them again does not help.
+  const undeleted = existing.filter((object) => object.metadata.deletionTimestamp === undefined);
+  if (undeleted.length === 0) return existing;
   if (type.verbs.includes('deletecollection')) await resource.deleteCollection(options);
   else {
-    for (const { metadata } of fresh) {
+    for (const { metadata } of undeleted) {
       try {
         await resource.delete(metadata.name ?? '', options);
       } catch (error) {

@@ -1,19 +1,19 @@
-/** What a namespace that is being deleted says about itself, and when to look again. Pure. */
+/** Plans the status of a namespace that is being deleted, and the next attempt. Pure. */
 
 import type { Namespace, NamespaceCondition, NamespaceStatus } from '#api/core/v1/types.gen.js';
 import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import { formatTime } from '#apimachinery/clock.js';
 
-/** What one attempt to empty a namespace left. */
+/** The result of an attempt to empty a namespace. */
 export interface Remains {
-  /** `pods`, `deployments.apps` → how many are left. */
+  /** The number of remaining objects, by resource (`pods`, `deployments.apps`). */
   readonly counts: ReadonlyMap<string, number>;
-  /** Finalizer → how many of what is left wait for it. */
+  /** The number of remaining objects, by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Group version → why its resources are not known. */
+  /** The discovery error, by group version. */
   readonly discoveryFailures: ReadonlyMap<string, string>;
-  /** Why some content could not be deleted. */
+  /** Errors of deletions. */
   readonly contentFailures: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function isEmpty(remains: Remains): boolean {
   return remains.counts.size === 0 && remains.discoveryFailures.size === 0 && remains.contentFailures.length === 0;
 }
 
-/** Names and texts of the conditions of release 1.24. */
+/** The conditions of release 1.24. Undefined when the status is unchanged. */
 export function planStatus(
   namespace: Namespace,
   remains: Remains | undefined,
@@ -49,7 +49,7 @@ function conditionsOf({ counts, finalizers, discoveryFailures, contentFailures }
       ],
       good: ['ResourcesDiscovered', 'All resources successfully discovered'],
     }),
-    // Versions of groups are parsed here where they are discovered.
+    // Discovery reports malformed group versions.
     conditionOf('NamespaceDeletionGroupVersionParsingFailure', false, {
       bad: ['GroupVersionParsingFailed', ''],
       good: ['ParsedGroupVersions', 'All legacy kube types successfully parsed'],
@@ -72,7 +72,7 @@ function conditionsOf({ counts, finalizers, discoveryFailures, contentFailures }
   ];
 }
 
-/** 1.24 has a dot behind resources of the core group, too. */
+/** As in 1.24, core resources end with a dot. */
 function withGroup(resource: string): string {
   return resource.includes('.') ? resource : `${resource}.`;
 }
@@ -86,10 +86,10 @@ function conditionOf(
   return { type, status: isBad ? 'True' : 'False', reason, message };
 }
 
-const firstLookMs = 500;
-const lastLookMs = 15_000;
+const minRetryMs = 500;
+const maxRetryMs = 15_000;
 
-/** When to look again after `attempts` looks that found something left, in milliseconds. */
-export function nextLookMs(attempts: number): number {
-  return exponentialDelayMs(attempts, firstLookMs, lastLookMs);
+/** Milliseconds until the next attempt, after `attempts` attempts. */
+export function nextAttemptMs(attempts: number): number {
+  return exponentialDelayMs(attempts, minRetryMs, maxRetryMs);
 }

@@ -1,10 +1,10 @@
 /**
- * The blocks of one size that a range divides into, and which of them are in use. Taking, holding and freeing one block
- * takes the same time however many there are: the free ones are a ring of numbers, in the order in which they are taken.
+ * Divides a range into blocks of one size and tracks which blocks are in use. All operations on a block take constant
+ * time: the free blocks form a linked ring in the order of allocation.
  */
 import { formatAddress, type IPBlock } from '#apimachinery/net/ip.js';
 
-/** Blocks of one range at most, as in 1.24: 65 536. */
+/** At most 65 536 blocks per range, as in 1.24. */
 export const maxBlockBits = 16;
 
 export interface Span {
@@ -14,30 +14,30 @@ export interface Span {
 
 export class CidrSet {
   readonly family: 4 | 6;
-  /** The range: `10.244.0.0/16`. */
+  /** For example `10.244.0.0/16`. */
   readonly range: string;
-  /** Number of blocks. */
+  /** The number of blocks. */
   readonly size: number;
   readonly #base: bigint;
   readonly #prefix: number;
   /** Host bits of a block. */
   readonly #shift: bigint;
   readonly #onUse: (change: 'allocations' | 'releases') => void;
-  /** How many hold the block; the same one may be held twice, since anybody may write a node with it. */
+  /** The number of holders of each block. Users can write a block to several nodes. */
   readonly #holders: Int32Array;
-  /** The ring of free blocks; the last place is its head. */
+  /** The ring of free blocks; the last entry is its head. */
   readonly #next: Int32Array;
   readonly #previous: Int32Array;
   #used = 0;
 
   /**
-   * @param prefix Prefix length of the blocks. Throws RangeError when it is shorter than the range's, or more than
+   * @param prefix Prefix length of the blocks. Throws RangeError when it is shorter than the range's prefix, or more than
    * `maxBlockBits` longer.
-   * @param onUse Told of each block that comes into use or is free again.
+   * @param onUse Called when a block comes into use or becomes free.
    */
   constructor(range: IPBlock, prefix: number, onUse: (change: 'allocations' | 'releases') => void = () => undefined) {
     const bits = prefix - range.prefix;
-    if (!(bits >= 0 && bits <= maxBlockBits)) throw new RangeError(`a /${range.prefix} is not divided into /${prefix}`);
+    if (!(bits >= 0 && bits <= maxBlockBits)) throw new RangeError(`cannot divide a /${range.prefix} into /${prefix}`);
     this.family = range.family;
     this.range = `${text(number(range), range.family)}/${range.prefix}`;
     this.size = 2 ** bits;
@@ -58,8 +58,8 @@ export class CidrSet {
     return this.#used < this.size;
   }
 
-  /** A free block, held from now on: never used ones in their order, then those that have been free for longest. */
-  take(): Span | undefined {
+  /** Allocates a free block: unused blocks in order, then the block that was free the longest. */
+  allocate(): Span | undefined {
     if (!this.hasFree) return undefined;
     const first = this.#next[this.size] ?? 0;
     const span = { first, last: first };
@@ -67,7 +67,7 @@ export class CidrSet {
     return span;
   }
 
-  /** The blocks that a network covers or lies in; undefined outside of the range. */
+  /** The blocks that overlap a network; undefined outside of the range. */
   spanOf(network: IPBlock): Span | undefined {
     if (network.family !== this.family) return undefined;
     const hostBits = BigInt((this.family === 4 ? 32 : 128) - network.prefix);
@@ -91,7 +91,7 @@ export class CidrSet {
     }
   }
 
-  /** Ends one hold of each. */
+  /** Releases one hold of each block. */
   free({ first, last }: Span): void {
     for (let i = first; i <= last; i += 1) {
       const holders = this.#holders[i] ?? 0;
@@ -104,7 +104,7 @@ export class CidrSet {
     }
   }
 
-  /** `10.244.3.0/24` of a block. */
+  /** The CIDR of a block, such as `10.244.3.0/24`. */
   cidr({ first }: Span): string {
     return `${text(this.#base + (BigInt(first) << this.#shift), this.family)}/${this.#prefix}`;
   }

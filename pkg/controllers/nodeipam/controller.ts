@@ -1,6 +1,6 @@
 /**
- * Gives each node a range of addresses for its pods. No two nodes ever have the same: what the API server shows once this
- * term has begun counts, not what a cache that lags shows, and writes of an earlier term do not land any more.
+ * Allocates a pod address range to each node. Ranges are unique: allocation starts from a live list at the start of the
+ * term, not from a possibly lagging cache, and writes of earlier terms are fenced.
  */
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
@@ -15,21 +15,21 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { cachesSynced, ReconcileLoop } from '#controllers/framework/loop.js';
 import { CidrSet } from '#controllers/nodeipam/cidr-set.js';
-import { NodeBlocks } from '#controllers/nodeipam/plan.js';
+import { NodeBlocks } from '#controllers/nodeipam/node-blocks.js';
 import type { NodeRange } from '#controllers/nodeipam/ranges.js';
 
 export interface NodeIPAMOptions {
-  /** One for each family, the primary one first. */
+  /** One per family, the primary family first. */
   readonly ranges: readonly NodeRange[];
-  /** Of Services: nodes get nothing of them. */
+  /** Service ranges, which are not allocated to nodes. */
   readonly serviceRanges: readonly IPBlock[];
 }
 
-/** As in 1.24, which has no option for them. */
+/** As in 1.24, which has no options for them. */
 const concurrency = 30;
 const failuresUntilEvent = 3;
 
-/** Until a cache that is behind is asked again whether a node is gone. */
+/** The delay before checking again whether a lagging cache shows that a node is deleted. */
 const lagMs = 10_000;
 
 const usage = {
@@ -55,9 +55,9 @@ export class NodeIPAMController implements Controller {
   readonly #loop: ReconcileLoop;
   readonly #sets: readonly CidrSet[];
   readonly #blocks: NodeBlocks;
-  /** Nodes for which nothing was left, in the order in which they came. */
+  /** Nodes without a free block, in order of arrival. */
   readonly #waiting = new Set<string>();
-  /** Writes that failed in a row. */
+  /** The number of consecutive failed writes. */
   readonly #failures = new Map<string, number>();
 
   constructor(context: ControllerContext, { ranges, serviceRanges }: NodeIPAMOptions) {
@@ -91,16 +91,16 @@ export class NodeIPAMController implements Controller {
     const sample = (set: CidrSet) => ({ labels: { clusterCIDR: set.range }, value: set.used / set.size });
     const endUsage = this.#context.metrics.gauge(usage, () => this.#sets.map(sample));
     const add = (node: Node) => this.#loop.queue.add(keyOf(node));
-    const seen = (node: Node) => {
-      // Before anything is given to another node.
+    const observe = (node: Node) => {
+      // Record its blocks before another node is reconciled.
       this.#observe(node);
       add(node);
     };
-    const endNodes = this.#nodes.addHandler({ onAdd: seen, onUpdate: seen, onDelete: add });
+    const endNodes = this.#nodes.addHandler({ onAdd: observe, onUpdate: observe, onDelete: add });
     await this.#loop.run(signal, [endNodes, endUsage]);
   }
 
-  /** What nodes have by the word of the store itself; false when `signal` aborted before. */
+  /** Reads the nodes' blocks from the API server; false if `signal` aborts before. */
   async #readNodes(signal: AbortSignal): Promise<boolean> {
     const { clock, random } = this.#context;
     const backoff = new Backoff({ initialMs: 100, maxMs: 10_000, jitter: 0.5, random });
@@ -114,7 +114,7 @@ export class NodeIPAMController implements Controller {
         return true;
       } catch (error) {
         if (signal.aborted) return false;
-        this.#loop.log.warn({ err: error }, 'The nodes could not be read; trying again');
+        this.#loop.log.warn({ err: error }, 'failed to list nodes, retrying');
         await clock.sleep(backoff.nextMs(), signal);
       }
     }
@@ -123,23 +123,23 @@ export class NodeIPAMController implements Controller {
 
   #observe(node: Node): void {
     for (const cidr of this.#blocks.observe(node)) {
-      this.#loop.log.warn({ node: keyOf(node), cidr }, 'The node has a range that is none of the cluster');
+      this.#loop.log.warn({ node: keyOf(node), cidr }, 'node has a range outside of the cluster ranges');
     }
   }
 
   async #reconcile(key: string): Promise<Outcome> {
     const node = this.#nodes.get(key);
-    const settled = this.#blocks.settle(key, node, this.#nodes.lastVersion);
+    const allFreed = this.#blocks.freeDeleted(key, node, this.#nodes.lastVersion);
     this.#waiting.delete(key);
     if (node === undefined || (node.spec.podCIDRs ?? []).length > 0) {
       this.#failures.delete(key);
       this.#wakeOne();
-      return settled ? done : requeueAfter(lagMs);
+      return allFreed ? done : requeueAfter(lagMs);
     }
     const cidrs = this.#blocks.reserve(node);
     if (cidrs === undefined) {
       this.#waiting.add(key);
-      this.#tell(node, 'CIDRNotAvailable');
+      this.#recordStatus(node, 'CIDRNotAvailable');
       return done;
     }
     this.#wakeOne();
@@ -147,35 +147,35 @@ export class NodeIPAMController implements Controller {
   }
 
   async #write(key: string, node: Node, podCIDRs: readonly string[]): Promise<Outcome> {
-    // A later node of that name refuses another's UID, and a node that has ranges refuses others.
+    // Rejected if the name has another UID now, or the node has other ranges.
     const patch = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } };
     try {
       this.#wrote(key, await this.#client.patch(key, patch, { type: 'strategic' }));
       for (const { range } of this.#sets) this.#context.metrics.observe(tries, 1, { clusterCIDR: range });
       this.#failures.delete(key);
-      this.#loop.log.info({ node: key, podCIDRs }, 'Gave a node its range of pods');
+      this.#loop.log.info({ node: key, podCIDRs }, 'assigned pod ranges to a node');
       return done;
     } catch (error) {
       if (isNotFound(error)) return done;
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      if (failures % failuresUntilEvent === 0) this.#tell(node, 'CIDRAssignmentFailed');
-      // It is not as the cache shows it.
+      if (failures % failuresUntilEvent === 0) this.#recordStatus(node, 'CIDRAssignmentFailed');
+      // The cache is stale.
       if (isInvalid(error)) this.#wrote(key, await this.#client.get(key));
       throw error;
     }
   }
 
-  #wrote(key: string, answer: Node): void {
-    this.#loop.written.wrote(key, this.#nodes, answer);
-    this.#observe(answer);
+  #wrote(key: string, node: Node): void {
+    this.#loop.written.wrote(key, this.#nodes, node);
+    this.#observe(node);
   }
 
-  #tell(node: Node, status: string): void {
+  #recordStatus(node: Node, status: string): void {
     this.#context.events.record(node, 'Normal', status, `Node ${node.metadata.name} status is now: ${status}`);
   }
 
-  /** One of those that wait, if it need not wait any more; it wakes the next one. */
+  /** Enqueues the first waiting node if a block is free; its reconcile wakes the next node. */
   #wakeOne(): void {
     const [first] = this.#waiting;
     if (first !== undefined && this.#blocks.hasFree) this.#loop.queue.add(first);

@@ -12,7 +12,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { FakeCall } from '#client/testing/fake-api.js';
 import { eventLoopTurn } from '#client/testing/virtual-clock.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { losingResponses } from '#controllers/framework/testing/lost-responses.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
 import { refusal } from '#controllers/nodeipam/testing/server-rules.js';
 
@@ -34,7 +34,7 @@ for (const seed of seeds) {
     let faults = true;
     /** Share of the requests that fail. */
     let trouble = 0.2;
-    const client = losingAnswers(harness.context.client, () => faults && random() < 0.1);
+    const client = losingResponses(harness.context.client, () => faults && random() < 0.1);
     const context = { ...harness.context, client };
 
     /** Every state that anybody can see is one between two requests. */

@@ -1,22 +1,22 @@
-/** What the manager's options say of the nodes' ranges, and what 1.24 refuses about them. Pure. */
+/** Reads and validates the options of node ranges, as 1.24 does. Pure. */
 import { type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { maxBlockBits } from '#controllers/nodeipam/cidr-set.js';
 
 export interface RangeOptions {
   readonly 'cidr-allocator-type': string;
-  /** One range, or one of each family, with a comma between. */
+  /** One range, or one per family separated by a comma. */
   readonly 'cluster-cidr'?: string | undefined;
-  /** 0: by family. */
+  /** 0: use the options by family. */
   readonly 'node-cidr-mask-size': number;
   readonly 'node-cidr-mask-size-ipv4': number;
   readonly 'node-cidr-mask-size-ipv6': number;
-  /** As `cluster-cidr`. */
+  /** The format of `cluster-cidr`. */
   readonly 'service-cluster-ip-range'?: string | undefined;
 }
 
 export interface NodeRange {
   readonly range: IPBlock;
-  /** Prefix length of a node's part of it. */
+  /** The prefix length of a node's block. */
   readonly prefix: number;
 }
 
@@ -27,7 +27,7 @@ function parts(text: string | undefined): string[] {
   return (text ?? '').split(',').map((part) => part.trim());
 }
 
-/** One for each family, the primary one first. Only of options about which `rangeErrors` says nothing. */
+/** One range per family, the primary family first. The options must have passed `rangeErrors`. */
 export function nodeRanges(options: RangeOptions): NodeRange[] {
   const blocks = parts(options['cluster-cidr']).flatMap((text) => parseCIDR(text) ?? []);
   return blocks.map((range) => ({ range, prefix: prefixOf(options, range.family) }));
@@ -37,7 +37,7 @@ function prefixOf(options: RangeOptions, family: 4 | 6): number {
   return options['node-cidr-mask-size'] || options[`node-cidr-mask-size-ipv${family}`] || defaultPrefix[family];
 }
 
-/** Ranges of Services, of which nodes get nothing. `unknown`: what is none, and left aside as in 1.24. */
+/** Service ranges, which are not allocated to nodes. `unknown` has malformed ranges, which are ignored as in 1.24. */
 export function serviceRanges(options: RangeOptions): { ranges: IPBlock[]; unknown: string[] } {
   const texts = parts(options['service-cluster-ip-range']).filter((text) => text !== '');
   return {
@@ -46,8 +46,8 @@ export function serviceRanges(options: RangeOptions): { ranges: IPBlock[]; unkno
   };
 }
 
-/** Why no ranges can be given out. */
-export function rangeErrors(options: RangeOptions, given: ReadonlySet<string>): string[] {
+/** `explicit`: names of the options that were set. */
+export function rangeErrors(options: RangeOptions, explicit: ReadonlySet<string>): string[] {
   const type = options['cidr-allocator-type'];
   if (!allocatorTypes.includes(type)) return [`--cidr-allocator-type: unknown type ${JSON.stringify(type)}`];
   if (type !== 'RangeAllocator') return [`--cidr-allocator-type=${type} requires a cloud provider, and there is none`];
@@ -63,12 +63,12 @@ export function rangeErrors(options: RangeOptions, given: ReadonlySet<string>): 
   if (service !== undefined && service.family === secondary?.family) {
     return ['--service-cluster-ip-range: two ranges must be of different families'];
   }
-  const errors = maskErrors(options, given, families);
+  const errors = maskErrors(options, explicit, families);
   return errors.length > 0 ? errors : ranges.flatMap((each, i) => sizeErrors(each, texts[i] ?? ''));
 }
 
-function maskErrors(options: RangeOptions, given: ReadonlySet<string>, families: readonly (4 | 6)[]): string[] {
-  const isSet = (name: keyof RangeOptions & `node-cidr-${string}`) => given.has(name) && options[name] !== 0;
+function maskErrors(options: RangeOptions, explicit: ReadonlySet<string>, families: readonly (4 | 6)[]): string[] {
+  const isSet = (name: keyof RangeOptions & `node-cidr-${string}`) => explicit.has(name) && options[name] !== 0;
   const plain = isSet('node-cidr-mask-size');
   const ofFamily = ([4, 6] as const).filter((family) => isSet(`node-cidr-mask-size-ipv${family}`));
   if (plain && families.length > 1) {

@@ -5,9 +5,10 @@ import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { formatMicroTime, formatTime } from '#apimachinery/clock.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
+import { missingLabels, NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 
 function setUp(
   t: Test,
@@ -224,3 +225,15 @@ for (const taintManager of [true, false]) {
     t.same(await series('zone_size'), { '': 2 });
   });
 }
+
+t.test('beta labels follow the stable ones', async (t) => {
+  const rows: [labels: Record<string, string>, expected: Record<string, string>][] = [
+    [{}, {}],
+    [{ 'kubernetes.io/os': 'linux' }, { 'beta.kubernetes.io/os': 'linux' }],
+    [{ 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'amd64' }, { 'beta.kubernetes.io/arch': 'arm64' }],
+    [{ 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'arm64' }, {}],
+    [{ 'beta.kubernetes.io/os': 'linux' }, {}],
+  ];
+  for (const [labels, expected] of rows)
+    t.same(missingLabels(kubernetesDialect, { metadata: { name: 'n', labels }, spec: {} }), expected);
+});

@@ -1,4 +1,4 @@
-/** Notices nodes that fall silent, says so in their conditions, taints and pods, and evicts pods from them. */
+/** Detects nodes that stop reporting, updates their conditions, taints and pods, and evicts their pods. */
 import { leases as leaseType } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { getNodeCondition } from '#api/core/v1/node/conditions.js';
@@ -6,6 +6,7 @@ import { isPodReady, setPodCondition } from '#api/core/v1/pod/conditions.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -15,37 +16,35 @@ import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import {
   type GracePeriods,
+  graceEndMs,
   type Health,
   observeHealth,
   observeRenewal,
   readinessOf,
-  silentAt,
-  silentConditions,
+  unknownConditions,
 } from '#controllers/nodelifecycle/health.js';
-import { missingLabels } from '#controllers/nodelifecycle/labels.js';
 import { countEvictions, registerZones } from '#controllers/nodelifecycle/metrics.js';
-import { evictionDueMs, PodEvictor, type SeenReadiness } from '#controllers/nodelifecycle/pod-evictor.js';
+import { evictionDueMs, type ObservedReadiness, PodEvictor } from '#controllers/nodelifecycle/pod-evictor.js';
 import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
-import { type Eviction, needsLeave, planTaints } from '#controllers/nodelifecycle/taints.js';
-import { type Leave, type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
+import { type Eviction, needsPermit, planTaints } from '#controllers/nodelifecycle/taints.js';
+import { type EvictionPermit, type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
 
 export interface NodeLifecycleOptions {
   readonly grace: GracePeriods;
   /**
-   * How long a node's trouble is watched before its pods are evicted: when many nodes fall silent at the same time,
-   * that is noticed for one after the other, and the last of them may show that the trouble is not theirs.
+   * The delay before a failed node's pods are evicted. When many nodes stop reporting, they are detected one by one, and
+   * the last ones may show that the network is the cause.
    */
   readonly monitorPeriodMs: number;
   readonly zones: ZoneOptions;
-  /** Pods leave nodes because of taints; else once a node has not been ready for `podEvictionTimeoutMs`. */
+  /** Evict pods by taints; otherwise after a node was not ready for `podEvictionTimeoutMs`. */
   readonly taintManager: boolean;
   readonly podEvictionTimeoutMs: number;
 }
 
-/** Between looks at the pods of a node that is lost, whatever the options say. */
-const shortestLookMs = 100;
+/** The minimum interval between evictions from one node. */
+const minEvictionIntervalMs = 100;
 
-/** Nodes worked on at once. */
 const concurrency = 8;
 
 export class NodeLifecycleController implements Controller {
@@ -60,11 +59,11 @@ export class NodeLifecycleController implements Controller {
   readonly #zones: Zones;
   readonly #health = new Map<string, Health>();
   readonly #evictor: PodEvictor;
-  readonly #readiness = new Map<string, SeenReadiness>();
-  /** Nodes whose pods were told to go, and which have not been ready since: without a taint manager. */
+  readonly #readiness = new Map<string, ObservedReadiness>();
+  /** Nodes whose pods were evicted without a taint manager, and which have not been ready since. */
   readonly #emptied = new Set<string>();
-  /** Node → the transition of its readiness that its pods have been told. */
-  readonly #told = new Map<string, string>();
+  /** The transition of each node's readiness for which its pods were marked as not ready. */
+  readonly #markedTransitions = new Map<string, string>();
 
   constructor(context: ControllerContext, options: NodeLifecycleOptions) {
     this.#context = context;
@@ -72,7 +71,7 @@ export class NodeLifecycleController implements Controller {
     this.#zones = new Zones(options.zones);
     this.#nodes = sharedInformer(context.informers, nodeType);
     this.#pods = sharedInformer(context.informers, podType);
-    // Of all namespaces: the garbage collector looks at the same.
+    // All namespaces, because the garbage collector shares this cache.
     this.#leases = sharedInformer(context.informers, leaseType);
     indexByNode(this.#pods);
     this.#evictor = new PodEvictor(context, this.#pods);
@@ -89,11 +88,11 @@ export class NodeLifecycleController implements Controller {
       this.#observe(node);
       this.#loop.queue.add(node.metadata.name ?? '');
     };
-    // A renewal is no news: it only moves the deadline, which is looked up when the old one has come.
+    // A renewal only moves the deadline, which is checked when the old deadline passes.
     const renewed = (lease: Lease) => {
       if (lease.metadata.namespace !== this.#context.dialect.namespaces.nodeLease) return;
       const name = lease.metadata.name ?? '';
-      // A node that is not known yet is noted together with its lease.
+      // A new node is recorded together with its lease.
       const health = this.#health.get(name);
       if (health !== undefined) this.#health.set(name, observeRenewal(health, lease, this.#context.clock.monotonic()));
     };
@@ -121,7 +120,7 @@ export class NodeLifecycleController implements Controller {
   #forget(node: Node): void {
     const name = node.metadata.name ?? '';
     this.#health.delete(name);
-    this.#told.delete(name);
+    this.#markedTransitions.delete(name);
     this.#readiness.delete(name);
     this.#emptied.delete(name);
     this.#zoneChanged(() => this.#zones.remove(name));
@@ -138,7 +137,7 @@ export class NodeLifecycleController implements Controller {
     const wasDisrupted = this.#zones.allDisrupted;
     const affected = change();
     const now = this.#context.clock.monotonic();
-    // The first node that is heard again shows that the others could not be heard, not that they were silent.
+    // When the first node reports again, the network was the cause: restart the grace period of all nodes.
     if (wasDisrupted && !this.#zones.allDisrupted) {
       for (const [name, health] of this.#health) this.#health.set(name, { ...health, seenMs: now });
     }
@@ -151,10 +150,10 @@ export class NodeLifecycleController implements Controller {
     const health = this.#health.get(name);
     if (node === undefined || health === undefined) return done;
     await this.#label(node);
-    const silentInMs = silentAt(health, node, this.#options.grace) - clock.monotonic();
-    if (silentInMs <= 0) {
-      const conditions = silentConditions(dialect, node, clock.now());
-      // The cache will show the new conditions and call again.
+    const graceLeftMs = graceEndMs(health, node, this.#options.grace) - clock.monotonic();
+    if (graceLeftMs <= 0) {
+      const conditions = unknownConditions(dialect, node, clock.now());
+      // The update of the conditions enqueues the node again.
       if (conditions !== undefined) {
         await this.#write(() =>
           this.#context.client.resource(nodeType).updateStatus({ ...node, status: { ...node.status, conditions } }),
@@ -163,9 +162,9 @@ export class NodeLifecycleController implements Controller {
       }
     }
     const waitMs = await this.#taint(node);
-    await this.#tellPods(node);
+    await this.#markPods(node);
     const evictInMs = this.#options.taintManager ? undefined : await this.#evict(node, health);
-    const due = [silentInMs, waitMs, evictInMs].filter((ms): ms is number => ms !== undefined && ms > 0);
+    const due = [graceLeftMs, waitMs, evictInMs].filter((ms): ms is number => ms !== undefined && ms > 0);
     return due.length === 0 ? done : requeueAfter(Math.min(...due));
   }
 
@@ -177,15 +176,15 @@ export class NodeLifecycleController implements Controller {
     await this.#write(() => client.resource(nodeType).patch(name, { metadata: { labels } }, { type: 'merge' }));
   }
 
-  /** Milliseconds until the zone may give leave to evict, undefined when that is not waited for. */
+  /** Milliseconds until the zone's rate may allow the eviction; undefined when none is pending. */
   async #taint(node: Node): Promise<number | undefined> {
     const { clock, client, dialect } = this.#context;
     let eviction: Eviction = this.#zones.allDisrupted ? 'suspended' : 'wait';
     let waitMs: number | undefined;
-    if (eviction === 'wait' && this.#options.taintManager && needsLeave(dialect, node)) {
-      const leave = this.#leave(node.metadata.name ?? '');
-      if (leave.kind === 'allowed') eviction = 'allowed';
-      if (leave.kind === 'wait') waitMs = leave.ms;
+    if (eviction === 'wait' && this.#options.taintManager && needsPermit(dialect, node)) {
+      const permit = this.#requestEviction(node.metadata.name ?? '');
+      if (permit.kind === 'allowed') eviction = 'allowed';
+      if (permit.kind === 'wait') waitMs = permit.ms;
     }
     const taints = planTaints(dialect, node, eviction, clock.now());
     if (taints === undefined) return waitMs;
@@ -194,12 +193,12 @@ export class NodeLifecycleController implements Controller {
     return waitMs;
   }
 
-  /** Milliseconds until the next look at the node's pods, undefined when there is none to be taken. */
+  /** Milliseconds until the next eviction from the node; undefined when none is pending. */
   async #evict(node: Node, health: Health): Promise<number | undefined> {
     const name = node.metadata.name ?? '';
     const { podEvictionTimeoutMs, monitorPeriodMs } = this.#options;
-    const seen = this.#readiness.get(name);
-    const dueMs = seen && evictionDueMs(seen, health, podEvictionTimeoutMs);
+    const readiness = this.#readiness.get(name);
+    const dueMs = readiness && evictionDueMs(readiness, health, podEvictionTimeoutMs);
     if (dueMs === undefined || this.#zones.allDisrupted) {
       this.#emptied.delete(name);
       return undefined;
@@ -207,39 +206,39 @@ export class NodeLifecycleController implements Controller {
     const waitMs = dueMs - this.#context.clock.monotonic();
     if (waitMs > 0) return waitMs;
     if (!this.#emptied.has(name)) {
-      const leave = this.#leave(name);
-      if (leave.kind !== 'allowed') return leave.kind === 'wait' ? leave.ms : undefined;
+      const permit = this.#requestEviction(name);
+      if (permit.kind !== 'allowed') return permit.kind === 'wait' ? permit.ms : undefined;
     }
     const isFirst = !this.#emptied.has(name);
     this.#emptied.add(name);
     await this.#evictor.evictFrom(node);
     if (isFirst) countEvictions(this.#context.metrics, zoneOf(this.#context.dialect, node), 1);
-    // Whatever comes to the node meanwhile goes, too.
-    return Math.max(monitorPeriodMs, shortestLookMs);
+    // Evict pods that arrive later, too.
+    return Math.max(monitorPeriodMs, minEvictionIntervalMs);
   }
 
-  #leave(name: string): Leave {
+  #requestEviction(name: string): EvictionPermit {
     const nowMs = this.#context.clock.monotonic();
-    const watchedMs = nowMs - (this.#readiness.get(name)?.sinceMs ?? nowMs);
-    const leftMs = this.#options.monitorPeriodMs - watchedMs;
-    return leftMs > 0 ? { kind: 'wait', ms: leftMs } : this.#zones.leave(name, nowMs);
+    const elapsedMs = nowMs - (this.#readiness.get(name)?.sinceMs ?? nowMs);
+    const leftMs = this.#options.monitorPeriodMs - elapsedMs;
+    return leftMs > 0 ? { kind: 'wait', ms: leftMs } : this.#zones.requestEviction(name, nowMs);
   }
 
   /**
-   * Pods of a node that is lost are not ready, so that no service sends them anything. An agent that says itself that its
-   * node is not ready says what its pods are, too.
+   * Marks the pods of a lost node as not ready, so that services do not send them traffic. A node agent that reports a node
+   * as not ready reports its pods itself.
    */
-  async #tellPods(node: Node): Promise<void> {
+  async #markPods(node: Node): Promise<void> {
     const name = node.metadata.name ?? '';
     const ready = getNodeCondition(node.status, 'Ready');
     if (ready?.status !== 'Unknown') {
-      this.#told.delete(name);
+      this.#markedTransitions.delete(name);
       return;
     }
     const transition = `${ready.status} ${ready.lastTransitionTime ?? ''}`;
-    // A node that still reports may say otherwise of its pods afterwards; that is not ours to fight.
-    if (this.#told.get(name) === transition) return;
-    if (!this.#told.has(name)) {
+    // Mark once per transition: do not overwrite later reports of the node agent.
+    if (this.#markedTransitions.get(name) === transition) return;
+    if (!this.#markedTransitions.has(name)) {
       const message = `Node ${name} status is now: NodeNotReady`;
       this.#context.events.record(node, 'Normal', 'NodeNotReady', message);
     }
@@ -248,7 +247,7 @@ export class NodeLifecycleController implements Controller {
         .filter(isPodReady)
         .map((pod) => this.#markNotReady(pod)),
     );
-    this.#told.set(name, transition);
+    this.#markedTransitions.set(name, transition);
   }
 
   async #markNotReady(pod: Pod): Promise<void> {
@@ -266,4 +265,17 @@ export class NodeLifecycleController implements Controller {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+/** The beta labels that older clients use, copied from the stable labels. Rules of release 1.24. Pure. */
+export function missingLabels({ labels: names }: Dialect, { metadata }: Node): Record<string, string> {
+  const missing: Record<string, string> = {};
+  for (const [stable, beta] of [
+    [names.os, names.betaOS],
+    [names.arch, names.betaArch],
+  ] as const) {
+    const value = metadata.labels?.[stable];
+    if (value !== undefined && metadata.labels?.[beta] !== value) missing[beta] = value;
+  }
+  return missing;
 }

@@ -1,4 +1,4 @@
-/** When a node counts as silent, and what its conditions say then. Pure. */
+/** Tracks a node's heartbeats, and its conditions when they stop. Pure. */
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { Node, NodeCondition } from '#api/core/v1/types.gen.js';
@@ -7,21 +7,19 @@ import type { Dialect } from '#apimachinery/dialect.js';
 
 export type Readiness = 'True' | 'False' | 'Unknown';
 
-/** What is remembered of a node's signs of life. */
 export interface Health {
-  /** When the last sign was seen here, in monotonic ms: wall clocks are set, and those of nodes not to be trusted. */
+  /** When the last heartbeat was observed here, in monotonic ms, independent of the nodes' clocks. */
   readonly seenMs: number;
   readonly heartbeat: string | undefined;
   readonly renewal: string | undefined;
 }
 
-/** One instant, in milliseconds: since the epoch, and of the clock that is never set. */
+/** One instant in milliseconds, since the epoch and monotonic. */
 export interface Instant {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }
 
-/** The health after another look at what the node says. */
 export function observeHealth(old: Health | undefined, node: Node, lease: Lease | undefined, now: Instant): Health {
   const heartbeat = getNodeCondition(node.status, 'Ready')?.lastHeartbeatTime;
   const renewal = lease?.spec?.renewTime;
@@ -30,28 +28,28 @@ export function observeHealth(old: Health | undefined, node: Node, lease: Lease 
   return alive ? { seenMs: now.monotonicMs, heartbeat, renewal: renewal ?? old.renewal } : old;
 }
 
-/** The same for a look at the lease alone, at a monotonic time. */
+/** Observes the lease alone; `nowMs` is monotonic. */
 export function observeRenewal(old: Health, lease: Lease, nowMs: number): Health {
   const renewal = lease.spec?.renewTime;
   return renewal === undefined || renewal === old.renewal ? old : { ...old, seenMs: nowMs, renewal };
 }
 
-/** A node that never said anything has been silent since it was created; any other starts its grace period now. */
+/** The grace period of a node that never reported starts at its creation, and that of other nodes now. */
 function firstSeenMs(node: Node, renewal: string | undefined, now: Instant): number {
   const neverReported = getNodeCondition(node.status, 'Ready') === undefined && renewal === undefined;
   const createdMs = parseTime(node.metadata.creationTimestamp ?? '');
-  const silentMs = neverReported && !Number.isNaN(createdMs) ? Math.max(0, now.wallMs - createdMs) : 0;
-  return now.monotonicMs - silentMs;
+  const ageMs = neverReported && !Number.isNaN(createdMs) ? Math.max(0, now.wallMs - createdMs) : 0;
+  return now.monotonicMs - ageMs;
 }
 
 export interface GracePeriods {
   readonly runningMs: number;
-  /** For nodes that have not reported a Ready condition yet. */
+  /** For nodes without a Ready condition. */
   readonly startupMs: number;
 }
 
-/** Until when the node may be silent, in monotonic ms. */
-export function silentAt(health: Health, node: Node, grace: GracePeriods): number {
+/** The end of the node's grace period, in monotonic ms. */
+export function graceEndMs(health: Health, node: Node, grace: GracePeriods): number {
   const reported = getNodeCondition(node.status, 'Ready') !== undefined;
   return health.seenMs + (reported ? grace.runningMs : grace.startupMs);
 }
@@ -61,13 +59,13 @@ export function readinessOf(node: Node): Readiness {
   return status === 'True' || status === 'False' ? status : 'Unknown';
 }
 
-/** Conditions that nobody can vouch for when the node is silent. */
+/** Conditions that become unknown when a node stops reporting. */
 const reportedTypes = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a silent node; undefined when they say so already. */
-export function silentConditions(dialect: Dialect, node: Node, now: number): NodeCondition[] | undefined {
+/** The conditions of a node that stopped reporting; undefined when unchanged. */
+export function unknownConditions(dialect: Dialect, node: Node, now: number): NodeCondition[] | undefined {
   const agent = dialect.components.nodeAgent;
-  const who = agent.charAt(0).toUpperCase() + agent.slice(1);
+  const agentName = agent.charAt(0).toUpperCase() + agent.slice(1);
   const lastTransitionTime = formatTime(now);
   const conditions = [...(node.status?.conditions ?? [])];
   let changed = false;
@@ -83,7 +81,7 @@ export function silentConditions(dialect: Dialect, node: Node, now: number): Nod
           : { lastHeartbeatTime: node.metadata.creationTimestamp }),
         lastTransitionTime,
         reason: 'NodeStatusNeverUpdated',
-        message: `${who} never posted node status.`,
+        message: `${agentName} never posted node status.`,
       });
     } else if (old.status !== 'Unknown') {
       conditions[index] = {
@@ -91,7 +89,7 @@ export function silentConditions(dialect: Dialect, node: Node, now: number): Nod
         status: 'Unknown',
         lastTransitionTime,
         reason: 'NodeStatusUnknown',
-        message: `${who} stopped posting node status.`,
+        message: `${agentName} stopped posting node status.`,
       };
     } else continue;
     changed = true;

@@ -1,10 +1,10 @@
-/** The series of zones and of evictions from their nodes, named as in 1.24. */
+/** The metrics of zones and evictions, named as in 1.24. */
 import type { ControllerMetrics, GaugeSample } from '#controllers/framework/metrics.js';
 import type { ZoneSize, Zones } from '#controllers/nodelifecycle/zones.js';
 
 const evictions = 'Number of Node evictions that happened since current instance of NodeController started';
 
-/** Reckons the gauges of zones whenever they are asked for. Returns the function that ends it. */
+/** Computes the gauges of zones at each scrape. Returns the function that removes them. */
 export function registerZones(metrics: ControllerMetrics, zones: Zones): () => void {
   const gauge = (name: string, help: string, value: (zone: ZoneSize) => number) =>
     metrics.gauge({ name: `node_collector_${name}`, help, labelNames: ['zone'] }, () =>
@@ -28,7 +28,7 @@ export function registerZones(metrics: ControllerMetrics, zones: Zones): () => v
   };
 }
 
-/** Counts nodes of a zone from which pods are told to go; none to begin with. */
+/** Counts nodes whose pods are evicted; an amount of zero creates the series. */
 export function countEvictions(metrics: ControllerMetrics, zone: string, amount: number): void {
   metrics.count('node_collector_evictions_total', `${evictions}.`, { zone }, amount);
   const replaced = 'This metric is replaced by node_collector_evictions_total.';

@@ -4,11 +4,11 @@ import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import {
+  graceEndMs,
   observeHealth,
   observeRenewal,
   type Readiness,
-  silentAt,
-  silentConditions,
+  unknownConditions,
 } from '#controllers/nodelifecycle/health.js';
 import { planEviction } from '#controllers/nodelifecycle/taint-manager.js';
 import { type Eviction, planTaints } from '#controllers/nodelifecycle/taints.js';
@@ -41,7 +41,7 @@ t.test('signs of life', (t) => {
   /** The clock that is never set stood at a million. */
   const at = (ms: number) => ({ wallMs: now + ms, monotonicMs: 1_000_000 + ms });
   const first = observeHealth(undefined, node({ Ready: 'True' }), undefined, at(0));
-  t.equal(silentAt(first, node({ Ready: 'True' }), grace), 1_040_000, 'a known node gets its grace from now');
+  t.equal(graceEndMs(first, node({ Ready: 'True' }), grace), 1_040_000, 'a known node gets its grace from now');
   t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, at(1000)), first, 'no news');
   t.equal(
     observeHealth(first, node({ Ready: 'True' }, {}, '2022-05-03T12:00:01Z'), undefined, at(1000)).seenMs,
@@ -56,7 +56,7 @@ t.test('signs of life', (t) => {
   t.same(observeRenewal(renewed, lease('b'), 1_003_000), { ...renewed, seenMs: 1_003_000, renewal: 'b' });
   const mute = observeHealth(undefined, node({}), undefined, at(0));
   t.equal(
-    silentAt(mute, node({}), grace),
+    graceEndMs(mute, node({}), grace),
     1_000_000 + Date.parse('2022-05-03T11:01:00Z') - now,
     'a node that never spoke counts from its creation',
   );
@@ -64,7 +64,7 @@ t.test('signs of life', (t) => {
 });
 
 t.test('conditions of a silent node', (t) => {
-  const silent = silentConditions(
+  const silent = unknownConditions(
     dialect,
     node({ Ready: 'True', DiskPressure: 'False', NetworkUnavailable: 'False' }),
     now,
@@ -81,9 +81,9 @@ t.test('conditions of a silent node', (t) => {
     { type: 'MemoryPressure', status: 'Unknown', reason: 'NodeStatusNeverUpdated' },
     { type: 'PIDPressure', status: 'Unknown' },
   ]);
-  t.equal(silentConditions(kubernetesDialect, node({}), now)?.[0]?.message, 'Kubelet never posted node status.');
+  t.equal(unknownConditions(kubernetesDialect, node({}), now)?.[0]?.message, 'Kubelet never posted node status.');
   const all = { Ready: 'Unknown', MemoryPressure: 'Unknown', DiskPressure: 'Unknown', PIDPressure: 'Unknown' };
-  t.equal(silentConditions(dialect, node(all), now), undefined);
+  t.equal(unknownConditions(dialect, node(all), now), undefined);
   t.end();
 });
 
@@ -177,20 +177,20 @@ t.test('states and rates of zones', (t) => {
   const zones = new Zones(options);
   zones.set('a1', 'a', 'True');
   t.same(zones.set('b1', 'b', 'True'), []);
-  t.same(zones.leave('b1', 0), { kind: 'allowed' });
+  t.same(zones.requestEviction('b1', 0), { kind: 'allowed' });
   zones.set('b2', 'b', 'True');
-  t.same(zones.leave('b2', 4000), { kind: 'wait', ms: 6000 }, 'one node in ten seconds');
-  t.same(zones.leave('a1', 4000), { kind: 'allowed' }, 'each zone by itself');
+  t.same(zones.requestEviction('b2', 4000), { kind: 'wait', ms: 6000 }, 'one node in ten seconds');
+  t.same(zones.requestEviction('a1', 4000), { kind: 'allowed' }, 'each zone by itself');
   t.same(zones.set('a1', 'a', 'Unknown'), ['a1']);
   zones.set('b1', 'b', 'Unknown');
   t.equal(zones.allDisrupted, false);
   t.same([...zones.set('b2', 'b', 'Unknown')].sort(), ['a1', 'b1', 'b2']);
   t.equal(zones.allDisrupted, true);
-  t.same(zones.leave('a1', 1e9), { kind: 'refused' });
+  t.same(zones.requestEviction('a1', 1e9), { kind: 'refused' });
   t.same([...zones.set('b2', 'b', 'True')].sort(), ['a1', 'b1', 'b2']);
   t.equal(zones.allDisrupted, false);
   zones.remove('a1');
-  t.same(zones.leave('a1', 1e9), { kind: 'refused' }, 'unknown by now');
+  t.same(zones.requestEviction('a1', 1e9), { kind: 'refused' }, 'unknown by now');
   t.end();
 });
 
@@ -206,13 +206,13 @@ t.test('when a pod leaves', (t) => {
   });
   const rows: [string, Pod, typeof one, unknown][] = [
     ['no taints', pod(), [], { kind: 'stay' }],
-    ['nothing tolerated', pod(), one, { kind: 'leave', afterMs: 0 }],
+    ['nothing tolerated', pod(), one, { kind: 'evict', afterMs: 0 }],
     ['tolerated for good', pod(tolerate('k')), one, { kind: 'stay' }],
-    ['tolerated for a while', pod(tolerate('k', 300)), one, { kind: 'leave', afterMs: 300_000 }],
-    ['one of two tolerated', pod(tolerate('k')), two, { kind: 'leave', afterMs: 0 }],
-    ['the shortest counts', pod(tolerate('k', 300), tolerate('l', 10)), two, { kind: 'leave', afterMs: 10_000 }],
-    ['for good and for a while', pod(tolerate('k'), tolerate('l', 10)), two, { kind: 'leave', afterMs: 10_000 }],
-    ['a negative time is none', pod(tolerate('k', -1)), one, { kind: 'leave', afterMs: 0 }],
+    ['tolerated for a while', pod(tolerate('k', 300)), one, { kind: 'evict', afterMs: 300_000 }],
+    ['one of two tolerated', pod(tolerate('k')), two, { kind: 'evict', afterMs: 0 }],
+    ['the shortest counts', pod(tolerate('k', 300), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
+    ['for good and for a while', pod(tolerate('k'), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
+    ['a negative time is none', pod(tolerate('k', -1)), one, { kind: 'evict', afterMs: 0 }],
   ];
   for (const [name, object, taints, want] of rows) t.strictSame(planEviction(object, taints), want, name);
   t.end();

@@ -1,6 +1,6 @@
 /**
- * Deletes the pods of nodes that have not been ready for `--pod-eviction-timeout`, where no taint manager does it: as
- * release 1.24 with `--enable-taint-manager=false`.
+ * Deletes the pods of nodes that were not ready for `--pod-eviction-timeout`, as in release 1.24 with
+ * `--enable-taint-manager=false`.
  */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
@@ -11,27 +11,27 @@ import { podsOfNode } from '#controllers/framework/informers.js';
 import { controllerOf } from '#controllers/framework/owners.js';
 import type { Health, Readiness } from '#controllers/nodelifecycle/health.js';
 
-/** What a pod's status says of a node that is lost. */
+/** The reason in the status of pods on lost nodes. */
 const lostReason = 'NodeLost';
 
-/** A node's readiness, and since when it is seen here (monotonic ms). */
-export interface SeenReadiness {
+/** `sinceMs`: when the readiness was first observed, in monotonic ms. */
+export interface ObservedReadiness {
   readonly readiness: Readiness;
   readonly sinceMs: number;
 }
 
 /**
- * When the pods of the node are to go, in monotonic ms; undefined while it is ready. One that says itself that it is
- * not ready is given the time from then on, a silent one from its last sign of life. Pure.
+ * When to evict the node's pods, in monotonic ms; undefined while it is ready. The timeout counts from the report that
+ * the node is not ready, or from the last heartbeat. Pure.
  */
-export function evictionDueMs(seen: SeenReadiness, health: Health, timeoutMs: number): number | undefined {
-  if (seen.readiness === 'True') return undefined;
-  return timeoutMs + (seen.readiness === 'False' ? seen.sinceMs : health.seenMs);
+export function evictionDueMs(observed: ObservedReadiness, health: Health, timeoutMs: number): number | undefined {
+  if (observed.readiness === 'True') return undefined;
+  return timeoutMs + (observed.readiness === 'False' ? observed.sinceMs : health.seenMs);
 }
 
 export class PodEvictor {
   readonly #context: ControllerContext;
-  /** By node. */
+  /** Indexed by node. */
   readonly #pods: Informer<Pod>;
 
   constructor(context: ControllerContext, pods: Informer<Pod>) {
@@ -39,17 +39,17 @@ export class PodEvictor {
     this.#pods = pods;
   }
 
-  /** Asks all of them to go; those of daemon sets stay, for they would come back at once. */
+  /** Deletes all pods except those of daemon sets, which would be recreated at once. */
   async evictFrom(node: Node): Promise<void> {
     const name = node.metadata.name ?? '';
     const pods = podsOfNode(this.#pods, name).filter((pod) => !this.#isDaemon(pod));
-    const leaving = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    if (leaving.length > 0) {
+    const remaining = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    if (remaining.length > 0) {
       this.#context.events.record(node, 'Normal', 'DeletingAllPods', `Deleting all Pods from Node ${name}.`);
     }
-    const changed = (await Promise.all(pods.map((pod) => this.#tell(pod, name)))).includes('changed');
-    await Promise.all(leaving.map((pod) => this.#delete(pod, name)));
-    if (changed) throw new Error(`pods of node ${name} changed while they were told that it is lost`);
+    const conflict = (await Promise.all(pods.map((pod) => this.#markLost(pod, name)))).includes('conflict');
+    await Promise.all(remaining.map((pod) => this.#delete(pod, name)));
+    if (conflict) throw new Error(`pods of the lost node ${name} changed before their status was updated, retrying`);
   }
 
   #isDaemon(pod: Pod): boolean {
@@ -57,17 +57,17 @@ export class PodEvictor {
     return owner?.kind === 'DaemonSet' && owner.apiVersion === this.#context.dialect.apiVersion('apps', 'v1');
   }
 
-  async #tell(pod: Pod, node: string): Promise<'told' | 'changed'> {
-    if (pod.status?.reason === lostReason) return 'told';
+  async #markLost(pod: Pod, node: string): Promise<'done' | 'conflict'> {
+    if (pod.status?.reason === lostReason) return 'done';
     const message = `Node ${node} which was running pod ${pod.metadata.name} is unresponsive`;
     const status = { ...pod.status, reason: lostReason, message };
     try {
       await this.#context.client.resource(podType).updateStatus({ ...pod, status });
     } catch (error) {
-      if (isConflict(error)) return 'changed';
+      if (isConflict(error)) return 'conflict';
       if (!isNotFound(error)) throw error;
     }
-    return 'told';
+    return 'done';
   }
 
   async #delete({ metadata }: Pod, node: string): Promise<void> {
@@ -78,7 +78,7 @@ export class PodEvictor {
     try {
       await client.resource(podType).delete(name, { namespace, preconditions: { uid } });
     } catch (error) {
-      // It is gone, or another one has its name.
+      // The pod no longer exists, or another pod has its name.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }

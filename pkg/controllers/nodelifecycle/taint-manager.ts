@@ -1,4 +1,4 @@
-/** Deletes pods that do not, or no longer, tolerate the NoExecute taints of their node. */
+/** Deletes pods that do not tolerate the NoExecute taints of their node, or whose toleration time has passed. */
 import { tolerates } from '#api/core/v1/node/taints.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod, Taint } from '#api/core/v1/types.gen.js';
@@ -11,7 +11,6 @@ import type { ControllerContext, EventSink } from '#controllers/framework/contex
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
-/** Pods worked on at once. */
 const concurrency = 8;
 
 export class TaintManager {
@@ -20,8 +19,8 @@ export class TaintManager {
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #loop: ReconcileLoop;
-  /** Pods that are to leave: UID → since when they are under the taints. */
-  readonly #leaving = new Map<string, number>();
+  /** When the pods to evict became subject to the taints (monotonic ms), by UID. */
+  readonly #taintedSince = new Map<string, number>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -51,19 +50,19 @@ export class TaintManager {
         },
       }),
       this.#pods.addHandler({
-        onAdd: (pod) => this.#podSeen(pod),
+        onAdd: (pod) => this.#enqueueIfTainted(pod),
         onUpdate: (pod, old) => {
           const moved = pod.spec.nodeName !== old.spec.nodeName;
-          if (moved || !semanticEqual(pod.spec.tolerations, old.spec.tolerations)) this.#podSeen(pod);
+          if (moved || !semanticEqual(pod.spec.tolerations, old.spec.tolerations)) this.#enqueueIfTainted(pod);
         },
-        onDelete: ({ metadata }) => this.#leaving.delete(metadata.uid ?? ''),
+        onDelete: ({ metadata }) => this.#taintedSince.delete(metadata.uid ?? ''),
       }),
     ]);
   }
 
-  #podSeen(pod: Pod): void {
+  #enqueueIfTainted(pod: Pod): void {
     const tainted = noExecuteTaints(this.#nodes.get(pod.spec.nodeName ?? '')).length > 0;
-    if (tainted || this.#leaving.has(pod.metadata.uid ?? '')) this.#loop.queue.add(keyOf(pod));
+    if (tainted || this.#taintedSince.has(pod.metadata.uid ?? '')) this.#loop.queue.add(keyOf(pod));
   }
 
   async #reconcile(key: string): Promise<Outcome> {
@@ -73,13 +72,13 @@ export class TaintManager {
     const uid = pod.metadata.uid ?? '';
     const plan = planEviction(pod, noExecuteTaints(this.#nodes.get(pod.spec.nodeName ?? '')));
     if (plan.kind === 'stay') {
-      if (this.#leaving.delete(uid)) {
+      if (this.#taintedSince.delete(uid)) {
         this.#events.record(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
       }
       return done;
     }
-    const sinceMs = this.#leaving.get(uid) ?? clock.monotonic();
-    this.#leaving.set(uid, sinceMs);
+    const sinceMs = this.#taintedSince.get(uid) ?? clock.monotonic();
+    this.#taintedSince.set(uid, sinceMs);
     const waitMs = sinceMs + plan.afterMs - clock.monotonic();
     if (waitMs > 0) return requeueAfter(waitMs);
     await this.#evict(pod, key);
@@ -101,8 +100,8 @@ export class TaintManager {
 
 type EvictionPlan =
   | { readonly kind: 'stay' }
-  /** After that many milliseconds under the taints; zero is at once. */
-  | { readonly kind: 'leave'; readonly afterMs: number };
+  /** Evict the pod after this time under the taints. */
+  | { readonly kind: 'evict'; readonly afterMs: number };
 
 /** The node's NoExecute taints. Pure. */
 function noExecuteTaints(node: Node | undefined): readonly Taint[] {
@@ -115,11 +114,11 @@ export function planEviction(pod: Pod, taints: readonly Taint[]): EvictionPlan {
   let seconds: number | undefined;
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
-    if (matching.length === 0) return { kind: 'leave', afterMs: 0 };
+    if (matching.length === 0) return { kind: 'evict', afterMs: 0 };
     for (const { tolerationSeconds } of matching) {
       if (tolerationSeconds !== undefined)
         seconds = Math.max(0, Math.min(seconds ?? Number.POSITIVE_INFINITY, Number(tolerationSeconds)));
     }
   }
-  return seconds === undefined ? { kind: 'stay' } : { kind: 'leave', afterMs: seconds * 1000 };
+  return seconds === undefined ? { kind: 'stay' } : { kind: 'evict', afterMs: seconds * 1000 };
 }

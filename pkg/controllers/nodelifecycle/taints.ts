@@ -1,17 +1,17 @@
-/** The taints that a node's conditions ask for. Pure; rules of release 1.24 (node_lifecycle_controller.go). */
+/** Derives a node's taints from its conditions. Rules of release 1.24 (node_lifecycle_controller.go). Pure. */
 import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { Node, Taint } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { readinessOf } from '#controllers/nodelifecycle/health.js';
 
-/** What may be done about a node's NoExecute taint. */
+/** How to handle a node's NoExecute taint. */
 export type Eviction =
-  /** The zone's rate allows to begin. */
+  /** The zone's rate allows the eviction. */
   | 'allowed'
-  /** Not now; what is there stays. */
+  /** Add no taint now; existing taints stay. */
   | 'wait'
-  /** No node of the cluster is ready: more likely the network of the controller is the trouble. */
+  /** No node of the cluster is ready, which suggests a network failure of the controller. */
   | 'suspended';
 
 interface TaintKey {
@@ -41,7 +41,7 @@ function noScheduleTaints(dialect: Dialect, node: Node): TaintKey[] {
   return keys.map((key) => ({ key, effect: 'NoSchedule' }));
 }
 
-/** The NoExecute taint that a node which is not ready should have; none before the node has reported at all. */
+/** The NoExecute taint of a node that is not ready; undefined before the node's first report. */
 function evictionTaint(dialect: Dialect, node: Node): TaintKey | undefined {
   if (getNodeCondition(node.status, 'Ready') === undefined) return undefined;
   switch (readinessOf(node)) {
@@ -54,8 +54,8 @@ function evictionTaint(dialect: Dialect, node: Node): TaintKey | undefined {
   }
 }
 
-/** True when beginning to evict the node's pods needs leave: it has no NoExecute taint of this controller yet. */
-export function needsLeave(dialect: Dialect, node: Node): boolean {
+/** Whether the node lacks the NoExecute taint, so that the zone's rate must allow the eviction first. */
+export function needsPermit(dialect: Dialect, node: Node): boolean {
   if (evictionTaint(dialect, node) === undefined) return false;
   const { notReady, unreachable } = dialect.taints;
   return !(node.spec.taints ?? []).some(
@@ -63,19 +63,19 @@ export function needsLeave(dialect: Dialect, node: Node): boolean {
   );
 }
 
-/** The taints the node should have; undefined when it has them. Taints of others stay as they are. */
+/** The node's new taints; undefined when unchanged. Taints of other components stay. */
 export function planTaints(dialect: Dialect, node: Node, eviction: Eviction, now: number): Taint[] | undefined {
   const old = node.spec.taints ?? [];
-  const wanted = noScheduleTaints(dialect, node);
+  const desired = noScheduleTaints(dialect, node);
   const evicting = evictionTaint(dialect, node);
-  const begun = !needsLeave(dialect, node);
-  if (evicting !== undefined && eviction !== 'suspended' && (begun || eviction === 'allowed')) wanted.push(evicting);
+  const started = !needsPermit(dialect, node);
+  if (evicting !== undefined && eviction !== 'suspended' && (started || eviction === 'allowed')) desired.push(evicting);
   const managed = managedTaints(dialect);
-  const kept = old.filter((taint) => !includes(managed, taint) || includes(wanted, taint));
-  const added = wanted
+  const remaining = old.filter((taint) => !includes(managed, taint) || includes(desired, taint));
+  const added = desired
     .filter((taint) => !includes(old, taint))
     .map((taint): Taint => ({ ...taint, timeAdded: formatTime(now) }));
-  return added.length === 0 && kept.length === old.length ? undefined : [...kept, ...added];
+  return added.length === 0 && remaining.length === old.length ? undefined : [...remaining, ...added];
 }
 
 function managedTaints(dialect: Dialect): TaintKey[] {

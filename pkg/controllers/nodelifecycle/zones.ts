@@ -1,6 +1,6 @@
 /**
- * How quickly pods may be evicted from failing nodes, zone by zone: when many nodes of a zone fail at once, moving
- * all their pods at once would hurt more than it helps. Rules of release 1.24.
+ * Limits the rate of evictions per zone, because moving the pods of many failed nodes at once does more harm than good.
+ * Rules of release 1.24.
  */
 import type { Node } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -11,15 +11,15 @@ export type ZoneState = 'normal' | 'partialDisruption' | 'fullDisruption';
 export interface ZoneOptions {
   /** Nodes per second in a healthy zone. */
   readonly evictionRate: number;
-  /** Nodes per second in an unhealthy zone that is large. */
+  /** Nodes per second in a large unhealthy zone. */
   readonly secondaryEvictionRate: number;
-  /** Nodes above which a zone is large. */
+  /** A zone with more nodes is large. */
   readonly largeClusterSize: number;
-  /** Fraction of nodes not ready from which a zone is unhealthy. */
+  /** A zone with at least this fraction of nodes that are not ready is unhealthy. */
   readonly unhealthyThreshold: number;
 }
 
-/** The name of the node's zone in the series of 1.24, where a zero byte keeps regions and zones apart. */
+/** The name of the node's zone in 1.24's metrics, with a zero byte between region and zone. */
 export function zoneOf(dialect: Dialect, node: Node): string {
   const { [dialect.labels.region]: region = '', [dialect.labels.zone]: zone = '' } = node.metadata.labels ?? {};
   return region === '' && zone === '' ? '' : `${region}:\0:${zone}`;
@@ -27,13 +27,13 @@ export function zoneOf(dialect: Dialect, node: Node): string {
 
 export interface ZoneSize {
   readonly name: string;
-  /** Nodes, one at least. */
+  /** The number of nodes, at least one. */
   readonly size: number;
   readonly notReady: number;
 }
 
-/** 1 for a node that is there and not ready. */
-function counted(readiness: Readiness | undefined): number {
+/** 1 for an existing node that is not ready. */
+function notReadyCount(readiness: Readiness | undefined): number {
   return readiness === undefined || readiness === 'True' ? 0 : 1;
 }
 
@@ -52,22 +52,22 @@ export function evictionRate(state: ZoneState, size: number, options: ZoneOption
   return size > options.largeClusterSize ? options.secondaryEvictionRate : 0;
 }
 
-export type Leave =
+export type EvictionPermit =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Until the zone's state changes. */
+  /** Not before the zone's state changes. */
   | { readonly kind: 'refused' };
 
 interface Zone {
   readonly nodes: Map<string, Readiness>;
-  /** How many of them are not ready. Kept, so that a change costs the same in a zone of thousands. */
+  /** The number of nodes that are not ready, maintained so that updates take constant time. */
   notReady: number;
   state: ZoneState;
-  /** When the last node got leave. */
+  /** When the last eviction was allowed. */
   lastMs: number | undefined;
 }
 
-/** The nodes by zone, and the rate at which they get leave to be emptied. */
+/** Tracks the nodes of all zones, and allows evictions at each zone's rate. */
 export class Zones {
   readonly #options: ZoneOptions;
   readonly #zones = new Map<string, Zone>();
@@ -78,7 +78,7 @@ export class Zones {
     this.#options = options;
   }
 
-  /** True while no zone has a node that is ready. */
+  /** True while no zone has a ready node. */
   get allDisrupted(): boolean {
     return this.#allDisrupted;
   }
@@ -87,7 +87,7 @@ export class Zones {
     return [...this.#zones].map(([name, { nodes, notReady }]) => ({ name, size: nodes.size, notReady }));
   }
 
-  /** Notes a node's readiness; returns the nodes for which that changes what may be done. */
+  /** Records a node's readiness. Returns the nodes whose eviction this may affect. */
   set(node: string, zoneName: string, readiness: Readiness): readonly string[] {
     const affected: string[] = [];
     const before = this.#zoneOfNode.get(node);
@@ -101,7 +101,7 @@ export class Zones {
     const old = zone.nodes.get(node);
     if (old === readiness) return affected;
     zone.nodes.set(node, readiness);
-    zone.notReady += counted(readiness) - counted(old);
+    zone.notReady += notReadyCount(readiness) - notReadyCount(old);
     return [...affected, ...this.#update(zone)];
   }
 
@@ -110,14 +110,14 @@ export class Zones {
     const zone = name === undefined ? undefined : this.#zones.get(name);
     if (name === undefined || zone === undefined) return [];
     this.#zoneOfNode.delete(node);
-    zone.notReady -= counted(zone.nodes.get(node));
+    zone.notReady -= notReadyCount(zone.nodes.get(node));
     zone.nodes.delete(node);
     if (zone.nodes.size === 0) this.#zones.delete(name);
     return this.#update(zone);
   }
 
-  /** Asks for leave to empty the node; `now` in milliseconds that never go backwards. */
-  leave(node: string, now: number): Leave {
+  /** Requests the eviction of a node's pods; `now` in monotonic ms. */
+  requestEviction(node: string, now: number): EvictionPermit {
     const zone = this.#zones.get(this.#zoneOfNode.get(node) ?? '');
     if (zone === undefined || this.#allDisrupted) return { kind: 'refused' };
     const rate = evictionRate(zone.state, zone.nodes.size, this.#options);

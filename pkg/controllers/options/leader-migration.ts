@@ -1,6 +1,6 @@
 /**
- * Leader migration: controllers that move from one manager to another run under a lock of their own, so that at no moment
- * both managers run them. The file of `--leader-migration-config`, as in release 1.24.
+ * Leader migration: controllers that move between managers run under a separate lock, so that only one manager runs them
+ * at a time. Parses the file of `--leader-migration-config`, as in release 1.24.
  */
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
@@ -8,21 +8,20 @@ import { resourceLocks } from '#daemon/options/groups/leader-election.js';
 import { OptionsError } from '#daemon/options/option.js';
 
 export interface LeaderMigration {
-  /** Name of the lock that the moving controllers run under. */
+  /** The name of the lock of migrating controllers. */
   readonly leaderName: string;
-  /** As `--leader-elect-resource-lock` has it. */
+  /** A value of `--leader-elect-resource-lock`. */
   readonly resourceLock: string;
-  /** Each moving controller and the manager that runs it; `*`: whichever holds the lock. */
+  /** Migrating controllers and the manager that runs each; `*`: the manager that holds the lock. */
   readonly controllerLeaders: readonly { readonly name: string; readonly component: string }[];
 }
 
-/** What a manager does about a controller. */
 export type Placement =
-  /** Moves nowhere: runs under the main lock. */
+  /** Does not migrate: runs under the main lock. */
   | 'main'
-  /** Runs under the migration's lock. */
+  /** Runs under the migration lock. */
   | 'migrated'
-  /** Another manager's. */
+  /** Runs in another manager. */
   | 'elsewhere';
 
 const kind = 'LeaderMigrationConfiguration';
@@ -36,14 +35,14 @@ const fields: FieldTable = {
   controllerLeaders: { listOf: { fields: { name: 'string', component: 'string' } } },
 };
 
-/** Without a file: what moves when the cloud's controllers leave this manager, to whichever holds the lock. */
+/** The default without a file: the cloud controllers migrate to the manager that holds the lock. */
 export const defaultLeaderMigration: LeaderMigration = {
   leaderName: 'cloud-provider-extraction-migration',
   resourceLock: 'leases',
   controllerLeaders: ['route', 'service', 'cloud-node-lifecycle'].map((name) => ({ name, component: '*' })),
 };
 
-/** Throws OptionsError with everything that is wrong, the file's name in front. */
+/** Throws OptionsError with all errors, each prefixed with the file's name. */
 export function parseLeaderMigration(text: string, source: string): LeaderMigration {
   try {
     return decoded(text);
@@ -58,8 +57,10 @@ function decoded(text: string): LeaderMigration {
   const groups = [orchDialect, kubernetesDialect].map(({ apiDomain }) => `controllermanager.config.${apiDomain}`);
   const accepted = groups.flatMap((group) => versions.map((version) => `${group}/${version}`));
   if (!accepted.includes(String(file['apiVersion'])) || file['kind'] !== kind) {
-    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
-    throw new OptionsError([`apiVersion and kind must be ${groups.join(' or ')}/${versions[0]} ${kind}, not ${found}`]);
+    const actual = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([
+      `apiVersion and kind must be ${groups.join(' or ')}/${versions[0]} ${kind}, not ${actual}`,
+    ]);
   }
   const errors: string[] = [];
   const plain = decodeFields(fields, file, errors);
@@ -67,7 +68,7 @@ function decoded(text: string): LeaderMigration {
   const leaderName = string(plain['leaderName']);
   if (leaderName === '') errors.push('leaderName: Required value: leaderName must be set for leader migration');
   const resourceLock = string(plain['resourceLock'] ?? 'leases');
-  if (!resourceLocks.some((known) => known === resourceLock)) {
+  if (!resourceLocks.some((lock) => lock === resourceLock)) {
     errors.push(
       `resourceLock: Invalid value: ${JSON.stringify(resourceLock)}: must be one of ${resourceLocks.join(', ')}`,
     );
@@ -86,7 +87,7 @@ function decoded(text: string): LeaderMigration {
   return { leaderName, resourceLock, controllerLeaders };
 }
 
-/** Where `controller` runs, as the manager called `component` sees it. */
+/** Where the controller runs, from the view of the manager `component`. */
 export function placementOf(migration: LeaderMigration, component: string, controller: string): Placement {
   const entry = migration.controllerLeaders.find(({ name }) => name === controller);
   if (entry === undefined) return 'main';

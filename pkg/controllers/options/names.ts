@@ -1,7 +1,7 @@
 /** The controllers that `--controllers` selects. */
 import type { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
-/** Name → whether `*` includes it. All of release 1.24, and one for volumes that are directories of nodes. */
+/** Controllers by name; `*` includes those on by default. All of release 1.24, and local-storage-capacity. */
 export const controllerNames: Readonly<Record<string, { readonly onByDefault: boolean }>> = Object.fromEntries(
   [
     'attachdetach',
@@ -46,12 +46,12 @@ export const controllerNames: Readonly<Record<string, { readonly onByDefault: bo
   ].map((name) => [name, { onByDefault: name !== 'bootstrapsigner' && name !== 'tokencleaner' }]),
 );
 
-/** Further ones, which are there and on by default while their feature gates are on. */
+/** Additional controllers, on by default, of enabled feature gates. */
 export function gatedControllers(gates: FeatureGates): string[] {
   return gates.enabled('APIServerIdentity') && gates.enabled('StorageVersionAPI') ? ['storage-version-gc'] : [];
 }
 
-/** Service accounts whose names are not the controller's followed by `-controller`; those of release 1.24. */
+/** Service accounts of release 1.24 that are not named `<controller>-controller`. */
 const accountNames: Readonly<Record<string, string>> = {
   bootstrapsigner: 'bootstrap-signer',
   'cloud-node-lifecycle': 'node-controller',
@@ -74,12 +74,12 @@ const accountNames: Readonly<Record<string, string>> = {
   tokencleaner: 'token-cleaner',
 };
 
-/** The service account that a controller acts as with `--use-service-account-credentials`, in the system's namespace. */
+/** The controller's service account in the system namespace, for `--use-service-account-credentials`. */
 export function serviceAccountOf(controller: string): string {
   return accountNames[controller] ?? `${controller}-controller`;
 }
 
-/** Sources of events whose names are not the controller's followed by `-controller`; those of release 1.24. */
+/** Event sources of release 1.24 that are not named `<controller>-controller`. */
 const eventSources: Readonly<Record<string, string>> = {
   disruption: 'controllermanager',
   endpointslice: 'endpoint-slice-controller',
@@ -95,20 +95,20 @@ const eventSources: Readonly<Record<string, string>> = {
   route: 'route_controller',
 };
 
-/** The component that a controller's events name. */
+/** The source component of a controller's events. */
 export function eventSourceOf(controller: string): string {
   return eventSources[controller] ?? `${controller}-controller`;
 }
 
 export interface ControllerSelection {
   readonly selected: readonly string[];
-  /** Of the selected ones, those named and not only meant by `*`. */
+  /** Selected controllers that were named explicitly, not only by `*`. */
   readonly named: ReadonlySet<string>;
 }
 
 /**
- * What `--controllers` means: `*` all that are on by default, `name` on, `-name` off; names win over `*`. `gated`: those
- * that feature gates add.
+ * Evaluates `--controllers`: `*` selects all that are on by default, `name` selects and `-name` deselects one; names
+ * override `*`. `gated`: the controllers of feature gates.
  */
 export function selectControllers(controllers: readonly string[], gated: readonly string[] = []): ControllerSelection {
   const on = new Set(controllers);
@@ -119,7 +119,7 @@ export function selectControllers(controllers: readonly string[], gated: readonl
   return { selected, named: new Set(selected.filter((name) => on.has(name))) };
 }
 
-/** What is wrong with `--controllers`. */
+/** Errors of `--controllers`. */
 export function unknownControllers(controllers: readonly string[], gated: readonly string[] = []): string[] {
   return controllers
     .filter((item) => item !== '*')

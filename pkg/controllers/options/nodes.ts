@@ -1,4 +1,4 @@
-/** Options of the controllers of nodes, networks and garbage. */
+/** Options of controllers for nodes, networks and garbage collection. */
 import { rangeErrors } from '#controllers/nodeipam/ranges.js';
 import { selectControllers } from '#controllers/options/names.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
@@ -13,13 +13,13 @@ export const nodeOptions = {
     type: 'float',
     default: 0.1,
     section: nodes,
-    meaning: 'Nodes per second whose pods are evicted when they fail, in a healthy zone.',
+    meaning: 'Eviction rate in a healthy zone: failed nodes per second whose pods are evicted.',
   },
   'secondary-node-eviction-rate': {
     type: 'float',
     default: 0.01,
     section: nodes,
-    meaning: 'The same in an unhealthy zone; zero when the zone is not larger than --large-cluster-size-threshold.',
+    meaning: 'Eviction rate in an unhealthy zone; zero if the zone is not larger than --large-cluster-size-threshold.',
   },
   'large-cluster-size-threshold': {
     type: 'int',
@@ -32,33 +32,34 @@ export const nodeOptions = {
     type: 'float',
     default: 0.55,
     section: nodes,
-    meaning: 'Fraction of nodes not ready, at least three, from which a zone is unhealthy.',
+    meaning: 'A zone is unhealthy if at least this fraction of its nodes, and at least three, are not ready.',
   },
   'node-monitor-grace-period': {
     type: 'duration',
     default: 40_000,
     section: nodes,
-    meaning: 'How long a running node may be silent before it is unhealthy; several times the interval of its reports.',
+    meaning:
+      'A running node is unhealthy after this time without status reports; use a multiple of the reporting interval.',
   },
   'node-monitor-period': {
     type: 'duration',
     min: 0,
     default: 5000,
     section: nodes,
-    meaning: 'How long the trouble of a node is watched before its pods are evicted.',
+    meaning: 'Delay between the failure of a node and the eviction of its pods.',
   },
   'node-startup-grace-period': {
     type: 'duration',
     default: 60_000,
     section: nodes,
-    meaning: 'How long a node that never reported may be silent before it is unhealthy.',
+    meaning: 'A new node is unhealthy after this time without its first status report.',
   },
   'pod-eviction-timeout': {
     type: 'duration',
     min: 0,
     default: 300_000,
     section: nodes,
-    meaning: 'How long a node may not be ready before its pods are deleted, where --enable-taint-manager is off.',
+    meaning: 'Time until the pods of a node that is not ready are deleted, if --enable-taint-manager is off.',
   },
   'enable-taint-manager': {
     type: 'bool',
@@ -69,62 +70,62 @@ export const nodeOptions = {
   'allocate-node-cidrs': {
     type: 'bool',
     section: networks,
-    meaning: 'Give each node a range for its pods out of --cluster-cidr.',
+    meaning: 'Allocate a pod range from --cluster-cidr to each node.',
   },
   'cidr-allocator-type': {
     type: 'string',
     default: 'RangeAllocator',
     section: networks,
-    meaning: 'How ranges are given to nodes: RangeAllocator; the others of 1.24 need a cloud provider.',
+    meaning: 'Allocator of node ranges: RangeAllocator; the other types of 1.24 need a cloud provider.',
   },
   'cluster-cidr': {
     type: 'string',
     section: networks,
-    meaning: 'Range of all pods, or one of each family, primary first; requires --allocate-node-cidrs.',
+    meaning: 'Pod range of the cluster, or one per family, primary first; requires --allocate-node-cidrs.',
   },
   'service-cluster-ip-range': {
     type: 'string',
     section: networks,
-    meaning: 'Range of all services, or one of each family: nodes get nothing of them; requires --allocate-node-cidrs.',
+    meaning: 'Service range, or one per family, excluded from node ranges; requires --allocate-node-cidrs.',
   },
   'node-cidr-mask-size': {
     type: 'int',
     min: 0,
     section: networks,
-    meaning: "Size of a node's range; 24 for IPv4 and 64 for IPv6 unless given.",
+    meaning: "Prefix length of a node's range; by default 24 for IPv4 and 64 for IPv6.",
   },
   'node-cidr-mask-size-ipv4': {
     type: 'int',
     min: 0,
     default: 24,
     section: networks,
-    meaning: "Size of a node's IPv4 range with two families.",
+    meaning: "Prefix length of a node's IPv4 range in a dual-stack cluster.",
   },
   'node-cidr-mask-size-ipv6': {
     type: 'int',
     min: 0,
     default: 64,
     section: networks,
-    meaning: "Size of a node's IPv6 range with two families.",
+    meaning: "Prefix length of a node's IPv6 range in a dual-stack cluster.",
   },
   'configure-cloud-routes': {
     type: 'bool',
     default: true,
     section: networks,
-    meaning: "Set routes for nodes' ranges at the cloud provider.",
+    meaning: 'Configure routes to node ranges at the cloud provider.',
   },
   'route-reconciliation-period': {
     type: 'duration',
     min: 0,
     default: 10_000,
     section: networks,
-    meaning: 'Interval of reconciling those routes.',
+    meaning: 'Interval between reconciliations of cloud routes.',
   },
   'cloud-provider': {
     type: 'string',
     default: '',
     section: networks,
-    meaning: 'Cloud provider: bare-metal, or external for one whose controllers run elsewhere; empty for none.',
+    meaning: 'Cloud provider: bare-metal, or external if its controllers run in another program; empty for none.',
   },
   'cloud-config': {
     type: 'string',
@@ -134,7 +135,7 @@ export const nodeOptions = {
   },
   'vendor-container-registry-config': {
     type: 'string',
-    inert: 'only node agents ask registries, and no vendor’s service is built in',
+    inert: 'the controller manager does not use registries, and no vendor’s service is built in',
     section: networks,
     meaning: 'Configuration file of a container registry service.',
   },
@@ -142,61 +143,61 @@ export const nodeOptions = {
     type: 'duration',
     min: 0,
     section: networks,
-    meaning: 'How long changes of pods are gathered before the endpoints of their services are updated.',
+    meaning: 'Delay that batches pod changes before endpoints are updated.',
   },
   'endpointslice-updates-batch-period': {
     type: 'duration',
     min: 0,
     section: networks,
-    meaning: 'How long changes of pods are gathered before the endpoint slices of their services are updated.',
+    meaning: 'Delay that batches pod changes before endpoint slices are updated.',
   },
   'mirroring-endpointslice-updates-batch-period': {
     type: 'duration',
     min: 0,
     section: networks,
-    meaning: 'How long changes of endpoints are gathered before they are mirrored.',
+    meaning: 'Delay that batches changes of endpoints before they are mirrored.',
   },
   'max-endpoints-per-slice': {
     type: 'int',
     default: 100,
     section: networks,
-    meaning: 'Endpoints in one slice at most; more slices are made beyond.',
+    meaning: 'Maximum number of endpoints per slice.',
   },
   'mirroring-max-endpoints-per-subset': {
     type: 'int',
     default: 1000,
     section: networks,
-    meaning: 'Addresses of one subset that are mirrored at most.',
+    meaning: 'Maximum number of mirrored addresses per subset.',
   },
   'terminated-pod-gc-threshold': {
     type: 'int',
     default: 12_500,
     section: garbage,
-    meaning: 'Number of ended pods from which the oldest are deleted; zero or less keeps all.',
+    meaning: 'Number of finished pods to keep; the oldest are deleted. Zero or less keeps all.',
   },
   'enable-garbage-collector': {
     type: 'bool',
     default: true,
     section: garbage,
-    meaning: 'Delete objects whose owners are gone; must be the same as for the API server.',
+    meaning: 'Delete objects whose owners no longer exist; must equal the API server’s setting.',
   },
   'namespace-sync-period': {
     type: 'duration',
     min: 0,
     default: 300_000,
     section: garbage,
-    meaning: 'Interval of looking at namespaces that end, beside when they change.',
+    meaning: 'Resync interval for namespaces in deletion.',
   },
   'resource-quota-sync-period': {
     type: 'duration',
     min: 0,
     default: 300_000,
     section: garbage,
-    meaning: 'Interval of counting what quotas limit.',
+    meaning: 'Interval between full recounts of quota usage.',
   },
 } as const satisfies OptionTable;
 
-/** What 1.24 refuses about these options. */
+/** Validates these options, as 1.24 does. */
 export const nodeRules: Rule<OptionValues<typeof nodeOptions> & { readonly controllers: readonly string[] }> = (
   values,
   given,

@@ -1,4 +1,4 @@
-/** The controller manager's options, all in one table. */
+/** The options of the controller manager. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
 import { controllerNames, gatedControllers, unknownControllers } from '#controllers/options/names.js';
@@ -17,40 +17,40 @@ import { allOf, inOrder, type Rule, validateOptions } from '#daemon/options/vali
 
 const section = 'Controllers';
 
-/** Options that choose the controllers and how much they do at once. */
+/** Options that select controllers. */
 const selectionOptions = {
   controllers: {
     type: 'strings',
     default: ['*'],
     section,
-    meaning: `Controllers to run: * for all that are on by default, name to add one, -name to leave one out. Known: ${Object.keys(controllerNames).join(', ')}. Off by default: bootstrapsigner, tokencleaner.`,
+    meaning: `Controllers to run: * selects all that are on by default, name adds one, -name removes one. Known: ${Object.keys(controllerNames).join(', ')}. Off by default: bootstrapsigner, tokencleaner.`,
   },
   'controller-start-interval': {
     type: 'duration',
     min: 0,
     section,
-    meaning: 'Pause between starting one controller and the next.',
+    meaning: 'Pause between the starts of controllers.',
   },
   'min-resync-period': {
     type: 'duration',
     min: 0,
     default: 43_200_000,
     section,
-    meaning: 'Controllers see all objects again after this long to twice as long; 0: never.',
+    meaning: 'Minimum resync interval; the actual interval is up to twice as long. 0: no resync.',
   },
   'enable-leader-migration': {
     type: 'bool',
     section: 'Leader election',
-    meaning: 'Move controllers between managers without a moment in which both or neither run them.',
+    meaning: 'Migrate controllers between managers so that exactly one manager runs them at any time.',
   },
   'leader-migration-config': {
     type: 'string',
     section: 'Leader election',
-    meaning: 'File that says which manager runs which controller; empty uses the default configuration.',
+    meaning: 'File that assigns controllers to managers; empty uses the default configuration.',
   },
 } as const satisfies OptionTable;
 
-/** Options whose defaults are the dialect's. */
+/** Options whose defaults depend on the dialect. */
 function clusterNameOptions(dialect: Dialect) {
   return {
     'cluster-name': {
@@ -65,14 +65,19 @@ function clusterNameOptions(dialect: Dialect) {
 const concurrency = 'Concurrency';
 
 function syncs<const D extends number>(defaultValue: D, what: string) {
-  return { type: 'int', default: defaultValue, section: concurrency, meaning: `${what} worked on at once.` } as const;
+  return {
+    type: 'int',
+    default: defaultValue,
+    section: concurrency,
+    meaning: `${what} reconciled concurrently.`,
+  } as const;
 }
 
 const concurrencyOptions = {
   'concurrent-deployment-syncs': syncs(5, 'Deployments'),
   'concurrent-endpoint-syncs': syncs(5, 'Services whose endpoints are'),
   'concurrent-ephemeralvolume-syncs': syncs(5, 'Ephemeral volumes'),
-  'concurrent-gc-syncs': syncs(20, 'Objects to be collected'),
+  'concurrent-gc-syncs': syncs(20, 'Garbage objects'),
   'concurrent-namespace-syncs': syncs(10, 'Namespaces'),
   'concurrent-rc-syncs': syncs(5, 'Replication controllers'),
   'concurrent-replicaset-syncs': syncs(5, 'Replica sets'),
@@ -82,10 +87,10 @@ const concurrencyOptions = {
   'concurrent-serviceaccount-token-syncs': syncs(5, 'Service account tokens'),
   'concurrent-statefulset-syncs': syncs(5, 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': syncs(5, 'Finished jobs'),
-  'mirroring-concurrent-service-endpoint-syncs': syncs(5, 'Endpoints to be mirrored'),
+  'mirroring-concurrent-service-endpoint-syncs': syncs(5, 'Mirrored endpoints'),
 } as const satisfies OptionTable;
 
-/** The table in the words of the dialect, which also answers to the dialect's own option names. */
+/** The table with the dialect's option names. */
 export function controllerManagerOptions(dialect: Dialect) {
   const table = {
     ...controlLoopOptions(dialect, { name: dialect.components.controllerManager, securePort: 10_257 }),
@@ -109,7 +114,7 @@ export type ControllerManagerValues = OptionValues<ControllerManagerOptionTable>
 const selectionRule: Rule<Pick<ControllerManagerValues, 'controllers' | 'feature-gates'>> = (values) =>
   unknownControllers(values.controllers, gatedControllers(new FeatureGates(values['feature-gates'])));
 
-/** Limits of the controllers of endpoint slices, in the order in which 1.24 looks at them. */
+/** Limits of the endpoint slice controllers, in the order of 1.24's checks. */
 const limits = [
   ['concurrent-service-endpoint-syncs', 50],
   ['max-endpoints-per-slice', 1000],
@@ -124,7 +129,7 @@ const limitRule: Rule<ControllerManagerValues> = (values) =>
     return value > max ? [`${name} must not be more than ${max}, but got ${value}`] : [];
   });
 
-/** 1.24 starts without workers, and then does nothing. */
+/** 1.24 would start without workers and do nothing. */
 const concurrencyRule: Rule<ControllerManagerValues> = (values) =>
   Object.keys(concurrencyOptions)
     .filter((name) => values[name as keyof typeof concurrencyOptions] < 1 && !limits.some(([limit]) => limit === name))
@@ -160,14 +165,14 @@ export const controllerManagerRules: readonly Rule<ControllerManagerValues>[] = 
   ),
 ];
 
-/** Values for a manager inside another process: the defaults, with what is given. Throws OptionsError. */
+/** Values for a manager inside another process: the defaults with overrides. Throws OptionsError. */
 export function controllerManagerValues(
   dialect: Dialect,
   overrides: Partial<ControllerManagerValues> = {},
 ): ControllerManagerValues {
   const table = controllerManagerOptions(dialect);
   const parsed = parseOptions(table, [], { program: dialect.components.controllerManager });
-  if (parsed.kind !== 'run') throw new TypeError('no arguments ask for neither help nor version');
+  if (parsed.kind !== 'run') throw new TypeError('expected an empty command line to run the program');
   const values = { ...parsed.values, ...overrides } as ControllerManagerValues;
   const options: Pick<ParsedOptions<ControllerManagerOptionTable>, 'values' | 'given'> = {
     values,
@@ -179,18 +184,18 @@ export function controllerManagerValues(
 
 const idle = {
   section: 'Deprecated',
-  inert: 'nothing needs it any more',
+  inert: 'it is obsolete',
   deprecated: 'it does nothing and will be deleted.',
 } as const;
 
-/** Options that 1.24 still accepts and that do nothing there, either. */
+/** Options without effect in 1.24. */
 export const deprecatedOptions = {
-  'allow-untagged-cloud': { ...idle, type: 'bool', meaning: 'Run on instances of a cloud without a cluster’s tag.' },
-  'cloud-provider-gce-lb-src-cidrs': { ...idle, type: 'strings', meaning: 'Sources of a cloud’s load balancers.' },
-  'deleting-pods-burst': { ...idle, type: 'int', meaning: 'Pods of failed nodes that are deleted at once.' },
+  'allow-untagged-cloud': { ...idle, type: 'bool', meaning: 'Run on cloud instances without the cluster’s tag.' },
+  'cloud-provider-gce-lb-src-cidrs': { ...idle, type: 'strings', meaning: 'Source ranges of cloud load balancers.' },
+  'deleting-pods-burst': { ...idle, type: 'int', meaning: 'Burst of deletions of pods on failed nodes.' },
   'deleting-pods-qps': { ...idle, type: 'float', default: 0.1, meaning: 'Nodes per second whose pods are deleted.' },
-  'horizontal-pod-autoscaler-downscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scalings down.' },
-  'horizontal-pod-autoscaler-upscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scalings up.' },
-  'node-sync-period': { ...idle, type: 'duration', meaning: 'How often nodes are compared with the cloud’s.' },
-  'register-retry-count': { ...idle, type: 'int', default: 10, meaning: 'Tries to register a node.' },
+  'horizontal-pod-autoscaler-downscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scale-downs.' },
+  'horizontal-pod-autoscaler-upscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scale-ups.' },
+  'node-sync-period': { ...idle, type: 'duration', meaning: 'Interval between syncs with the cloud’s nodes.' },
+  'register-retry-count': { ...idle, type: 'int', default: 10, meaning: 'Attempts to register a node.' },
 } as const satisfies OptionTable;

@@ -1,4 +1,4 @@
-/** Options of tokens and certificates that the manager issues. */
+/** Options for issuing tokens and certificates. */
 import { dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { productOption } from '#daemon/options/dialect-names.js';
@@ -15,23 +15,23 @@ export const signingOptions = {
   'use-service-account-credentials': {
     type: 'bool',
     section,
-    meaning: 'Each controller acts as a service account of its own.',
+    meaning: 'Run each controller with the credentials of its own service account.',
   },
-  'service-account-private-key-file': file('PEM key, RSA or ECDSA, that signs service account tokens.'),
+  'service-account-private-key-file': file('PEM key (RSA or ECDSA) that signs service account tokens.'),
   'root-ca-file': {
     type: 'string',
     section,
-    meaning: 'PEM bundle that verifies the API server; given to service accounts and published in each namespace.',
+    meaning: 'PEM bundle that verifies the API server; added to token secrets and published in each namespace.',
   },
   'cluster-signing-cert-file': file('PEM certificate of the authority that issues certificates for the cluster.'),
-  'cluster-signing-key-file': file('PEM key, RSA or ECDSA, of the authority that issues certificates for the cluster.'),
+  'cluster-signing-key-file': file('PEM key (RSA or ECDSA) of the authority that issues certificates for the cluster.'),
   'cluster-signing-duration': {
     aliases: ['experimental-cluster-signing-duration'],
     type: 'duration',
     min: 0,
     default: 31_536_000_000,
     section,
-    meaning: 'Longest lifetime of issued certificates; a request may ask for less.',
+    meaning: 'Maximum lifetime of issued certificates; requests may specify less.',
   },
   'cluster-signing-orch-apiserver-client-cert-file': file('Authority for certificates of clients of the API server.'),
   'cluster-signing-orch-apiserver-client-key-file': file('Key of the authority for clients of the API server.'),
@@ -43,7 +43,7 @@ export const signingOptions = {
   'cluster-signing-legacy-unknown-key-file': file('Key of the authority for the legacy-unknown signer.'),
 } as const satisfies OptionTable;
 
-/** Signers with authorities of their own, by the words that 1.24 has for each. */
+/** Signers with their own authority, and their names in 1.24's messages. */
 const signers = [
   ['nodeagent-serving', 'nodeagent-serving'],
   ['nodeagent-client', 'orch-apiserver-client'],
@@ -51,7 +51,7 @@ const signers = [
   ['legacy-unknown', 'legacy-unknown'],
 ] as const;
 
-/** The general authority excludes those of single signers; each authority needs certificate and key. */
+/** The general authority excludes authorities of single signers; each authority needs certificate and key. */
 export const signingRules: Rule<OptionValues<typeof signingOptions> & { readonly dialect: string }> = (values) => {
   const dialect = dialectByName(values.dialect);
   const isSet = (name: keyof typeof signingOptions) => (values[name] ?? '') !== '';
@@ -73,7 +73,7 @@ export const signingRules: Rule<OptionValues<typeof signingOptions> & { readonly
       'cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time',
     );
   }
-  // 1.24 signs nothing with half a pair, and starts all the same.
+  // 1.24 starts with half a pair and signs nothing.
   if (hasCert !== hasKey) {
     messages.push('--cluster-signing-cert-file and --cluster-signing-key-file must be given together');
   }

@@ -1,13 +1,13 @@
-/** Options of the controllers of volumes and of the autoscaler. */
+/** Options of the volume controllers and the autoscaler. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const volumes = 'Volumes';
-/** Why options of 1.24's plugins do nothing: volumes are those of drivers, which make, attach and delete them themselves. */
-const noPlugins = 'the manager has no volume plugins within itself; drivers look after their volumes';
+/** Options of 1.24's in-tree plugins have no effect, because CSI drivers provision, attach and delete volumes. */
+const noPlugins = 'the manager has no in-tree volume plugins; CSI drivers manage their volumes';
 const autoscaler = 'Autoscaler';
 
-/** Options whose defaults are the dialect's. */
+/** Options whose defaults depend on the dialect. */
 export function flexVolumeOptions(dialect: Dialect) {
   return {
     'flex-volume-plugin-dir': {
@@ -15,7 +15,7 @@ export function flexVolumeOptions(dialect: Dialect) {
       default: `/usr/libexec/${dialect.product}/${dialect.components.nodeAgent}-plugins/volume/exec/`,
       inert: noPlugins,
       section: volumes,
-      meaning: "Directory of others' volume plugins.",
+      meaning: 'Directory of external volume plugins.',
     },
   } as const satisfies OptionTable;
 }
@@ -26,29 +26,29 @@ export const volumeOptions = {
     min: 0,
     default: 15_000,
     section: volumes,
-    meaning: 'Interval of matching claims with volumes.',
+    meaning: 'Resync interval for claims and volumes.',
   },
   'attach-detach-reconcile-sync-period': {
     type: 'duration',
     default: 60_000,
     section: volumes,
-    meaning: 'Interval of comparing attached volumes with wanted ones; more than a second.',
+    meaning: 'Interval between comparisons of attached and desired volumes; more than a second.',
   },
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
     section: volumes,
-    meaning: 'Do not compare attached volumes with wanted ones; they may then differ.',
+    meaning: 'Disable the periodic comparison of attached and desired volumes, which may then differ.',
   },
   'enable-dynamic-provisioning': {
     type: 'bool',
     default: true,
     section: volumes,
-    meaning: 'Make volumes for claims that name a storage class.',
+    meaning: 'Provision volumes for claims with a storage class.',
   },
   'enable-hostpath-provisioner': {
     type: 'bool',
     section: volumes,
-    meaning: "Make volumes from directories of the manager's machine; for tests on one node only.",
+    meaning: "Provision directories of the manager's machine as volumes; for tests on one node only.",
   },
   'external-cloud-volume-plugin': {
     type: 'string',
@@ -61,14 +61,14 @@ export const volumeOptions = {
     min: 0,
     default: 300,
     section: volumes,
-    meaning: 'Shortest deadline in seconds of a pod that empties an NFS volume.',
+    meaning: 'Minimum deadline in seconds for emptying an NFS volume.',
   },
   'pv-recycler-increment-timeout-nfs': {
     type: 'int',
     min: 0,
     default: 30,
     section: volumes,
-    meaning: 'Seconds added to that deadline per Gi.',
+    meaning: 'Deadline in seconds per Gi for emptying an NFS volume.',
   },
   'pv-recycler-pod-template-filepath-nfs': {
     type: 'string',
@@ -80,14 +80,14 @@ export const volumeOptions = {
     min: 0,
     default: 60,
     section: volumes,
-    meaning: 'Shortest deadline in seconds of a pod that empties a host directory; for tests only.',
+    meaning: 'Minimum deadline in seconds for emptying a host directory; for tests only.',
   },
   'pv-recycler-timeout-increment-hostpath': {
     type: 'int',
     min: 0,
     default: 30,
     section: volumes,
-    meaning: 'Seconds added to that deadline per Gi; for tests only.',
+    meaning: 'Deadline in seconds per Gi for emptying a host directory; for tests only.',
   },
   'pv-recycler-pod-template-filepath-hostpath': {
     type: 'string',
@@ -99,13 +99,13 @@ export const volumeOptions = {
     default: true,
     inert: noPlugins,
     section: volumes,
-    meaning: 'Whether volume plugins may talk to loopback addresses.',
+    meaning: 'Whether volume plugins may connect to loopback addresses.',
   },
   'volume-host-cidr-denylist': {
     type: 'strings',
     inert: noPlugins,
     section: volumes,
-    meaning: 'Ranges that volume plugins must not talk to.',
+    meaning: 'Ranges to which volume plugins must not connect.',
   },
 } as const satisfies OptionTable;
 
@@ -114,24 +114,24 @@ function period<const D extends number>(defaultMs: D, meaning: string) {
 }
 
 export const autoscalerOptions = {
-  'horizontal-pod-autoscaler-sync-period': period(15_000, 'Interval of looking at loads.'),
+  'horizontal-pod-autoscaler-sync-period': period(15_000, 'Interval between reconciliations of each autoscaler.'),
   'horizontal-pod-autoscaler-cpu-initialization-period': period(
     300_000,
-    "How long a new pod's CPU samples may be skipped.",
+    'Time after a pod’s start during which its CPU samples may be ignored.',
   ),
   'horizontal-pod-autoscaler-downscale-stabilization': period(
     300_000,
-    'How far back recommendations keep the size from shrinking below them.',
+    'Window of past recommendations that prevents scaling below the highest of them.',
   ),
   'horizontal-pod-autoscaler-initial-readiness-delay': period(
     30_000,
-    'How long changes of readiness after the start count as the first.',
+    'Time after a pod’s start during which readiness changes count as initial.',
   ),
   'horizontal-pod-autoscaler-tolerance': {
     type: 'float',
     min: 0,
     default: 0.1,
     section: autoscaler,
-    meaning: 'Smallest distance from 1 of the ratio of wanted to actual load that changes the size.',
+    meaning: 'Minimum deviation from 1 of the ratio of actual to target load that causes scaling.',
   },
 } as const satisfies OptionTable;

@@ -1,6 +1,6 @@
 /**
- * A claim and a volume as they are when bound to each other. Each function gives back the very object that it was given
- * where nothing is to change. Pure.
+ * Changes of claims and volumes when they are bound or unbound. Each function returns the same object when nothing
+ * changes. Pure.
  */
 import { annotate } from '#api/core/v1/persistentvolume/binding.js';
 import type {
@@ -15,16 +15,17 @@ import { compareQuantities } from '#apimachinery/quantity.js';
 
 const yes = 'yes';
 
-/** The volume without the claim's UID, and without the claim where the controller had chosen it. */
+/** Removes the claim if the controller had boundByController it; otherwise only the claim's UID. */
 export function unboundVolume(volume: PersistentVolume, dialect: Dialect): PersistentVolume {
   const { claimRef, ...spec } = volume.spec;
-  const { [dialect.annotations.boundByController]: chosen, ...annotations } = volume.metadata.annotations ?? {};
-  if (chosen !== undefined) return { ...volume, metadata: { ...volume.metadata, annotations }, spec };
+  const { [dialect.annotations.boundByController]: boundByController, ...annotations } =
+    volume.metadata.annotations ?? {};
+  if (boundByController !== undefined) return { ...volume, metadata: { ...volume.metadata, annotations }, spec };
   const { uid: _uid, ...reserved } = claimRef ?? {};
   return { ...volume, spec: { ...spec, claimRef: reserved } };
 }
 
-/** The claim with the volume's name. */
+/** Adds the volume's name. */
 export function boundClaim(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
@@ -39,7 +40,7 @@ export function boundClaim(
   return byUser ? annotated : { ...annotated, spec: { ...claim.spec, volumeName: name } };
 }
 
-/** The claim with the annotations that make an external provisioner make a volume. */
+/** Adds the annotations that request a volume from an external provisioner. */
 export function provisioningClaim(
   claim: PersistentVolumeClaim,
   provisioner: string,
@@ -52,21 +53,21 @@ export function provisioningClaim(
   });
 }
 
-/** The claim for which the scheduler is to pick another node. */
+/** Removes the selected node, so that the scheduler chooses another node. */
 export function unselectedClaim(claim: PersistentVolumeClaim, { annotations }: Dialect): PersistentVolumeClaim {
-  const { [annotations.selectedNode]: selected, ...kept } = claim.metadata.annotations ?? {};
-  return selected === undefined ? claim : { ...claim, metadata: { ...claim.metadata, annotations: kept } };
+  const { [annotations.selectedNode]: selected, ...rest } = claim.metadata.annotations ?? {};
+  return selected === undefined ? claim : { ...claim, metadata: { ...claim.metadata, annotations: rest } };
 }
 
-/** The claim in a phase other than `Bound`, in which it has no volume. */
+/** Sets a phase without a volume. */
 export function claimInPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): PersistentVolumeClaim {
-  const { accessModes: _accessModes, capacity: _capacity, ...kept } = claim.status ?? {};
-  return withStatus(claim, { ...kept, phase });
+  const { accessModes: _accessModes, capacity: _capacity, ...rest } = claim.status ?? {};
+  return withStatus(claim, { ...rest, phase });
 }
 
 /**
- * The claim with what its volume offers. The capacity is that of the volume when it is bound; later it is what the node
- * has made of it. Throws for a volume without a capacity.
+ * Sets the status of a bound claim. The capacity is copied when the claim is bound; later the node agent updates it.
+ * Throws for a volume without a capacity.
  */
 export function claimBoundTo(
   claim: PersistentVolumeClaim,
@@ -76,8 +77,8 @@ export function claimBoundTo(
   if (claim.status?.phase !== 'Bound') {
     const size = spec.capacity?.['storage'];
     if (size === undefined) throw new Error(`PersistentVolume "${metadata.name}" is without a storage capacity`);
-    const known = claim.status?.capacity?.['storage'];
-    if (known === undefined || compareQuantities(known, size) !== 0) status.capacity = { ...spec.capacity };
+    const current = claim.status?.capacity?.['storage'];
+    if (current === undefined || compareQuantities(current, size) !== 0) status.capacity = { ...spec.capacity };
   }
   return withStatus(claim, status);
 }
@@ -88,7 +89,7 @@ function withStatus(claim: PersistentVolumeClaim, status: PersistentVolumeClaimS
 
 export function volumeInPhase(volume: PersistentVolume, phase: string, message = ''): PersistentVolume {
   if (volume.status?.phase === phase) return volume;
-  const { message: _message, ...kept } = volume.status ?? {};
-  const status: PersistentVolumeStatus = { ...kept, phase, ...(message === '' ? {} : { message }) };
+  const { message: _message, ...rest } = volume.status ?? {};
+  const status: PersistentVolumeStatus = { ...rest, phase, ...(message === '' ? {} : { message }) };
   return { ...volume, status };
 }

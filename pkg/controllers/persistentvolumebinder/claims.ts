@@ -1,4 +1,4 @@
-/** One pass over a claim: observes, plans and does it. */
+/** Reconciles one claim. */
 import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
@@ -19,25 +19,34 @@ import {
   unselectedClaim,
   volumeInPhase,
 } from '#controllers/persistentvolumebinder/binding.js';
+import type { BoundObjects } from '#controllers/persistentvolumebinder/bound-objects.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
-import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
-import type { BoundObjects } from '#controllers/persistentvolumebinder/objects.js';
-import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
-import { VolumeElsewhereError, type VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
+import {
+  type ClaimObservation,
+  type ClaimPlan,
+  type Notice,
+  normal,
+  planClaim,
+  warning,
+} from '#controllers/persistentvolumebinder/plan-claim.js';
+import {
+  VolumeElsewhereError,
+  type VolumeProvisioner,
+} from '#controllers/persistentvolumebinder/volume-provisioner.js';
 
 export interface ClaimSyncOptions {
   readonly context: ControllerContext;
   readonly objects: BoundObjects;
   readonly classes: Informer<StorageClass>;
-  /** Indexed by claims. */
+  /** Indexed by claim. */
   readonly pods: Informer<Pod>;
   readonly times: OperationTimes;
-  /** Whether volumes are made for claims. */
+  /** Whether volumes are provisioned dynamically. */
   readonly provisioning: boolean;
-  /** By the names of their plugins. */
-  readonly makers: ReadonlyMap<string, VolumeMaker>;
-  /** Has `make` called with the claim of that key. */
-  readonly makeLater: (key: string) => void;
+  /** By plugin name. */
+  readonly provisioners: ReadonlyMap<string, VolumeProvisioner>;
+  /** Enqueues the claim's key for `provisionInternally`. */
+  readonly queueProvisioning: (key: string) => void;
 }
 
 export class ClaimSync {
@@ -48,43 +57,43 @@ export class ClaimSync {
   }
 
   async sync(claim: PersistentVolumeClaim): Promise<void> {
-    const { objects, makeLater } = this.#options;
+    const { objects, queueProvisioning } = this.#options;
     const plan = await this.#plan(this.#observe(claim));
     switch (plan.step) {
       case 'bind':
         return this.#bind(claim, plan.volume);
       case 'pending':
-        this.#tell(claim, plan.notice);
+        this.#record(claim, plan.notice);
         await objects.saveClaimStatus(claim, claimInPhase(claim, 'Pending'));
         return;
       case 'provision':
         return this.#provision(claim, plan.provisioner, plan.notice);
-      case 'make':
-        return makeLater(keyOf(claim));
+      case 'provisionInternally':
+        return queueProvisioning(keyOf(claim));
       case 'stuck':
-        this.#tell(claim, plan.notice);
+        this.#record(claim, plan.notice);
         return;
       case 'lose':
         if (claim.status?.phase === 'Lost') return;
         await objects.saveClaimStatus(claim, claimInPhase(claim, 'Lost'));
-        this.#tell(claim, plan.notice);
+        this.#record(claim, plan.notice);
         return;
       case 'fail':
-        this.#tell(claim, plan.notice);
+        this.#record(claim, plan.notice);
         throw new Error(plan.message);
       default:
         plan satisfies never;
     }
   }
 
-  /** Makes the claim's volume, where the manager is to make it. It may wait for a node. */
-  async make(claim: PersistentVolumeClaim): Promise<void> {
+  /** Provisions the claim's volume if this manager is its provisioner. May wait for a node. */
+  async provisionInternally(claim: PersistentVolumeClaim): Promise<void> {
     const plan = await this.#plan(this.#observe(claim));
-    if (plan.step === 'make') await this.#make(claim, plan.storageClass);
+    if (plan.step === 'provisionInternally') await this.#runProvisioner(claim, plan.storageClass);
   }
 
   #observe(claim: PersistentVolumeClaim): ClaimObservation {
-    const { context, objects, classes, provisioning, makers } = this.#options;
+    const { context, objects, classes, provisioning, provisioners } = this.#options;
     const { dialect } = context;
     return {
       dialect,
@@ -94,13 +103,12 @@ export class ClaimSync {
       storageClass: classes.get(storageClassOf(claim, dialect)),
       waitingPods: this.#waitingPods(claim),
       provisioning,
-      ownProvisioners: makers,
+      ownProvisioners: provisioners,
     };
   }
 
   /**
-   * The cache of volumes may lag behind: that a claim has lost its volume, or has it again, is believed only when the API
-   * server says so.
+   * Because the volume cache may lag behind, the loss or return of a claim's volume is confirmed with the API server.
    */
   async #plan(observed: ClaimObservation): Promise<ClaimPlan> {
     const plan = planClaim(observed);
@@ -116,7 +124,7 @@ export class ClaimSync {
       .map(({ metadata }) => metadata.name ?? '');
   }
 
-  /** The volume first: it can have one claim only, so that whoever writes it has won. */
+  /** Writes the volume first, because the conflict check on the volume decides between claims. */
   async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
     const { objects, context, times } = this.#options;
     const { dialect } = context;
@@ -141,30 +149,30 @@ export class ClaimSync {
       times.failed(keyOf(claim));
       throw error;
     }
-    this.#tell(claim, notice);
+    this.#record(claim, notice);
   }
 
-  async #make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<void> {
-    const { objects, context, times, makers } = this.#options;
+  async #runProvisioner(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<void> {
+    const { objects, context, times, provisioners } = this.#options;
     const { dialect } = context;
     const { provisioner: plugin } = storageClass;
     times.begin(keyOf(claim), plugin, 'provision');
     try {
-      const told = await objects.saveClaim(claim, provisioningClaim(claim, plugin, dialect));
-      const volume = await makers.get(plugin)?.make(told, storageClass);
+      const annotated = await objects.saveClaim(claim, provisioningClaim(claim, plugin, dialect));
+      const volume = await provisioners.get(plugin)?.provision(annotated, storageClass);
       const message = `Successfully provisioned volume ${volume?.metadata.name} using ${plugin}`;
-      this.#tell(claim, normal('ProvisioningSucceeded', message));
+      this.#record(claim, normal('ProvisioningSucceeded', message));
     } catch (error) {
       times.failed(keyOf(claim));
       const which = `Failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
-      if (!isConflict(error)) this.#tell(claim, warning('ProvisioningFailed', `${which}: ${messageOf(error)}`));
+      if (!isConflict(error)) this.#record(claim, warning('ProvisioningFailed', `${which}: ${messageOf(error)}`));
       if (!(error instanceof VolumeElsewhereError)) throw error;
       const latest = objects.claim(keyOf(claim)) ?? claim;
       await objects.saveClaim(latest, unselectedClaim(latest, dialect));
     }
   }
 
-  #tell(object: ApiObject, notice: Notice | undefined): void {
+  #record(object: ApiObject, notice: Notice | undefined): void {
     if (notice !== undefined) this.#options.context.events.record(object, notice.type, notice.reason, notice.message);
   }
 }

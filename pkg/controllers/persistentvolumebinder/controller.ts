@@ -1,4 +1,4 @@
-/** Binds claims and volumes to each other, has volumes made for claims, and sees to volumes whose claims are gone. */
+/** Binds claims to volumes, provisions volumes for claims, and reclaims released volumes. */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -6,30 +6,30 @@ import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { indexByClaim, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/bound-objects.js';
 import { ClaimSync } from '#controllers/persistentvolumebinder/claims.js';
 import { type HostDirectories, HostPathVolumes } from '#controllers/persistentvolumebinder/host-path.js';
 import { LocalDirectoryVolumes } from '#controllers/persistentvolumebinder/local-directory.js';
 import { OperationTimes, registerCounts } from '#controllers/persistentvolumebinder/metrics.js';
-import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
 import { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
 import type { Recyclers } from '#controllers/persistentvolumebinder/recycling.js';
-import type { VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
+import type { VolumeProvisioner } from '#controllers/persistentvolumebinder/volume-provisioner.js';
 import { VolumeSync } from '#controllers/persistentvolumebinder/volumes.js';
 
-/** Claims and volumes worked on at once, of each as many as in 1.24: two claims would try for the same volume. */
+/** As in 1.24: concurrent claims could choose the same volume. */
 const concurrency = 1;
-/** Volumes made, and volumes deleted, at once: each waits for its node, and some nodes do not answer. */
-const nodesAtOnce = 16;
+/** The concurrency of provisioning and of deletion, which wait for nodes. */
+const nodeConcurrency = 16;
 
 export interface PersistentVolumeBinderOptions {
-  /** `--pvclaimbinder-sync-period`: how often all claims and volumes are looked at; 0: only when they change. */
+  /** `--pvclaimbinder-sync-period`: the resync interval; 0: no resync. */
   readonly syncPeriodMs: number;
   /** `--enable-dynamic-provisioning`. */
   readonly provisioning: boolean;
-  /** The gate HonorPVReclaimPolicy. */
+  /** The feature gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
   readonly recyclers: Recyclers;
-  /** With `--enable-hostpath-provisioner`. */
+  /** Set with `--enable-hostpath-provisioner`. */
   readonly hostDirectories?: HostDirectories;
 }
 
@@ -42,9 +42,9 @@ export class PersistentVolumeBinder implements Controller {
   readonly #recycler: Recycler;
   readonly #claims: ReconcileLoop;
   readonly #volumes: ReconcileLoop;
-  /** By the keys of claims. */
-  readonly #makes: ReconcileLoop;
-  /** By the names of volumes. */
+  /** Keys of claims. */
+  readonly #provisions: ReconcileLoop;
+  /** Names of volumes. */
   readonly #deletes: ReconcileLoop;
 
   constructor(context: ControllerContext, options: PersistentVolumeBinderOptions) {
@@ -57,14 +57,14 @@ export class PersistentVolumeBinder implements Controller {
     indexByClaim(pods);
     const classes = sharedInformer(informers, storageclasses);
     const { provisioning, hostDirectories } = options;
-    const ownMakers: readonly VolumeMaker[] = [
+    const internalProvisioners: readonly VolumeProvisioner[] = [
       new LocalDirectoryVolumes(context.client),
       ...(hostDirectories === undefined ? [] : [new HostPathVolumes(context.client, hostDirectories)]),
     ];
-    const makers = new Map(ownMakers.map((maker) => [maker.plugin, maker]));
+    const provisioners = new Map(internalProvisioners.map((provisioner) => [provisioner.plugin, provisioner]));
     const claims = new ClaimSync({
-      ...{ context, objects, classes, pods, times, provisioning, makers },
-      makeLater: (key) => this.#makes.queue.add(key),
+      ...{ context, objects, classes, pods, times, provisioning, provisioners },
+      queueProvisioning: (key) => this.#provisions.queue.add(key),
     });
     this.#recycler = new Recycler({ client: context.client, pods, recyclers: options.recyclers });
     const volumes = new VolumeSync({
@@ -72,10 +72,10 @@ export class PersistentVolumeBinder implements Controller {
       objects,
       times,
       recycler: this.#recycler,
-      makers,
+      provisioners,
       honorPolicy: options.honorPolicy,
       syncClaim: (key) => this.#claims.queue.add(key),
-      deleteLater: (name) => this.#deletes.queue.add(name),
+      queueDeletion: (name) => this.#deletes.queue.add(name),
     });
     this.#objects = objects;
     this.#times = times;
@@ -92,18 +92,18 @@ export class PersistentVolumeBinder implements Controller {
       else await volumes.sync(volume);
       return done;
     });
-    const make = async (key: string) => {
+    const provision = async (key: string) => {
       const claim = objects.claim(key);
-      if (claim !== undefined) await claims.make(claim);
+      if (claim !== undefined) await claims.provisionInternally(claim);
       return done;
     };
-    this.#makes = loop('provisions', make, nodesAtOnce);
+    this.#provisions = loop('provisions', provision, nodeConcurrency);
     const remove = async (key: string) => {
       const volume = objects.volume(key);
       if (volume !== undefined) await volumes.delete(volume);
       return done;
     };
-    this.#deletes = loop('deletes', remove, nodesAtOnce);
+    this.#deletes = loop('deletes', remove, nodeConcurrency);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -141,7 +141,7 @@ export class PersistentVolumeBinder implements Controller {
     ];
     await Promise.all([
       this.#claims.run(signal, watches),
-      ...[this.#volumes, this.#makes, this.#deletes].map((loop) => loop.run(signal)),
+      ...[this.#volumes, this.#provisions, this.#deletes].map((loop) => loop.run(signal)),
     ]);
   }
 }

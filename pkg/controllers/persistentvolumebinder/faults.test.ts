@@ -13,7 +13,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { frozen } from '#client/testing/frozen.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { losingResponses } from '#controllers/framework/testing/lost-responses.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
@@ -34,7 +34,7 @@ for (const seed of seeds) {
     const harness = new Harness(t, [persistentvolumes, persistentvolumeclaims, pods, storageclasses]);
     const { api, clock, dialect } = harness;
     let losing = true;
-    const client = losingAnswers(harness.context.client, () => losing && random() < 0.05);
+    const client = losingResponses(harness.context.client, () => losing && random() < 0.05);
 
     // Each of the two has caches of its own, and may be replaced by another in the middle of its work.
     const stops: AbortController[] = [];

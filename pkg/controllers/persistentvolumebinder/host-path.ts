@@ -1,6 +1,6 @@
 /**
- * Volumes that are directories of the machine that the manager runs on, for tests on one node: the plugin of release
- * 1.24 that `--enable-hostpath-provisioner` turns on.
+ * Provisions directories of the manager's machine, for tests on one node: the plugin of release 1.24 behind
+ * `--enable-hostpath-provisioner`.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
@@ -9,15 +9,14 @@ import type { Client } from '#client/client.js';
 import {
   createVolume,
   deleteVolume,
-  type VolumeMaker,
+  type VolumeProvisioner,
   volumeForClaim,
-} from '#controllers/persistentvolumebinder/volume-maker.js';
+} from '#controllers/persistentvolumebinder/volume-provisioner.js';
 
-/** Directories of the machine. */
 export interface HostDirectories {
-  /** With those above it, for the owner and the group. */
+  /** Creates the directory and its parents, accessible to owner and group. */
   make(path: string): Promise<void>;
-  /** With all that is in it; nothing when there is none. */
+  /** Removes the directory with its content, if it exists. */
   remove(path: string): Promise<void>;
 }
 
@@ -27,13 +26,13 @@ function hostPathPlugin(dialect: Dialect): string {
   return `${dialect.labelDomain}/host-path`;
 }
 
-/** Throws why there can be none. Pure. */
+/** Throws for unsupported claims and classes. Pure. */
 function hostPathVolume(claim: PersistentVolumeClaim, storageClass: StorageClass, dialect: Dialect): PersistentVolume {
   const plugin = hostPathPlugin(dialect);
   const { mountOptions = [], metadata } = storageClass;
   if (mountOptions.length > 0) {
-    const given = `StorageClass "${metadata.name}" has mount options [${mountOptions.join(' ')}]`;
-    throw new Error(`Mount options are not supported by the provisioner but ${given}`);
+    const options = `StorageClass "${metadata.name}" has mount options [${mountOptions.join(' ')}]`;
+    throw new Error(`Mount options are not supported by the provisioner but ${options}`);
   }
   if (claim.spec.volumeMode === 'Block') throw new Error(`${plugin} does not support block volume provisioning`);
   const volume = volumeForClaim(claim, storageClass, { dialect, plugin });
@@ -42,7 +41,7 @@ function hostPathVolume(claim: PersistentVolumeClaim, storageClass: StorageClass
   return volume;
 }
 
-export class HostPathVolumes implements VolumeMaker {
+export class HostPathVolumes implements VolumeProvisioner {
   readonly plugin: string;
   readonly #client: Client;
   readonly #directories: HostDirectories;
@@ -53,14 +52,14 @@ export class HostPathVolumes implements VolumeMaker {
     this.#directories = directories;
   }
 
-  async make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume> {
+  async provision(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume> {
     const volume = hostPathVolume(claim, storageClass, this.#client.dialect);
     await this.#directories.make(volume.spec.hostPath?.path ?? '');
     await createVolume(this.#client, volume);
     return volume;
   }
 
-  /** Throws for a directory that this plugin cannot have made. */
+  /** Throws for a directory that this plugin does not create. */
   async delete(volume: PersistentVolume): Promise<void> {
     const path = volume.spec.hostPath?.path ?? '';
     const [name, ...more] = path.startsWith(`${root}/`) ? path.slice(root.length + 1).split('/') : [];

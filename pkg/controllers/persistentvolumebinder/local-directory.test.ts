@@ -7,8 +7,8 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { FakeApi } from '#client/testing/fake-api.js';
-import { LocalDirectoryVolumes, refusalOf } from '#controllers/persistentvolumebinder/local-directory.js';
-import { VolumeElsewhereError } from '#controllers/persistentvolumebinder/volume-maker.js';
+import { LocalDirectoryVolumes, unsupportedReason } from '#controllers/persistentvolumebinder/local-directory.js';
+import { VolumeElsewhereError } from '#controllers/persistentvolumebinder/volume-provisioner.js';
 
 const storageClass: StorageClass = {
   metadata: { name: 'local' },
@@ -26,15 +26,15 @@ const claim = (spec: PersistentVolumeClaim['spec'] = {}): PersistentVolumeClaim 
 
 t.test('which claims it can have no volume for', async (t) => {
   const of = (spec: PersistentVolumeClaim['spec'], changed: Partial<StorageClass> = {}) =>
-    refusalOf(claim(spec), { ...storageClass, ...changed });
+    unsupportedReason(claim(spec), { ...storageClass, ...changed });
   t.equal(of({}), undefined);
   t.equal(of({ accessModes: ['ReadWriteOncePod'] }), undefined);
   t.match(of({}, { volumeBindingMode: 'Immediate' }), 'StorageClass "local" must have volumeBindingMode');
   t.match(of({ accessModes: ['ReadWriteOnce', 'ReadWriteMany'] }), 'access mode ReadWriteMany');
-  t.match(of({ volumeMode: 'Block' }), 'no block device');
+  t.match(of({ volumeMode: 'Block' }), 'not a block device');
   t.match(of({ selector: {} }), 'claim.spec.selector is not supported');
   t.match(of({ dataSource: { kind: 'PersistentVolumeClaim', name: 'other' } }), 'data sources');
-  t.match(of({}, { parameters: { path: '/data' } }), 'parameter that is not known: path');
+  t.match(of({}, { parameters: { path: '/data' } }), 'unknown parameter: path');
 });
 
 /** An API server whose nodes answer as `agent` says. */
@@ -62,7 +62,7 @@ const refused = (code: number) => () => {
 t.test('the directory is made on the node that was picked, and removed there', async (t) => {
   const { api, asked, volumes } = setUp((method) => (method === 'PUT' ? { path: '/data/pvc-u1' } : {}));
   api.seed(nodes, node);
-  const made = await volumes.make(claim(), storageClass);
+  const made = await volumes.provision(claim(), storageClass);
   t.match(api.get(persistentvolumes, 'pvc-u1'), {
     metadata: {
       annotations: {
@@ -84,7 +84,7 @@ t.test('the directory is made on the node that was picked, and removed there', a
       },
     },
   });
-  t.same(await volumes.make(claim(), storageClass), made, 'twice is as good as once');
+  t.same(await volumes.provision(claim(), storageClass), made, 'twice is as good as once');
   const volume = api.get(persistentvolumes, 'pvc-u1');
   if (volume !== undefined) await volumes.delete(volume);
   t.notOk(api.get(persistentvolumes, 'pvc-u1'));
@@ -93,24 +93,24 @@ t.test('the directory is made on the node that was picked, and removed there', a
 
 t.test('another node is to be picked when this one has no directories', async (t) => {
   const absent = setUp(() => ({ path: '/x' }));
-  await t.rejects(absent.volumes.make(claim(), storageClass), new VolumeElsewhereError('node "n1" not found'));
+  await t.rejects(absent.volumes.provision(claim(), storageClass), new VolumeElsewhereError('node "n1" not found'));
   const other = setUp(refused(404));
   other.api.seed(nodes, node);
-  await t.rejects(other.volumes.make(claim(), storageClass), VolumeElsewhereError);
+  await t.rejects(other.volumes.provision(claim(), storageClass), VolumeElsewhereError);
   const unlabelled = setUp(() => ({ path: '/x' }));
   unlabelled.api.seed(nodes, { metadata: { name: 'n1' }, spec: {} });
-  await t.rejects(unlabelled.volumes.make(claim(), storageClass), VolumeElsewhereError);
+  await t.rejects(unlabelled.volumes.provision(claim(), storageClass), VolumeElsewhereError);
   t.same(unlabelled.asked, [], 'nothing is made there');
 });
 
 t.test('a node that does not answer is asked again; one that lies is not believed', async (t) => {
   const away = setUp(refused(503));
   away.api.seed(nodes, node);
-  await t.rejects(away.volumes.make(claim(), storageClass), StatusError);
+  await t.rejects(away.volumes.provision(claim(), storageClass), StatusError);
   for (const answer of [{}, { path: 7 }, { path: 'relative' }]) {
     const lying = setUp(() => answer);
     lying.api.seed(nodes, node);
-    await t.rejects(lying.volumes.make(claim(), storageClass), /answered without a path/);
+    await t.rejects(lying.volumes.provision(claim(), storageClass), /returned no path/);
     t.same(lying.api.list(persistentvolumes), []);
   }
 });

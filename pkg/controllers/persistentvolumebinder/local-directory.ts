@@ -1,6 +1,6 @@
 /**
- * Volumes that are directories of nodes: of the node that the scheduler has picked for the claim's first pod, whose agent
- * makes and removes them. All later pods of the claim come to that node.
+ * Provisions directories of nodes. The scheduler selects the node for the claim's first pod, and the node agent creates
+ * and removes the directory. All later pods of the claim run on that node.
  */
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
@@ -19,38 +19,38 @@ import {
   createVolume,
   deleteVolume,
   VolumeElsewhereError,
-  type VolumeMaker,
+  type VolumeProvisioner,
   volumeForClaim,
-} from '#controllers/persistentvolumebinder/volume-maker.js';
+} from '#controllers/persistentvolumebinder/volume-provisioner.js';
 
-/** Longest time that an agent may take to answer; ms. */
-const answerMs = 10_000;
-/** Of its answers, which are a path. */
-const maxAnswerBytes = 64 * 1024;
-/** A directory is on one node: nobody else can have it. */
+/** The timeout of requests to node agents. */
+const requestTimeoutMs = 10_000;
+/** The maximum size of a response, which is a path. */
+const maxResponseBytes = 64 * 1024;
+/** A directory is available on one node only. */
 const possibleModes = new Set(['ReadWriteOnce', 'ReadWriteOncePod']);
 
-/** Where the agent is asked about the directory. */
+/** The URL path of the directory in the node agent's API. */
 function directoryPath(node: string, volume: string): string {
   return `/api/v1/nodes/${encodeURIComponent(node)}/proxy/${localVolumesPath}/${encodeURIComponent(volume)}`;
 }
 
-/** Why there can be no volume of the class for the claim. Pure. */
-export function refusalOf({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
+/** Why the class cannot provision a volume for the claim; undefined when it can. Pure. */
+export function unsupportedReason({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
   const name = storageClass.metadata.name ?? '';
   if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') {
     return `StorageClass "${name}" must have volumeBindingMode WaitForFirstConsumer: the directory is on the node of the claim's first pod`;
   }
-  if (spec.volumeMode === 'Block') return 'a directory is no block device: volumeMode must be Filesystem';
+  if (spec.volumeMode === 'Block') return 'volumeMode must be Filesystem: a directory is not a block device';
   if (spec.selector !== undefined) return 'claim.spec.selector is not supported: a new volume has no labels';
   if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined) return 'data sources are not supported';
   const wrong = (spec.accessModes ?? []).find((mode) => !possibleModes.has(mode));
   if (wrong !== undefined) return `access mode ${wrong} is not supported: a directory is on one node`;
   const [parameter] = Object.keys(storageClass.parameters ?? {});
-  return parameter === undefined ? undefined : `StorageClass "${name}" has a parameter that is not known: ${parameter}`;
+  return parameter === undefined ? undefined : `StorageClass "${name}" has an unknown parameter: ${parameter}`;
 }
 
-/** Throws VolumeElsewhereError for a node without the label that volumes find it by. Pure. */
+/** Throws VolumeElsewhereError for a node without the label that the volume's affinity needs. Pure. */
 function localVolume(
   claim: PersistentVolumeClaim,
   storageClass: StorageClass,
@@ -70,7 +70,7 @@ function localVolume(
   return volume;
 }
 
-export class LocalDirectoryVolumes implements VolumeMaker {
+export class LocalDirectoryVolumes implements VolumeProvisioner {
   readonly plugin: string;
   readonly #client: Client;
 
@@ -79,14 +79,14 @@ export class LocalDirectoryVolumes implements VolumeMaker {
     this.#client = client;
   }
 
-  async make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume> {
+  async provision(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume> {
     const { dialect } = this.#client;
-    const refusal = refusalOf(claim, storageClass);
-    if (refusal !== undefined) throw new Error(refusal);
+    const reason = unsupportedReason(claim, storageClass);
+    if (reason !== undefined) throw new Error(reason);
     const nodeName = claim.metadata.annotations?.[dialect.annotations.selectedNode] ?? '';
     const node = await this.#node(nodeName);
     if (node === undefined) throw new VolumeElsewhereError(`node "${nodeName}" not found`);
-    // Before the agent is asked: there is no volume that its directory could be found by.
+    // Validate before creating the directory, because without a volume the directory would be orphaned.
     const { metadata, spec } = localVolume(claim, storageClass, { node, path: '', dialect });
     const bytes = value(spec.capacity?.['storage'] ?? '0');
     const path = await this.#makeDirectory(nodeName, metadata.name ?? '', bytes);
@@ -95,11 +95,11 @@ export class LocalDirectoryVolumes implements VolumeMaker {
     return volume;
   }
 
-  /** What was on a node that is no more is gone already. */
+  /** Ignores the directory of a node that no longer exists. */
   async delete(volume: PersistentVolume): Promise<void> {
     const node = volume.metadata.annotations?.[this.#client.dialect.annotations.localVolumeNode] ?? '';
     try {
-      await this.#ask('DELETE', node, volume.metadata.name ?? '');
+      await this.#request('DELETE', node, volume.metadata.name ?? '');
     } catch (error) {
       if (!isNotFound(error) || (await this.#node(node)) !== undefined) throw error;
     }
@@ -108,21 +108,21 @@ export class LocalDirectoryVolumes implements VolumeMaker {
 
   async #makeDirectory(node: string, volume: string, bytes: number): Promise<string> {
     try {
-      const { path } = await this.#ask<LocalVolumeMade>('PUT', node, volume, `?${localVolumeBytes}=${bytes}`);
-      if (typeof path !== 'string' || !path.startsWith('/')) throw new Error(`node "${node}" answered without a path`);
+      const { path } = await this.#request<LocalVolumeMade>('PUT', node, volume, `?${localVolumeBytes}=${bytes}`);
+      if (typeof path !== 'string' || !path.startsWith('/')) throw new Error(`node "${node}" returned no path`);
       return path;
     } catch (error) {
-      // An agent of another implementation, or an older one.
-      if (isNotFound(error)) throw new VolumeElsewhereError(`node "${node}" makes no directories for volumes`);
+      // An older node agent, or another implementation.
+      if (isNotFound(error)) throw new VolumeElsewhereError(`node "${node}" does not support local directory volumes`);
       throw error;
     }
   }
 
-  #ask<R>(method: string, node: string, volume: string, query = ''): Promise<R> {
-    const signal = AbortSignal.timeout(answerMs);
+  #request<R>(method: string, node: string, volume: string, query = ''): Promise<R> {
+    const signal = AbortSignal.timeout(requestTimeoutMs);
     return this.#client.request<R>(method, directoryPath(node, volume) + query, undefined, {
       signal,
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
     });
   }
 

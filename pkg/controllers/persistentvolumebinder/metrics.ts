@@ -1,9 +1,9 @@
-/** The series of volumes and claims, named as in 1.24. */
+/** The metrics of volumes and claims, named as in 1.24. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Lister } from '#client/informer/informer.js';
-import type { ControllerMetrics, GaugeSample } from '#controllers/framework/metrics.js';
+import { type ControllerMetrics, countByLabels, type GaugeSample } from '#controllers/framework/metrics.js';
 import { pluginLabel } from '#controllers/framework/volume-plugins.js';
 
 interface Listers {
@@ -11,15 +11,15 @@ interface Listers {
   readonly claims: Pick<Lister<PersistentVolumeClaim>, 'list'>;
 }
 
-/** Counts volumes and claims whenever they are asked for. Returns the function that ends it. */
+/** Counts volumes and claims at each scrape. Returns the function that removes the gauges. */
 export function registerCounts(metrics: ControllerMetrics, { volumes, claims }: Listers, dialect: Dialect): () => void {
   const isBound = ({ status }: { readonly status?: { readonly phase?: string } }) => status?.phase === 'Bound';
   const ofClass = (bound: boolean) => () =>
-    counted(volumes.list(), ['storage_class'], (volume) =>
+    countByLabels(volumes.list(), ['storage_class'], (volume) =>
       isBound(volume) === bound ? [volume.spec.storageClassName ?? ''] : undefined,
     );
   const ofNamespace = (bound: boolean) => () =>
-    counted(claims.list(), ['namespace'], (claim) =>
+    countByLabels(claims.list(), ['namespace'], (claim) =>
       isBound(claim) === bound ? [claim.metadata.namespace ?? ''] : undefined,
     );
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => GaugeSample[]) =>
@@ -45,7 +45,7 @@ export function registerCounts(metrics: ControllerMetrics, { volumes, claims }: 
       ofNamespace(false),
     ),
     gauge('total_pv', 'Gauge measuring total number of persistent volumes', ['plugin_name', 'volume_mode'], () =>
-      counted(volumes.list(), ['plugin_name', 'volume_mode'], ({ spec }) => [
+      countByLabels(volumes.list(), ['plugin_name', 'volume_mode'], ({ spec }) => [
         pluginLabel(spec, dialect),
         spec.volumeMode ?? 'Filesystem',
       ]),
@@ -54,27 +54,6 @@ export function registerCounts(metrics: ControllerMetrics, { volumes, claims }: 
   return () => {
     for (const each of end) each();
   };
-}
-
-/** How many objects have each combination of labels; those without any are left out. */
-function counted<T>(
-  objects: readonly T[],
-  names: readonly string[],
-  valuesOf: (object: T) => readonly string[] | undefined,
-): GaugeSample[] {
-  const counts = new Map<string, { labels: Record<string, string>; value: number }>();
-  for (const object of objects) {
-    const values = valuesOf(object);
-    if (values === undefined) continue;
-    const key = values.join('\0');
-    const sample = counts.get(key) ?? {
-      labels: Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])),
-      value: 0,
-    };
-    sample.value += 1;
-    counts.set(key, sample);
-  }
-  return [...counts.values()];
 }
 
 type Operation = 'provision' | 'delete';
@@ -91,11 +70,11 @@ const operationSeconds = {
   buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
 };
 
-/** How long others take to make volumes and to delete them, from when they were asked to. */
+/** Measures the time from the request of a volume operation to its completion. */
 export class OperationTimes {
   readonly #metrics: ControllerMetrics;
   readonly #clock: Clock;
-  /** By claim or volume; as many as there are of those. */
+  /** By claim or volume. */
   readonly #running = new Map<string, Running>();
 
   constructor(metrics: ControllerMetrics, clock: Clock) {
@@ -103,7 +82,7 @@ export class OperationTimes {
     this.#clock = clock;
   }
 
-  /** Nothing where it has begun already. */
+  /** Does nothing if the operation has started already. */
   begin(key: string, plugin: string, operation: Operation): void {
     if (this.#running.has(key)) return;
     this.#running.set(key, { plugin, operation, sinceMs: this.#clock.monotonic() });

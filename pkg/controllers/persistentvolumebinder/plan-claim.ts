@@ -1,53 +1,61 @@
-/** What is to be done about a claim. The decisions of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
-
+/** Plans the next step of a claim. Rules of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
 import { bestMatch, isBoundTo, mismatch } from '#api/core/v1/persistentvolume/match.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
-import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
+
+/** The content of an event about a claim or a volume. */
+export interface Notice {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const normal = (reason: string, message: string): Notice => ({ type: 'Normal', reason, message });
+export const warning = (reason: string, message: string): Notice => ({ type: 'Warning', reason, message });
 
 export interface ClaimObservation {
   readonly dialect: Dialect;
   readonly claim: PersistentVolumeClaim;
   /** The volume that the claim names. */
   readonly named: PersistentVolume | undefined;
-  /** At least those reserved for the claim, and the unclaimed ones of its class. */
+  /** Includes all volumes reserved for the claim, and all unclaimed volumes of its class. */
   readonly candidates: readonly PersistentVolume[];
-  /** The class that the claim names, if there is one. */
+  /** The claim's class, if it exists. */
   readonly storageClass: StorageClass | undefined;
-  /** Names of the pods that use the claim and are bound to no node yet. */
+  /** Names of unscheduled pods that use the claim. */
   readonly waitingPods: readonly string[];
-  /** Whether volumes are made for claims at all. */
+  /** Whether volumes are provisioned dynamically. */
   readonly provisioning: boolean;
-  /** Provisioners that the manager itself is. */
+  /** The manager's internal provisioners. */
   readonly ownProvisioners: { has(name: string): boolean };
 }
 
 export type ClaimPlan =
   | { readonly step: 'bind'; readonly volume: PersistentVolume }
-  /** No volume yet: its status says so. */
+  /** No volume yet: set the phase `Pending`. */
   | { readonly step: 'pending'; readonly notice?: Notice }
-  /** Somebody else makes a volume: it is told so by annotations. */
+  /** Request a volume from an external provisioner with annotations. */
   | { readonly step: 'provision'; readonly provisioner: string; readonly notice: Notice }
-  /** The manager itself makes a volume. */
-  | { readonly step: 'make'; readonly storageClass: StorageClass }
-  /** Nobody can make a volume. */
+  /** Provision a volume in this manager. */
+  | { readonly step: 'provisionInternally'; readonly storageClass: StorageClass }
+  /** No provisioner can create a volume. */
   | { readonly step: 'stuck'; readonly notice?: Notice }
-  /** Its volume is gone for good; told once. */
+  /** The volume is lost; the event is recorded once. */
   | { readonly step: 'lose'; readonly notice: Notice }
-  /** A state that should not be. */
+  /** An inconsistent state. */
   | { readonly step: 'fail'; readonly notice: Notice; readonly message: string };
 
-/** Throws for a selector that is none. */
+/** Throws for a malformed selector. */
 export function planClaim(observed: ClaimObservation): ClaimPlan {
   const { claim, dialect } = observed;
   if (claim.metadata.annotations?.[dialect.annotations.bindCompleted] !== undefined) return planBound(observed);
   return (claim.spec.volumeName ?? '') === '' ? planUnbound(observed) : planReserved(observed);
 }
 
-/** Any volume will do. */
+/** The claim accepts any matching volume. */
 function planUnbound(observed: ClaimObservation): ClaimPlan {
   const { claim, candidates, storageClass, dialect } = observed;
   const delayed = storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
@@ -83,8 +91,8 @@ function planProvisioning({
     return { step: 'stuck', notice: warning('ProvisioningFailed', message) };
   }
   const { provisioner } = storageClass;
-  if (ownProvisioners.has(provisioner)) return { step: 'make', storageClass };
-  // Names with the product's domain are those of plugins within the manager, of which there is no other.
+  if (ownProvisioners.has(provisioner)) return { step: 'provisionInternally', storageClass };
+  // Names with the product's domain belong to internal plugins, and there is none with this name.
   if (provisioner.startsWith(`${dialect.labelDomain}/`)) {
     const message = `no volume plugin matched name: ${provisioner}`;
     return { step: 'stuck', notice: warning('ProvisioningFailed', message) };
@@ -93,7 +101,7 @@ function planProvisioning({
   return { step: 'provision', provisioner, notice: normal('ExternalProvisioning', message) };
 }
 
-/** A certain volume is asked for. */
+/** The claim names a volume. */
 function planReserved({ claim, named, dialect }: ClaimObservation): ClaimPlan {
   if (named === undefined) return { step: 'pending' };
   const { name } = named.metadata;
@@ -113,7 +121,7 @@ function planReserved({ claim, named, dialect }: ClaimObservation): ClaimPlan {
   return { step: 'fail', notice, message };
 }
 
-/** It was bound once. */
+/** The claim was bound before. */
 function planBound({ claim, named }: ClaimObservation): ClaimPlan {
   if ((claim.spec.volumeName ?? '') === '') {
     const message = 'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';

@@ -1,4 +1,4 @@
-/** Empties released volumes by pods, each of which is made, awaited and taken away. */
+/** Empties released volumes with recycler pods. */
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, Pod } from '#api/core/v1/types.gen.js';
@@ -7,11 +7,11 @@ import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
 import { podsOfClaim } from '#controllers/framework/informers.js';
-import { claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
+import { claimKeyOf } from '#controllers/persistentvolumebinder/bound-objects.js';
 import { type Recyclers, recyclerPod, volumeRecycledBy } from '#controllers/persistentvolumebinder/recycling.js';
 
 export type Recycling =
-  /** Its pods still use it. */
+  /** Pods still use the volume. */
   | { readonly kind: 'used'; readonly pods: readonly string[] }
   | { readonly kind: 'running' }
   | { readonly kind: 'done' }
@@ -19,30 +19,30 @@ export type Recycling =
 
 export interface RecyclerOptions {
   readonly client: Client;
-  /** Indexed by claims. */
+  /** Indexed by claim. */
   readonly pods: Informer<Pod>;
   readonly recyclers: Recyclers;
 }
 
 export class Recycler {
   readonly #options: RecyclerOptions;
-  /** Volume → the pod that was made for it. What another process began is begun anew. */
+  /** The recycler pod of each volume. A pod of an earlier process is replaced. */
   readonly #running = new Map<string, Pod>();
 
   constructor(options: RecyclerOptions) {
     this.#options = options;
   }
 
-  /** Calls `look` with the volume of each recycler's pod that changes. Returns what ends that. */
-  watch(look: (volume: string) => void): () => void {
-    const seen = ({ metadata }: Pod) => {
+  /** Calls `changed` with the volume of each changed recycler pod. Returns the function that stops the watch. */
+  watch(changed: (volume: string) => void): () => void {
+    const onPod = ({ metadata }: Pod) => {
       const volume = volumeRecycledBy(metadata.name ?? '');
-      if (volume !== undefined && this.#running.has(volume)) look(volume);
+      if (volume !== undefined && this.#running.has(volume)) changed(volume);
     };
-    return this.#options.pods.addHandler({ onAdd: seen, onUpdate: seen, onDelete: seen });
+    return this.#options.pods.addHandler({ onAdd: onPod, onUpdate: onPod, onDelete: onPod });
   }
 
-  /** One step further. `claimed`: another claim has the name of the volume's, so that pods of the name are not its. */
+  /** Performs the next step. `claimed`: a new claim has the name of the volume's claim, so its pods do not use the volume. */
   async recycle(volume: PersistentVolume, claimed: boolean): Promise<Recycling> {
     const using = claimed
       ? []
@@ -59,7 +59,7 @@ export class Recycler {
     }
   }
 
-  /** The volume is gone: nobody waits for its pod. */
+  /** Deletes the recycler pod of a deleted volume. */
   async abandon(volume: string): Promise<void> {
     const pod = this.#running.get(volume);
     if (pod === undefined) return;
@@ -67,19 +67,19 @@ export class Recycler {
     this.#running.delete(volume);
   }
 
-  /** Throws why it failed, in the words of 1.24. */
-  async #step(volume: string, wanted: Pod): Promise<Recycling> {
-    const made = this.#running.get(volume);
-    if (made === undefined) {
-      await this.#create(volume, wanted);
+  /** Throws failures with the messages of 1.24. */
+  async #step(volume: string, newPod: Pod): Promise<Recycling> {
+    const running = this.#running.get(volume);
+    if (running === undefined) {
+      await this.#create(volume, newPod);
       return { kind: 'running' };
     }
-    const pod = await this.#live(made);
+    const pod = await this.#live(running);
     const { phase, message = '' } = pod?.status ?? {};
     if (pod !== undefined && phase !== 'Succeeded' && phase !== 'Failed') return { kind: 'running' };
     this.#running.delete(volume);
     if (pod === undefined) throw new Error('failed to recycle volume: recycler pod was deleted');
-    await this.#delete(made, 'failed to delete recycler pod');
+    await this.#delete(running, 'failed to delete recycler pod');
     if (phase === 'Succeeded') return { kind: 'done' };
     throw new Error(`failed to recycle volume: ${message === '' ? 'pod failed, pod.Status.Message unknown' : message}`);
   }

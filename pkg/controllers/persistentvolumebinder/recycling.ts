@@ -1,14 +1,13 @@
-/** The pods that empty released volumes whose policy is `Recycle`, as in release 1.24 (pkg/volume/plugins.go). Pure. */
+/** Creates the pods that empty volumes with the policy `Recycle`, as in release 1.24 (pkg/volume/plugins.go). Pure. */
 import type { PersistentVolume, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 
-/** How volumes of one sort are emptied. */
 export interface RecyclerSettings {
-  /** Shortest deadline, in seconds. */
+  /** The minimum deadline. */
   readonly minimumSeconds: number;
-  /** Added to the deadline for each whole Gi, in seconds. */
+  /** The deadline per whole Gi. */
   readonly secondsPerGi: number;
-  /** Its first volume becomes the one that is emptied; absent: `standardTemplate`. */
+  /** Its first volume is replaced by the recycled volume; by default `standardTemplate`. */
   readonly template?: RecyclerTemplate;
 }
 
@@ -19,7 +18,7 @@ export interface Recyclers {
   readonly nfs: RecyclerSettings;
 }
 
-/** Exits with 0 only when nothing is left. */
+/** Exits with 0 only when the volume is empty. */
 const script = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1';
 
 const standardTemplate: RecyclerTemplate = {
@@ -41,12 +40,12 @@ const standardTemplate: RecyclerTemplate = {
 
 const prefix = 'recycler-for-';
 
-/** The volume that a pod of that name empties. */
+/** The volume that the recycler pod empties; undefined for other pods. */
 export function volumeRecycledBy(podName: string): string | undefined {
   return podName.startsWith(prefix) ? podName.slice(prefix.length) : undefined;
 }
 
-/** The pod that empties the volume; undefined for volumes of other sorts. */
+/** The recycler pod for the volume; undefined for unsupported volume types. */
 export function recyclerPod({ metadata, spec }: PersistentVolume, recyclers: Recyclers): Pod | undefined {
   const { hostPath, nfs } = spec;
   const source: Omit<Volume, 'name'> | undefined =
@@ -56,11 +55,15 @@ export function recyclerPod({ metadata, spec }: PersistentVolume, recyclers: Rec
   if (source === undefined) return undefined;
   const settings = hostPath === undefined ? recyclers.nfs : recyclers.hostPath;
   const template = settings.template ?? standardTemplate;
-  const { generateName: _, ...known } = template.metadata;
+  const { generateName: _, ...templateMetadata } = template.metadata;
   const [first, ...others] = template.spec.volumes ?? [];
   const size = spec.capacity?.['storage'] ?? '0';
   return {
-    metadata: { ...known, name: `${prefix}${metadata.name}`, namespace: known.namespace ?? 'default' },
+    metadata: {
+      ...templateMetadata,
+      name: `${prefix}${metadata.name}`,
+      namespace: templateMetadata.namespace ?? 'default',
+    },
     spec: {
       ...template.spec,
       activeDeadlineSeconds: deadlineSeconds(size, settings),

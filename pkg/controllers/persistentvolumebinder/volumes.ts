@@ -1,4 +1,4 @@
-/** One pass over a volume: observes, plans and does it. */
+/** Reconciles one volume. */
 import { hasMode } from '#api/core/v1/persistentvolume/match.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -7,25 +7,25 @@ import { keyOf } from '#apimachinery/object-key.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { pluginLabel } from '#controllers/framework/volume-plugins.js';
 import { unboundVolume, volumeInPhase } from '#controllers/persistentvolumebinder/binding.js';
+import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/bound-objects.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
-import { type Notice, warning } from '#controllers/persistentvolumebinder/notice.js';
-import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
+import { type Notice, warning } from '#controllers/persistentvolumebinder/plan-claim.js';
 import type { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
-import type { VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
+import type { VolumeProvisioner } from '#controllers/persistentvolumebinder/volume-provisioner.js';
 
 export interface VolumeSyncOptions {
   readonly context: ControllerContext;
   readonly objects: BoundObjects;
   readonly times: OperationTimes;
   readonly recycler: Recycler;
-  /** By the names of their plugins. */
-  readonly makers: ReadonlyMap<string, VolumeMaker>;
-  /** The gate HonorPVReclaimPolicy. */
+  /** By plugin name. */
+  readonly provisioners: ReadonlyMap<string, VolumeProvisioner>;
+  /** The feature gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
-  /** Has a claim seen to. */
+  /** Enqueues the claim. */
   readonly syncClaim: (key: string) => void;
-  /** Has `delete` called with the volume of that name. */
-  readonly deleteLater: (name: string) => void;
+  /** Enqueues the volume's name for `delete`. */
+  readonly queueDeletion: (name: string) => void;
 }
 
 export class VolumeSync {
@@ -43,7 +43,7 @@ export class VolumeSync {
     switch (plan.step) {
       case 'phase': {
         const saved = await objects.saveVolumeStatus(volume, volumeInPhase(volume, plan.phase));
-        // Release 1.24 leaves the claims that wait to its next look at all of them.
+        // Release 1.24 would bind waiting claims at its next resync.
         if (saved !== volume && plan.phase === 'Available') objects.waitingFor(saved).forEach(syncClaim);
         return;
       }
@@ -64,20 +64,20 @@ export class VolumeSync {
   }
 
   /**
-   * The cache may lag behind: where it contradicts the volume's phase, the API server is asked. It would release volumes
-   * whose claims are there, and two managers could go on for ever to mend what the other has written.
+   * Reads the claim from the API server when the cache contradicts the volume's phase. A lagging cache would release bound
+   * volumes, and two managers could undo each other's writes forever.
    */
   async #claimOf(volume: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { objects } = this.#options;
     const { uid = '' } = volume.spec.claimRef ?? {};
     if (uid === '') return undefined;
     const cached = objects.claim(claimKeyOf(volume));
-    const isThere = cached?.metadata.uid === uid;
-    return isThere === isReleased(volume) ? objects.liveClaim(volume) : cached;
+    const isCached = cached?.metadata.uid === uid;
+    return isCached === isReleased(volume) ? objects.liveClaim(volume) : cached;
   }
 
   async #release(volume: PersistentVolume): Promise<void> {
-    const { context, objects, times, honorPolicy, deleteLater } = this.#options;
+    const { context, objects, times, honorPolicy, queueDeletion } = this.#options;
     const { dialect } = context;
     const { name = '' } = volume.metadata;
     const released = isReleased(volume)
@@ -87,7 +87,7 @@ export class VolumeSync {
     if (released.spec.persistentVolumeReclaimPolicy === 'Delete') {
       const provisioner = released.metadata.annotations?.[dialect.annotations.provisionedBy];
       times.begin(name, provisioner ?? pluginLabel(released.spec, dialect), 'delete');
-      if (this.#makerOf(released) !== undefined) return deleteLater(name);
+      if (this.#internalProvisioner(released) !== undefined) return queueDeletion(name);
     }
     const failure = reclaimFailure(released, dialect, honorPolicy);
     if (failure === undefined || released.status?.phase === 'Failed') return;
@@ -95,26 +95,26 @@ export class VolumeSync {
     await this.#fail(released, failure);
   }
 
-  /** Deletes a released volume that the manager has made, with what is in it. It may wait for a node. */
+  /** Deletes a released volume of an internal provisioner, with its content. May wait for a node. */
   async delete(volume: PersistentVolume): Promise<void> {
     const { context, times } = this.#options;
-    const maker = this.#makerOf(volume);
-    if (maker === undefined || !isReleased(volume)) return;
+    const internal = this.#internalProvisioner(volume);
+    if (internal === undefined || !isReleased(volume)) return;
     if (planVolume({ dialect: context.dialect, volume, claim: await this.#claimOf(volume) }).step !== 'release') return;
     try {
-      await maker.delete(volume);
+      await internal.delete(volume);
     } catch (error) {
       times.failed(volume.metadata.name ?? '');
       if (volume.status?.phase !== 'Failed') await this.#fail(volume, warning('VolumeFailedDelete', messageOf(error)));
     }
   }
 
-  /** Who is to delete the volume, among those that make volumes within the manager. */
-  #makerOf({ metadata, spec }: PersistentVolume): VolumeMaker | undefined {
-    const { context, makers, honorPolicy } = this.#options;
+  /** The internal provisioner that must delete the volume. */
+  #internalProvisioner({ metadata, spec }: PersistentVolume): VolumeProvisioner | undefined {
+    const { context, provisioners, honorPolicy } = this.#options;
     if (spec.persistentVolumeReclaimPolicy !== 'Delete') return undefined;
     if (metadata.deletionTimestamp !== undefined && !honorPolicy) return undefined;
-    return makers.get(metadata.annotations?.[context.dialect.annotations.provisionedBy] ?? '');
+    return provisioners.get(metadata.annotations?.[context.dialect.annotations.provisionedBy] ?? '');
   }
 
   async #recycle(volume: PersistentVolume): Promise<void> {
@@ -152,7 +152,7 @@ export class VolumeSync {
   }
 }
 
-/** Failed ones have been released before. */
+/** A failed volume has been released before. */
 function isReleased({ status }: PersistentVolume): boolean {
   return status?.phase === 'Released' || status?.phase === 'Failed';
 }
@@ -160,22 +160,22 @@ function isReleased({ status }: PersistentVolume): boolean {
 interface VolumeObservation {
   readonly dialect: Dialect;
   readonly volume: PersistentVolume;
-  /** The claim that the volume names, whether or not it is still the same one. */
+  /** The claim with the name in the volume's reference; its UID may differ. */
   readonly claim: PersistentVolumeClaim | undefined;
 }
 
 export type VolumePlan =
   | { readonly step: 'phase'; readonly phase: 'Available' | 'Bound' }
-  /** The claim has to be seen to. */
+  /** Reconcile the claim. */
   | { readonly step: 'claim' }
-  /** The claim can never be bound to it. */
+  /** The claim can never be bound to the volume. */
   | { readonly step: 'mismatch'; readonly ofVolume: Notice; readonly ofClaim: Notice }
-  /** The claim is gone, or has another volume. */
+  /** The claim is deleted or has another volume. */
   | { readonly step: 'release' }
-  /** The claim has another volume: this one is free again. */
+  /** The claim has another volume, so this volume becomes available. */
   | { readonly step: 'unbind' };
 
-/** What is to be done about a volume. The decisions of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
+/** Plans the next step of a volume. Rules of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
 export function planVolume({ volume, claim, dialect }: VolumeObservation): VolumePlan {
   const { claimRef } = volume.spec;
   if (claimRef === undefined || (claimRef.uid ?? '') === '') return { step: 'phase', phase: 'Available' };
@@ -183,8 +183,8 @@ export function planVolume({ volume, claim, dialect }: VolumeObservation): Volum
   const { volumeName = '' } = claim.spec;
   if (volumeName === volume.metadata.name) return { step: 'phase', phase: 'Bound' };
   if (volumeName !== '') {
-    const made = volume.metadata.annotations?.[dialect.annotations.provisionedBy] !== undefined;
-    return { step: made && volume.spec.persistentVolumeReclaimPolicy === 'Delete' ? 'release' : 'unbind' };
+    const provisioned = volume.metadata.annotations?.[dialect.annotations.provisionedBy] !== undefined;
+    return { step: provisioned && volume.spec.persistentVolumeReclaimPolicy === 'Delete' ? 'release' : 'unbind' };
   }
   if (hasMode(volume, claim)) return { step: 'claim' };
   const why = 'due to incompatible volumeMode.';
@@ -202,14 +202,13 @@ export function planVolume({ volume, claim, dialect }: VolumeObservation): Volum
 }
 
 /**
- * Why a released volume cannot be dealt with as its policy says; undefined when it is kept, or left to an external
- * provisioner. `honorPolicy`: volumes that are being deleted, too.
+ * Why a released volume cannot be reclaimed; undefined when it is retained, recycled, or left to an external
+ * provisioner. `honorPolicy`: also for volumes that are being deleted.
  */
 export function reclaimFailure(volume: PersistentVolume, dialect: Dialect, honorPolicy: boolean): Notice | undefined {
   const { metadata, spec } = volume;
   switch (spec.persistentVolumeReclaimPolicy) {
     case 'Retain':
-    // Pods empty it.
     case 'Recycle':
       return undefined;
     case 'Delete': {

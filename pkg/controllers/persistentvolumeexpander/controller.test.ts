@@ -3,8 +3,7 @@ import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resource
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
-import { hasGrown, planExpansion } from '#controllers/persistentvolumeexpander/plan.js';
+import { hasGrown, PersistentVolumeExpander, planExpansion } from '#controllers/persistentvolumeexpander/controller.js';
 
 const claim = (asked: string, has: string): PersistentVolumeClaim => ({
   metadata: { name: 'data', namespace: 'default', uid: 'u' },

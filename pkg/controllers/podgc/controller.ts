@@ -1,4 +1,5 @@
-/** Deletes pods that nobody else will: ended ones beyond a number, those of gone nodes, and unscheduled terminating ones. */
+/** Deletes surplus finished pods, pods of deleted nodes, and unscheduled pods in deletion. Rules of release 1.24 (podgc). */
+import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
@@ -8,17 +9,16 @@ import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { isTerminated, isUnscheduledTerminating, surplusTerminated } from '#controllers/podgc/plan.js';
 
 export interface PodGCOptions {
-  /** Ended pods that are kept; zero or less keeps all. */
+  /** The number of finished pods to keep; zero or less keeps all. */
   readonly terminatedThreshold: number;
 }
 
-/** How long a node must be gone before its pods are: it may only be registering anew. As in 1.24. */
+/** The delay after a node's deletion, as in 1.24, because the node may be registering again. */
 const quarantineMs = 40_000;
 
-/** What a key of the queue asks for. */
+/** The queue's keys. */
 const terminatedKey = 'terminated';
 const nodePrefix = 'node ';
 const podPrefix = 'pod ';
@@ -30,8 +30,8 @@ export class PodGCController implements Controller {
   readonly #pods: Informer<Pod>;
   readonly #nodes: Informer<Node>;
   readonly #loop: ReconcileLoop;
-  /** Nodes that pods are bound to and that do not exist → since when that is known. */
-  readonly #goneSince = new Map<string, number>();
+  /** When a missing node of a pod was first noticed, by node. */
+  readonly #missingSince = new Map<string, number>();
   #terminated = 0;
 
   constructor(context: ControllerContext, options: PodGCOptions) {
@@ -51,28 +51,28 @@ export class PodGCController implements Controller {
     const { queue } = this.#loop;
     await this.#loop.run(signal, [
       this.#pods.addHandler({
-        onAdd: (pod) => this.#podSeen(pod, undefined),
-        onUpdate: (pod, old) => this.#podSeen(pod, old),
+        onAdd: (pod) => this.#observePod(pod, undefined),
+        onUpdate: (pod, old) => this.#observePod(pod, old),
         onDelete: (pod) => {
           if (isTerminated(pod)) this.#terminated -= 1;
         },
       }),
       this.#nodes.addHandler({
-        onAdd: ({ metadata }) => this.#goneSince.delete(metadata.name ?? ''),
+        onAdd: ({ metadata }) => this.#missingSince.delete(metadata.name ?? ''),
         onDelete: ({ metadata }) => queue.add(nodePrefix + (metadata.name ?? '')),
       }),
     ]);
   }
 
-  #podSeen(pod: Pod, old: Pod | undefined): void {
+  #observePod(pod: Pod, old: Pod | undefined): void {
     const { queue } = this.#loop;
     if (isTerminated(pod)) this.#terminated += 1;
     if (old !== undefined && isTerminated(old)) this.#terminated -= 1;
     if (this.#threshold > 0 && this.#terminated > this.#threshold) queue.add(terminatedKey);
     if (isUnscheduledTerminating(pod)) queue.add(podPrefix + keyOf(pod));
     const node = pod.spec.nodeName ?? '';
-    const known = this.#nodes.get(node) !== undefined || this.#goneSince.has(node);
-    if (node !== '' && !known) queue.add(nodePrefix + node);
+    const isMissing = this.#nodes.get(node) === undefined && !this.#missingSince.has(node);
+    if (node !== '' && isMissing) queue.add(nodePrefix + node);
   }
 
   async #reconcile(key: string): Promise<Outcome> {
@@ -92,20 +92,20 @@ export class PodGCController implements Controller {
     const { clock } = this.#context;
     const pods = podsOfNode(this.#pods, node);
     if (this.#nodes.get(node) !== undefined || pods.length === 0) {
-      this.#goneSince.delete(node);
+      this.#missingSince.delete(node);
       return done;
     }
-    const sinceMs = this.#goneSince.get(node) ?? clock.monotonic();
-    this.#goneSince.set(node, sinceMs);
+    const sinceMs = this.#missingSince.get(node) ?? clock.monotonic();
+    this.#missingSince.set(node, sinceMs);
     const waitMs = sinceMs + quarantineMs - clock.monotonic();
     if (waitMs > 0) return requeueAfter(waitMs);
-    // The cache may not show a node that is just registering.
+    // The cache may not show a new node yet.
     if (await this.#exists(node)) {
-      this.#goneSince.delete(node);
+      this.#missingSince.delete(node);
       return requeueAfter(quarantineMs);
     }
     for (const pod of pods) await this.#delete(pod);
-    this.#goneSince.delete(node);
+    this.#missingSince.delete(node);
     return done;
   }
 
@@ -119,15 +119,37 @@ export class PodGCController implements Controller {
     }
   }
 
-  /** At once, without the grace that no node agent would see to. */
+  /** Without grace period, because no node agent would end it. */
   async #delete(pod: Pod): Promise<void> {
     const { client, log } = this.#context;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     try {
       await client.resource(podType).delete(name, { namespace, gracePeriodSeconds: 0, preconditions: { uid } });
-      log.info({ namespace, name }, 'Deleted a pod that nobody else would have');
+      log.info({ namespace, name }, 'deleted a pod');
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+/** Whether the pod is finished. */
+function isTerminated(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return (
+    isPodTerminal(pod) || (phase !== undefined && phase !== 'Pending' && phase !== 'Running' && phase !== 'Unknown')
+  );
+}
+
+/** The oldest finished pods beyond `threshold`; none when it is zero or less. */
+function surplusTerminated(pods: readonly Pod[], threshold: number): Pod[] {
+  if (threshold <= 0) return [];
+  const finished = pods.filter(isTerminated);
+  if (finished.length <= threshold) return [];
+  const age = (pod: Pod) => `${pod.metadata.creationTimestamp ?? ''} ${pod.metadata.name ?? ''}`;
+  return finished.sort((a, b) => (age(a) < age(b) ? -1 : 1)).slice(0, finished.length - threshold);
+}
+
+/** Whether the pod is being deleted and was never bound to a node, so that no node agent finishes the deletion. */
+function isUnscheduledTerminating(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp !== undefined && (pod.spec.nodeName ?? '') === '';
 }

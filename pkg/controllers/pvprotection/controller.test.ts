@@ -3,8 +3,7 @@ import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { PVProtectionController } from '#controllers/pvprotection/controller.js';
-import { planVolume } from '#controllers/pvprotection/plan.js';
+import { PVProtectionController, planVolume } from '#controllers/pvprotection/controller.js';
 
 const deletionTimestamp = '2022-05-03T00:00:00Z';
 const volume = (phase: string, finalizers: string[], going = false): PersistentVolume => ({

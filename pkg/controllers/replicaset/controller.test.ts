@@ -6,7 +6,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { forbidden, notFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
-import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated.js';
+import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated-kinds.js';
 
 const labels = { app: 'web' };
 

@@ -1,4 +1,4 @@
-/** Keeps the wanted number of pods for each ReplicaSet (or ReplicationController). */
+/** Maintains the desired number of pods of each ReplicaSet (or ReplicationController). */
 
 import { isPodActive } from '#api/core/v1/pod/conditions.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
@@ -8,7 +8,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
-import { failuresWithin, writesAtOnce } from '#controllers/framework/bounded.js';
+import { failuresWithin, maxConcurrentWrites } from '#controllers/framework/bounded-concurrency.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByController, ownedBy, sharedInformer } from '#controllers/framework/informers.js';
@@ -19,10 +19,9 @@ import { PodOwners } from '#controllers/framework/pod-owners.js';
 import { slowStart } from '#controllers/framework/slow-start.js';
 import { nextAvailableMs, planReplicas, planStatus, type ReplicaFailure } from '#controllers/replicaset/plan.js';
 import { podFromTemplate } from '#controllers/replicaset/pod-template.js';
-import type { Replicated, ReplicatedKind } from '#controllers/replicaset/replicated.js';
+import type { Replicated, ReplicatedKind } from '#controllers/replicaset/replicated-kinds.js';
 
 export interface ReplicaSetOptions {
-  /** Sets worked on at once. */
   readonly concurrency: number;
 }
 
@@ -115,9 +114,9 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
     return this.#podControl.create(set, podFromTemplate(set.spec.template ?? {}, { name, namespace }, reference));
   }
 
-  /** Deletes all and returns the first failure. */
+  /** Deletes all pods and returns the first failure. */
   async #deleteAll(set: T, pods: readonly Pod[]): Promise<unknown> {
-    const [failure] = await failuresWithin(pods, writesAtOnce, (pod) => this.#podControl.delete(set, pod));
+    const [failure] = await failuresWithin(pods, maxConcurrentWrites, (pod) => this.#podControl.delete(set, pod));
     return failure;
   }
 
@@ -132,10 +131,10 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
     }
   }
 
-  /** The pods of all sets with the same manager as this one, itself included. */
+  /** The pods of all sets with the same manager as this set, including its own. */
   #relatedPods(set: T): Pod[] {
     const manager = controllerOf(set);
-    const family = manager === undefined ? [set] : ownedBy(this.#sets, manager.uid);
-    return family.flatMap((member) => ownedBy(this.#pods, member.metadata.uid ?? ''));
+    const related = manager === undefined ? [set] : ownedBy(this.#sets, manager.uid);
+    return related.flatMap(({ metadata }) => ownedBy(this.#pods, metadata.uid ?? ''));
   }
 }

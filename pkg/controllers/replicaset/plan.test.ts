@@ -3,7 +3,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { burstReplicas, nextAvailableMs, planReplicas, planStatus } from '#controllers/replicaset/plan.js';
 import { podsToDelete } from '#controllers/replicaset/ranking.js';
-import type { Replicated } from '#controllers/replicaset/replicated.js';
+import type { Replicated } from '#controllers/replicaset/replicated-kinds.js';
 
 const now = Date.parse('2022-05-03T12:00:00Z');
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();

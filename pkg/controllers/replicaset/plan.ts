@@ -1,4 +1,4 @@
-/** How many pods to create or which to delete, and what the status says. Pure. */
+/** Plans pods to create and delete, and the status. Pure. */
 
 import type { ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import { getPodCondition, isPodAvailable, isPodReady } from '#api/core/v1/pod/conditions.js';
@@ -9,9 +9,9 @@ import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { podsToDelete } from '#controllers/replicaset/ranking.js';
-import type { Replicated, ReplicatedCondition } from '#controllers/replicaset/replicated.js';
+import type { Replicated, ReplicatedCondition } from '#controllers/replicaset/replicated-kinds.js';
 
-/** Pods created or deleted in one pass at most, as in 1.24. */
+/** The maximum of pods created or deleted in one reconcile, as in 1.24. */
 export const burstReplicas = 500;
 
 export type ReplicaAction =
@@ -21,31 +21,29 @@ export type ReplicaAction =
 export interface ReplicaObservation {
   readonly dialect: Dialect;
   readonly set: Replicated;
-  /** The set's pods that have neither ended nor are being deleted. */
+  /** The set's pods, without finished pods and pods in deletion. */
   readonly pods: readonly Pod[];
-  /** Pods of all sets of the same manager, asked for only when pods must go. */
+  /** Pods of all sets with the same manager; called only when pods must be deleted. */
   readonly relatedPods: () => readonly Pod[];
 }
 
-/** What brings the number of pods to what is wanted. `now` in milliseconds. */
 export function planReplicas({ dialect, set, pods, relatedPods }: ReplicaObservation, now: number): ReplicaAction[] {
   if (set.metadata.deletionTimestamp !== undefined) return [];
-  const wanted = set.spec.replicas ?? 1;
-  if (pods.length < wanted) return [{ kind: 'create', count: Math.min(wanted - pods.length, burstReplicas) }];
-  if (pods.length === wanted) return [];
-  const count = Math.min(pods.length - wanted, burstReplicas);
+  const desired = set.spec.replicas ?? 1;
+  if (pods.length < desired) return [{ kind: 'create', count: Math.min(desired - pods.length, burstReplicas) }];
+  if (pods.length === desired) return [];
+  const count = Math.min(pods.length - desired, burstReplicas);
   return [{ kind: 'delete', pods: podsToDelete(dialect, pods, relatedPods(), count, now) }];
 }
 
-/** Why pods could not be created or deleted. */
 export interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;
 }
 
 /**
- * The status that the set should have; undefined when it has it. `managed` is false when nothing was tried: the
- * failure condition then stays as it is.
+ * The new status; undefined when unchanged. `managed` is false when nothing was attempted, so that the failure condition
+ * stays.
  */
 export function planStatus(
   set: Replicated,
@@ -69,7 +67,7 @@ export function planStatus(
   return semanticEqual(normalized(old), status) ? undefined : status;
 }
 
-/** Zero counts are left out on the wire. */
+/** Omitted counts equal zero. */
 function normalized(status: ReplicaSetStatus | undefined): ReplicaSetStatus {
   return {
     fullyLabeledReplicas: 0,
@@ -90,12 +88,12 @@ function planConditions(
   const others = old.filter((condition) => condition.type !== 'ReplicaFailure');
   if (!managed) return [...old];
   if (failure === undefined) return others;
-  // A failure already told stays as it was told first, so that retries do not write the status again and again.
+  // Keep the first failure, so that retries do not update the status repeatedly.
   if (current !== undefined) return [...old];
   return [...others, { type: 'ReplicaFailure', status: 'True', lastTransitionTime: formatTime(now), ...failure }];
 }
 
-/** Milliseconds until the first ready pod becomes available; undefined when none is waited for. */
+/** Milliseconds until the next ready pod becomes available; undefined when none is pending. */
 export function nextAvailableMs(set: Replicated, pods: readonly Pod[], now: number): number | undefined {
   const minReadySeconds = set.spec.minReadySeconds ?? 0;
   if (minReadySeconds === 0) return undefined;

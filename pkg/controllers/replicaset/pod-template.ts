@@ -1,14 +1,14 @@
-/** A pod made from a template. */
+/** Creates pods from templates. */
 
 import type { Pod, PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { OwnMetadata } from '#api/meta/object.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Replaceable } from '#apimachinery/draft.js';
 
-/** Longest name prefix to which the API server can add its random suffix and stay a legal name. */
+/** The maximum length of a name prefix. */
 const maxPrefixLength = 253;
 
-/** The pod to create for `owner`; the API server completes its name. */
+/** The API server completes the pod's name. */
 export function podFromTemplate(
   template: PodTemplateSpec,
   owner: { readonly name: string; readonly namespace: string },

@@ -1,4 +1,4 @@
-/** Which of too many pods go first. Order and figures of release 1.24 (controller_utils.go, ActivePodsWithRanks). */
+/** Ranks surplus pods for deletion. Order and numbers of release 1.24 (controller_utils.go, ActivePodsWithRanks). */
 import { getPodCondition, isPodActive, isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { parseTime } from '#apimachinery/clock.js';
@@ -6,14 +6,14 @@ import type { Dialect } from '#apimachinery/dialect.js';
 
 const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
-/** What is compared, one number after the other; the smaller is deleted first. */
+/** The sort keys in order of priority; smaller values are deleted first. */
 interface Ranked {
   readonly pod: Pod;
   readonly assigned: number;
   readonly phase: number;
   readonly ready: number;
   readonly cost: number;
-  /** Negative: the more related pods share the node, the sooner. */
+  /** The negative number of related pods on the node. */
   readonly crowd: number;
   readonly readySinceMs: number | undefined;
   readonly restarts: number;
@@ -21,8 +21,8 @@ interface Ranked {
 }
 
 /**
- * `count` of `pods`, those to delete first. `related` are the pods of all sets with the same manager: a pod that
- * shares its node with many of them is spared least. `now` in milliseconds.
+ * The `count` pods to delete first. `related`: pods of all sets with the same manager; pods that share their node with
+ * many of them are deleted earlier.
  */
 export function podsToDelete(
   dialect: Dialect,
@@ -60,7 +60,7 @@ function rank(dialect: Dialect, pod: Pod, perNode: ReadonlyMap<string, number>):
   };
 }
 
-/** The pod-deletion-cost annotation: a 32-bit integer, zero when absent or not understood. */
+/** The pod-deletion-cost annotation: a 32-bit integer, zero when absent or malformed. */
 function deletionCost(dialect: Dialect, pod: Pod): number {
   const text = pod.metadata.annotations?.[dialect.annotations.podDeletionCost];
   if (text === undefined || !/^-?(0|[1-9][0-9]{0,9})$/.test(text)) return 0;
@@ -85,7 +85,7 @@ function compare(a: Ranked, b: Ranked, now: number): number {
   return 0;
 }
 
-/** Younger first; ages of the same power of two count as equal, and chance (the UID) decides. */
+/** Younger pods first. Ages with the same power of two count as equal; then the UID decides. */
 function compareAges(aMs: number | undefined, bMs: number | undefined, a: Pod, b: Pod, now: number): number {
   if (aMs === undefined || bMs === undefined) return aMs === undefined ? -1 : 1;
   const difference = logAge(aMs, now) - logAge(bMs, now);
@@ -93,7 +93,7 @@ function compareAges(aMs: number | undefined, bMs: number | undefined, a: Pod, b
   return (a.metadata.uid ?? '') < (b.metadata.uid ?? '') ? -1 : 1;
 }
 
-/** Integer logarithm of the age in nanoseconds, as 1.24 computes it; -1 for no age. */
+/** The integer logarithm of the age in nanoseconds, as in 1.24; -1 for no age. */
 function logAge(ms: number, now: number): number {
   const ageMs = now - ms;
   return ageMs > 0 ? Math.trunc(Math.log2(ageMs * 1e6)) : -1;

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import { configmaps, pods, resourcequotas } from '#api/core/v1/resources.gen.js';
-import type { ConfigMap, Pod, ResourceQuota } from '#api/core/v1/types.gen.js';
+import type { ConfigMap, Pod, ResourceQuota, ResourceQuotaStatus } from '#api/core/v1/types.gen.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { ResourceQuotaController } from '#controllers/resourcequota/controller.js';
+import { lowersUsage, planQuota, ResourceQuotaController } from '#controllers/resourcequota/controller.js';
 
 const namespace = 'ns';
 const key = `${namespace}/q`;
@@ -107,4 +107,70 @@ t.test('a quota that is charged meanwhile is counted again', async (t) => {
   await harness.advance(5000);
   t.equal(overtaken, 3);
   t.match(status(), { used: { configmaps: '5' } });
+});
+
+type Amounts = Readonly<Record<string, string>>;
+const quota = (hard: Amounts, status?: ResourceQuotaStatus): ResourceQuota => ({
+  metadata: { name: 'q' },
+  spec: { hard },
+  ...(status && { status }),
+});
+
+t.test('the status of a quota', (t) => {
+  const rows: [what: string, quota: ResourceQuota, usage: Amounts, wanted: unknown][] = [
+    [
+      'new',
+      quota({ pods: '2' }),
+      { pods: '1' },
+      { status: { hard: { pods: '2' }, used: { pods: '1' } }, hasNewNames: true },
+    ],
+    [
+      'right',
+      quota({ pods: '2' }, { hard: { pods: '2' }, used: { pods: '1' } }),
+      { pods: '1' },
+      { hasNewNames: false },
+    ],
+    [
+      'written otherwise',
+      quota({ cpu: '1' }, { hard: { cpu: '1' }, used: { cpu: '500m' } }),
+      { cpu: '0.5' },
+      { hasNewNames: false },
+    ],
+    [
+      'less',
+      quota({ pods: '2' }, { hard: { pods: '2' }, used: { pods: '2' } }),
+      { pods: '1' },
+      { status: { hard: { pods: '2' }, used: { pods: '1' } }, hasNewNames: false },
+    ],
+    [
+      'another limit',
+      quota({ pods: '3' }, { hard: { pods: '2' }, used: { pods: '2' } }),
+      { pods: '2' },
+      { status: { hard: { pods: '3' }, used: { pods: '2' } }, hasNewNames: false },
+    ],
+    [
+      'a limit more, and one less',
+      quota({ secrets: '3' }, { hard: { pods: '2' }, used: { pods: '2' } }),
+      { secrets: '0' },
+      { status: { hard: { secrets: '3' }, used: { secrets: '0' } }, hasNewNames: true },
+    ],
+    [
+      'what could not be counted stays as it was, or unknown',
+      quota({ pods: '3', 'count/odd': '1' }, { hard: { pods: '2' }, used: { pods: '2' } }),
+      {},
+      { status: { hard: { pods: '3', 'count/odd': '1' }, used: { pods: '2' } }, hasNewNames: false },
+    ],
+    ['nothing limited', quota({}), {}, { status: { hard: {}, used: {} }, hasNewNames: false }],
+  ];
+  for (const [what, observed, usage, wanted] of rows) t.same(planQuota(observed, usage), wanted, what);
+  t.end();
+});
+
+t.test('when a count says that more is left', (t) => {
+  const observed = quota({ pods: '3' }, { hard: { pods: '3' }, used: { pods: '2' } });
+  t.equal(lowersUsage(observed, { pods: '1' }), true);
+  t.equal(lowersUsage(observed, { pods: '2' }), false);
+  t.equal(lowersUsage(observed, { pods: '3' }), false);
+  t.equal(lowersUsage(observed, { secrets: '3' }), true, 'of what was not known before');
+  t.end();
 });

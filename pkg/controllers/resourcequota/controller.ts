@@ -1,17 +1,17 @@
 /**
- * Counts what quotas limit, and gives back what is not in use any more.
+ * Counts the usage of quotas and lowers it when objects are deleted.
  *
- * The API server adds to `status.used` in the same transaction in which it stores the object that takes it. So a status
- * may only be lowered by a count that has seen all objects up to the version of the quota that it replaces: an older one
- * may miss some, and there would seem to be room for what is not. Caches that lag behind are therefore passed over when
- * they say that there is more left, and the server is asked.
+ * The API server increases `status.used` in the transaction that stores an object. The controller may therefore lower a
+ * status only from a count of all objects up to the quota's version; an older count may miss objects and allow too many.
+ * When a lagging cache shows less usage, the controller lists the objects from the server.
  */
 import type { ResourceList } from '#api/core/v1/pod/resources.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
-import type { ResourceQuota } from '#api/core/v1/types.gen.js';
+import type { ResourceQuota, ResourceQuotaStatus } from '#api/core/v1/types.gen.js';
 import { deadline } from '#apimachinery/async/deadline.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
+import { compareQuantities } from '#apimachinery/quantity.js';
 import type { ApiObject } from '#client/client.js';
 import type { EventHandler, Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
@@ -20,29 +20,27 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { watchServedResources } from '#controllers/framework/discovery.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { isOlder } from '#controllers/framework/written.js';
+import { isOlder } from '#controllers/framework/written-objects.js';
 import { type Counter, Counters } from '#controllers/resourcequota/counters.js';
-import { leavesMore, planQuota } from '#controllers/resourcequota/plan.js';
-import { sameAmounts, usageOfAll } from '#quota/amounts.js';
+import { onlyNamed, sameAmounts, usageOfAll } from '#quota/amounts.js';
 import { isCounted, type QuotaEvaluator, scopesOf } from '#quota/evaluator.js';
 
 export interface ResourceQuotaOptions {
-  /** Quotas worked on at once. */
   readonly concurrency: number;
-  /** Interval of counting everything anew; 0: never. */
+  /** The interval between full recounts; 0: never. */
   readonly syncPeriodMs: number;
 }
 
-/** How long the first list of a resource is waited for before a quota is shown without it. */
-const syncPatienceMs = 5000;
+/** The timeout of a resource's first list, after which the status is written without it. */
+const syncTimeoutMs = 5000;
 /**
- * After so long what has begun to be counted is counted once more: servers that did not know the quota yet have let
- * objects through without counting them.
+ * The delay of a second count of newly limited resources: servers that did not know the quota yet have admitted objects
+ * without counting them.
  */
 const recountMs = 5000;
-/** Pause before a quota that was charged meanwhile is counted again. */
-const overtakenMs = 20;
-/** Failures in a row do not keep a quota from being given back for longer than this. */
+/** The pause after a conflict with an admission that charged the quota. */
+const conflictPauseMs = 20;
+/** The maximum pause after failures. */
 const maxBackoffMs = 5000;
 
 export class ResourceQuotaController implements Controller {
@@ -52,8 +50,8 @@ export class ResourceQuotaController implements Controller {
   readonly #quotas: Informer<ResourceQuota>;
   readonly #counters: Counters;
   readonly #loop: ReconcileLoop;
-  /** Version that this controller wrote, by key: nothing was charged between the count that it shows and it. */
-  readonly #counted = new Map<string, string>();
+  /** The version that this controller wrote, by key: no object was charged between the count and this version. */
+  readonly #ownVersions = new Map<string, string>();
 
   constructor(context: ControllerContext, options: ResourceQuotaOptions) {
     this.#context = context;
@@ -77,11 +75,11 @@ export class ResourceQuotaController implements Controller {
     const watches = [
       this.#quotas.addHandler({
         onAdd: add,
-        // Its status is what this controller and the servers write.
+        // Ignore status updates.
         onUpdate: (quota, old) => {
           if (!sameAmounts(quota.spec.hard ?? {}, old.spec.hard ?? {})) add(quota);
         },
-        onDelete: (quota) => this.#counted.delete(keyOf(quota)),
+        onDelete: (quota) => this.#ownVersions.delete(keyOf(quota)),
       }),
       watchServedResources(this.#context.informers, () => {
         this.#counters.forget();
@@ -108,7 +106,7 @@ export class ResourceQuotaController implements Controller {
           signal,
         );
       } catch (err) {
-        if (!signal.aborted) this.#loop.log.warn({ err }, 'Cannot tell yet which resources are still to be counted');
+        if (!signal.aborted) this.#loop.log.warn({ err }, 'discovery failed, unused counters are not stopped');
       }
     }
   }
@@ -119,7 +117,7 @@ export class ResourceQuotaController implements Controller {
     }
   }
 
-  /** Creations are counted by the servers; what remains is whatever makes it less. */
+  /** Handles updates and deletions; the API servers count creations. */
   #handlerOf({ evaluator }: Counter): EventHandler<ApiObject> {
     const changed = (object: ApiObject, next: ApiObject | undefined) => {
       for (const quota of this.#quotas.list(object.metadata.namespace)) {
@@ -139,42 +137,42 @@ export class ResourceQuotaController implements Controller {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    const known = this.#quotas.get(key);
-    if (known === undefined) return done;
-    const names = Object.keys(known.spec.hard ?? {});
+    const cached = this.#quotas.get(key);
+    if (cached === undefined) return done;
+    const names = Object.keys(cached.spec.hard ?? {});
     const counters = await this.#counting(names, signal);
-    // It may have changed while caches were filled.
+    // The quota may have changed while caches were filled.
     const quota = this.#quotas.get(key);
     if (quota === undefined) return done;
     const usage: ResourceList = {};
     for (const counter of counters) Object.assign(usage, await this.#count(counter, quota));
-    const { status, begins } = planQuota(quota, usage);
+    const { status, hasNewNames } = planQuota(quota, usage);
     if (status === undefined) return done;
     try {
       const written = await this.#context.client.resource(resourcequotas).updateStatus({ ...quota, status });
       this.#loop.written.wrote(key, this.#quotas, written);
-      this.#counted.set(key, written.metadata.resourceVersion ?? '');
+      this.#ownVersions.set(key, written.metadata.resourceVersion ?? '');
     } catch (error) {
       if (isNotFound(error)) return done;
-      if (isConflict(error)) return requeueAfter(overtakenMs);
+      if (isConflict(error)) return requeueAfter(conflictPauseMs);
       throw error;
     }
-    return begins ? requeueAfter(recountMs) : done;
+    return hasNewNames ? requeueAfter(recountMs) : done;
   }
 
-  /** Those whose caches are filled, or become so within a while; when the others are, the quota is worked on again. */
+  /** Counters whose caches are filled within the timeout. When others are filled later, the quota is enqueued again. */
   async #counting(names: readonly string[], signal: AbortSignal): Promise<readonly Counter[]> {
     const counters = await this.#counters.counting(names, signal);
     const isFilled = ({ informer }: Counter) => informer.hasSynced();
     if (counters.every(isFilled)) return counters;
-    const patience = deadline(this.#context.clock, syncPatienceMs, signal);
-    const over = new Promise<void>((resolve) => {
-      patience.signal.addEventListener('abort', () => resolve(), { once: true });
+    const timeout = deadline(this.#context.clock, syncTimeoutMs, signal);
+    const expired = new Promise<void>((resolve) => {
+      timeout.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     try {
-      await Promise.race([over, Promise.all(counters.map(({ filled }) => filled))]);
+      await Promise.race([expired, Promise.all(counters.map(({ filled }) => filled))]);
     } finally {
-      patience.release();
+      timeout.release();
     }
     return counters.filter(isFilled);
   }
@@ -183,12 +181,44 @@ export class ResourceQuotaController implements Controller {
     const { namespace = '', resourceVersion = '' } = quota.metadata;
     const names = Object.keys(quota.spec.hard ?? {}).filter((name) => evaluator.counts(name));
     const counting = { names, scopes: scopesOf(quota), nowMs: this.#context.clock.now() };
-    // Before the objects are read, so that they are at least as new.
+    // Compare versions before reading the objects, so that these are at least as new.
     const isBehind = isOlder(informer.lastVersion, resourceVersion);
     const counted = usageOfAll(evaluator, informer.list(namespace), counting);
-    const isSure = !isBehind || this.#counted.get(keyOf(quota)) === resourceVersion;
-    if (isSure || !leavesMore(quota, counted)) return counted;
+    const isCurrent = !isBehind || this.#ownVersions.get(keyOf(quota)) === resourceVersion;
+    if (isCurrent || !lowersUsage(quota, counted)) return counted;
     const { items } = await this.#context.client.resource(type).list({ namespace });
     return usageOfAll(evaluator, items, counting);
   }
+}
+
+export interface QuotaPlan {
+  /** The new status; absent when unchanged. */
+  readonly status?: ResourceQuotaStatus;
+  /** Whether a name is counted for the first time. */
+  readonly hasNewNames: boolean;
+}
+
+/** `usage` has the counted names; other names keep their last usage. Rules of release 1.24 (pkg/controller/resourcequota). */
+export function planQuota({ spec, status }: ResourceQuota, usage: ResourceList): QuotaPlan {
+  const hard = spec.hard ?? {};
+  const before = status?.used ?? {};
+  const used = onlyNamed({ ...before, ...usage }, (name) => hard[name] !== undefined);
+  const isUnchanged =
+    status?.hard !== undefined &&
+    status.used !== undefined &&
+    sameAmounts(hard, status.hard) &&
+    sameAmounts(used, status.used);
+  const hasNewNames = Object.keys(used).some((name) => before[name] === undefined);
+  return isUnchanged ? { hasNewNames: false } : { status: { hard, used }, hasNewNames };
+}
+
+/**
+ * Whether a counted amount is lower than in the status. Only a lower amount needs a current count; a count that is too
+ * high is corrected when an object is deleted.
+ */
+export function lowersUsage({ status }: ResourceQuota, counted: ResourceList): boolean {
+  return Object.entries(counted).some(([name, amount]) => {
+    const before = status?.used?.[name];
+    return before === undefined || compareQuantities(amount, before) < 0;
+  });
 }

@@ -1,23 +1,23 @@
-/** Caches of the resources that quotas count: only of those, for most clusters limit a few. */
+/** Caches of the resources that quotas count. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Replaceable } from '#apimachinery/draft.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { EventHandler, Informer } from '#client/informer/informer.js';
-import { cacheOf } from '#controllers/framework/cache-of.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
+import { cacheOf } from '#controllers/framework/resource-cache.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 
-/** One resource, and how it is counted. */
+/** A counted resource. */
 export interface Counter {
   readonly type: ResourceType<ApiObject>;
   readonly evaluator: QuotaEvaluator;
   readonly informer: Informer<ApiObject>;
-  /** Resolves once the cache is filled; may reject when it ends before. */
+  /** Resolves when the cache is filled; may reject if the cache stops before. */
   readonly filled: Promise<void>;
 }
 
@@ -28,16 +28,16 @@ interface Running {
 
 export interface CountersOptions {
   readonly context: ControllerContext;
-  /** Told of every change and deletion of what is counted. */
+  /** Creates the handler of changes of counted objects. */
   readonly handlerOf: (counter: Counter) => EventHandler<ApiObject>;
-  /** The cache of the resource is filled now. */
+  /** Called when the cache of the resource is filled. */
   readonly filled: (counter: Counter) => void;
 }
 
-/** Resources that other controllers have caches of, whole objects of which are counted. */
+/** Resources whose whole objects are needed; other controllers share these caches. */
 const wholeObjects = ['pods', 'services', 'persistentvolumeclaims'];
 
-/** What can be written and watched, which is all that quotas can count. */
+/** Only resources with these verbs can be counted. */
 const neededVerbs = ['create', 'list', 'watch', 'delete'];
 
 export class Counters {
@@ -52,14 +52,14 @@ export class Counters {
     this.#evaluators = new QuotaEvaluators(options.context.dialect);
   }
 
-  /** The API may have come to serve other resources. */
+  /** Drops the cached discovery, because the served resources may have changed. */
   forget(): void {
     this.#discovered = undefined;
   }
 
-  /** All that count any of these names, begun where they were not. Throws when it cannot be known what the API serves. */
+  /** Counters of any of these names, started as necessary. Throws when discovery fails. */
   async counting(names: readonly string[], signal: AbortSignal): Promise<readonly Counter[]> {
-    const types = await this.#typesNow(signal);
+    const types = await this.#servedTypes(signal);
     return types.flatMap((type) => {
       const evaluator = this.#evaluators.of(type.group, type.resource);
       if (evaluator === undefined || !names.some((name) => evaluator.counts(name))) return [];
@@ -68,9 +68,9 @@ export class Counters {
     });
   }
 
-  /** Ends the caches that no name needs, and those of resources that are not served any more. */
+  /** Stops the caches of unneeded names and of resources that are no longer served. */
   async keep(names: readonly string[], signal: AbortSignal): Promise<void> {
-    const served = new Set((await this.#typesNow(signal)).map(idOf));
+    const served = new Set((await this.#servedTypes(signal)).map(idOf));
     for (const [id, running] of [...this.#running]) {
       const needed = names.some((name) => running.counter.evaluator.counts(name));
       if (needed && served.has(id)) continue;
@@ -85,7 +85,7 @@ export class Counters {
     await Promise.all(all.map((running) => running.stop()));
   }
 
-  #typesNow(signal: AbortSignal): Promise<readonly ResourceType<ApiObject>[]> {
+  #servedTypes(signal: AbortSignal): Promise<readonly ResourceType<ApiObject>[]> {
     this.#discovered ??= this.#discover(signal).catch((error: unknown) => {
       this.#discovered = undefined;
       throw error;
@@ -97,14 +97,17 @@ export class Counters {
     const { client, log } = this.#options.context;
     const { resources, failures } = await discoverResources(client, signal);
     if (failures.size > 0) {
-      log.warn({ groups: [...failures.keys()] }, 'Some resources are not known; quotas do not count them');
-      // The next quota asks again.
+      log.warn(
+        { groups: [...failures.keys()] },
+        'discovery failed for some groups, quotas do not count their resources',
+      );
+      // Discover again for the next quota.
       this.#discovered = undefined;
     }
     const countable = resources.filter(({ namespaced, verbs }) => {
       return namespaced && neededVerbs.every((verb) => verbs.includes(verb));
     });
-    // A group that does not answer has not lost its resources.
+    // An unavailable group still has its resources.
     const missing = [...this.#running.values()]
       .map(({ counter }) => counter.type)
       .filter((type) => {
@@ -122,7 +125,8 @@ export class Counters {
     counter.filled.then(
       () => filled(counter),
       (err: unknown) => {
-        if (!signal.aborted) context.log.error({ err, resource: type.resource }, 'Cannot count what quotas limit');
+        if (!signal.aborted)
+          context.log.error({ err, resource: type.resource }, 'failed to fill the cache of a counted resource');
       },
     );
     return running;
@@ -131,12 +135,12 @@ export class Counters {
   #watch(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator, signal: AbortSignal): Running {
     const { context, handlerOf } = this.#options;
     const { informers, log } = context;
-    // From now on there is a shared cache, of whole objects.
+    // Create the shared cache of whole objects.
     if (type.group === 'core' && wholeObjects.includes(type.resource)) sharedInformer(informers, type);
     const cache = cacheOf(context, type, {
       transform: identityOnly,
       signal,
-      failed: (err) => log.error({ err, resource: type.resource }, 'Watching what quotas limit has ended'),
+      failed: (err) => log.error({ err, resource: type.resource }, 'watch of a counted resource failed'),
     });
     const counter = { type, evaluator, informer: cache.informer, filled: cache.synced };
     const remove = cache.informer.addHandler(handlerOf(counter));
@@ -152,13 +156,13 @@ function idOf({ group, resource }: ResourceType<ApiObject>): string {
   return `${group}/${resource}`;
 }
 
-/** All that is counted of the object is that it is there; the rest would fill memory. */
+/** Drops everything except the identity, because these objects are only counted. */
 function identityOnly<T extends ApiObject>({ metadata: { name, namespace, uid, resourceVersion } }: T): T {
   const metadata: Replaceable<ObjectMeta> = {};
   if (name !== undefined) metadata.name = name;
   if (namespace !== undefined) metadata.namespace = namespace;
   if (uid !== undefined) metadata.uid = uid;
   if (resourceVersion !== undefined) metadata.resourceVersion = resourceVersion;
-  // The type says more than is there; only who counts sees these objects.
+  // The type claims more fields than exist, but only the counters use these objects.
   return { metadata } as T;
 }

@@ -1,4 +1,4 @@
-/** Publishes the certificate that verifies the API server as a config map in each namespace. */
+/** Publishes the CA bundle of the API server in a ConfigMap in each namespace. */
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Namespace } from '#api/core/v1/types.gen.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
@@ -30,7 +30,7 @@ export class RootCAController implements Controller {
     this.#context = context;
     this.#rootCA = options.rootCA;
     this.#namespaces = sharedInformer(context.informers, namespaces);
-    // Only the maps of that name: others may be many and large.
+    // Watch only the maps with this name.
     this.#maps = context.informers.informer(configmaps, {
       fieldSelector: `metadata.name=${context.dialect.rootCAConfigMap}`,
     });
@@ -58,16 +58,16 @@ export class RootCAController implements Controller {
     const { client, dialect } = this.#context;
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined || namespace.status?.phase === 'Terminating') return done;
-    const wanted = this.#wanted(name);
+    const desired = this.#desiredMap(name);
     const current = this.#maps.get(keyFor(name, dialect.rootCAConfigMap));
     try {
-      if (current === undefined) await client.resource(configmaps).create(wanted);
-      else if (!this.#isRight(current)) {
+      if (current === undefined) await client.resource(configmaps).create(desired);
+      else if (!this.#isUpToDate(current)) {
         const metadata = {
           ...current.metadata,
-          annotations: { ...current.metadata.annotations, ...wanted.metadata.annotations },
+          annotations: { ...current.metadata.annotations, ...desired.metadata.annotations },
         };
-        await client.resource(configmaps).update({ ...current, metadata, data: wanted.data ?? {} });
+        await client.resource(configmaps).update({ ...current, metadata, data: desired.data ?? {} });
       }
     } catch (error) {
       if (!isAlreadyExists(error) && !isNotFound(error) && !isNamespaceTerminating(error)) throw error;
@@ -75,13 +75,13 @@ export class RootCAController implements Controller {
     return done;
   }
 
-  #isRight(map: ConfigMap): boolean {
+  #isUpToDate(map: ConfigMap): boolean {
     const data = map.data ?? {};
     if ((map.metadata.annotations?.[this.#context.dialect.annotations.description] ?? '') === '') return false;
     return data[dataKey] === this.#rootCA.current && Object.keys(data).length === 1;
   }
 
-  #wanted(namespace: string): ConfigMap {
+  #desiredMap(namespace: string): ConfigMap {
     const { dialect } = this.#context;
     const { components, apiServiceName, displayName } = dialect;
     const service = `${apiServiceName}.default.svc`;

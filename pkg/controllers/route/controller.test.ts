@@ -5,8 +5,7 @@ import { conflict } from '#apimachinery/errors/status.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import type { Route, Routes } from '#cloud/provider/provider.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { RouteController } from '#controllers/route/controller.js';
-import { planRoutes } from '#controllers/route/plan.js';
+import { planRoutes, RouteController } from '#controllers/route/controller.js';
 
 class Table implements Routes {
   routes: Route[];

@@ -4,7 +4,7 @@ import type { LoadBalancerStatus, Node, Service, ServiceSpec } from '#api/core/v
 import { formatTime } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { conflict } from '#apimachinery/errors/status.js';
-import { takesBalancedTraffic } from '#cloud/provider/balanced.js';
+import { takesBalancedTraffic } from '#cloud/provider/load-balancing.js';
 import type { LoadBalancers } from '#cloud/provider/provider.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { changeOf, ServiceController } from '#controllers/service/controller.js';
@@ -25,7 +25,7 @@ class Balancers implements LoadBalancers {
   async ensure(cluster: string, { metadata }: Service, hosts: readonly Node[]) {
     this.#call(`ensure ${cluster}`, hosts);
     if (metadata.annotations?.['note'] === undefined) {
-      return { kind: 'note' as const, annotations: { note: 'x', old: undefined } };
+      return { kind: 'annotate' as const, annotations: { note: 'x', old: undefined } };
     }
     const status = { ingress: [{ ip: '192.0.2.1' }] };
     this.made.set(metadata.uid ?? '', status);

@@ -17,7 +17,7 @@ import { frozen } from '#client/testing/frozen.js';
 import { bareMetalConfig, bareMetalProvider } from '#cloud/baremetal/provider.js';
 import type { Controller } from '#controllers/framework/context.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { losingResponses } from '#controllers/framework/testing/lost-responses.js';
 import { ServiceController } from '#controllers/service/controller.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
@@ -76,7 +76,7 @@ for (const seed of seeds) {
     const late = delaying(harness.context.client, async () => {
       if (isFaulty && random() < 0.1) await clock.sleep(Math.floor(random() * 90_000));
     });
-    const client = losingAnswers(late, () => isFaulty && random() < 0.08);
+    const client = losingResponses(late, () => isFaulty && random() < 0.08);
     const read = bareMetalConfig(async () => config, 'config');
     const { loadBalancers } = await bareMetalProvider(dialect, read);
     if (loadBalancers === undefined) throw new TypeError('no load balancers');

@@ -1,12 +1,12 @@
-/** Tells load balancers which nodes take their traffic, whenever that changes. */
+/** Updates the nodes of all load balancers when nodes change. */
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Lister } from '#client/informer/informer.js';
 import { type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import { takesBalancedTraffic, wantsLoadBalancer } from '#cloud/provider/balanced.js';
+import { takesBalancedTraffic, wantsLoadBalancer } from '#cloud/provider/load-balancing.js';
 import type { LoadBalancers } from '#cloud/provider/provider.js';
-import { allWithin } from '#controllers/framework/bounded.js';
+import { allWithin } from '#controllers/framework/bounded-concurrency.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
@@ -25,10 +25,10 @@ const updateLatency = {
   buckets,
 };
 
-/** Pause between looks, in which failed updates are tried again; as in 1.24. */
+/** The interval for retrying failed updates, as in 1.24. */
 const periodMs = 100_000;
 
-/** There is one piece of work. */
+/** The only key of the queue. */
 const all = 'nodes';
 
 export const noHosts = 'There are no available nodes for LoadBalancer';
@@ -37,9 +37,9 @@ export interface NodeSyncOptions {
   readonly nodes: Lister<Node>;
   readonly balancers: LoadBalancers;
   readonly cluster: string;
-  /** Load balancers updated at once. */
+  /** The maximum of concurrent updates. */
   readonly concurrency: number;
-  /** The services that may have load balancers, as they are now. */
+  /** The current services that may have load balancers. */
   readonly services: () => Iterable<Service>;
 }
 
@@ -47,9 +47,9 @@ export class NodeSync {
   readonly #context: ControllerContext;
   readonly #options: NodeSyncOptions;
   readonly #loop: ReconcileLoop;
-  /** Names of the nodes that all load balancers were last told. */
-  #told = '';
-  /** Keys of the services whose load balancers have not been told. */
+  /** The names of the nodes in the last full update. */
+  #syncedHosts = '';
+  /** Keys of services whose last update failed. */
   #failed = new Set<string>();
 
   constructor(context: ControllerContext, options: NodeSyncOptions) {
@@ -62,12 +62,12 @@ export class NodeSync {
     });
   }
 
-  /** Nodes have changed. */
+  /** Must be called when nodes change. */
   trigger(): void {
     this.#loop.queue.add(all);
   }
 
-  /** The nodes that take traffic. */
+  /** The nodes that receive traffic. */
   hosts(): Node[] {
     return this.#options.nodes.list().filter((node) => takesBalancedTraffic(this.#context.dialect, node));
   }
@@ -81,8 +81,8 @@ export class NodeSync {
     const { clock, metrics } = this.#context;
     const startMs = clock.monotonic();
     const names = hostNames(this.hosts()).join(' ');
-    const isFull = names !== this.#told;
-    this.#told = names;
+    const isFull = names !== this.#syncedHosts;
+    this.#syncedHosts = names;
     const due = [...this.#options.services()].filter(
       (service) => wantsLoadBalancer(service) && (isFull || this.#failed.has(keyOf(service))),
     );
@@ -95,12 +95,12 @@ export class NodeSync {
     return requeueAfter(periodMs);
   }
 
-  /** False when it must be tried again. */
+  /** False when the update must be retried. */
   async #update(service: Service): Promise<boolean> {
     const { balancers, cluster } = this.#options;
     const { clock, metrics, events, log } = this.#context;
     const startMs = clock.monotonic();
-    // For each service anew: there may be many, and nodes go on changing.
+    // Read the nodes for each service, because they may change during many updates.
     const hosts = this.hosts();
     try {
       await balancers.update(cluster, service, hosts);
@@ -108,12 +108,12 @@ export class NodeSync {
       else events.record(service, 'Normal', 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
       return true;
     } catch (error) {
-      log.error({ err: error, service: keyOf(service) }, 'updating the hosts of a load balancer failed');
+      log.error({ err: error, service: keyOf(service) }, 'failed to update the hosts of a load balancer');
       if (await this.#isGone(service)) return true;
-      const told = `Error updating load balancer with new hosts map[${hostNames(hosts)
+      const message = `Error updating load balancer with new hosts map[${hostNames(hosts)
         .map((name) => `${name}:{}`)
         .join(' ')}]: ${messageOf(error)}`;
-      events.record(service, 'Warning', 'UpdateLoadBalancerFailed', told);
+      events.record(service, 'Warning', 'UpdateLoadBalancerFailed', message);
       return false;
     } finally {
       metrics.observe(updateLatency, (clock.monotonic() - startMs) / 1000);
@@ -125,7 +125,7 @@ export class NodeSync {
     try {
       return (await balancers.get(cluster, service)) === undefined;
     } catch (error) {
-      this.#context.log.error({ err: error, service: keyOf(service) }, 'looking for a load balancer failed');
+      this.#context.log.error({ err: error, service: keyOf(service) }, 'failed to look up a load balancer');
       return false;
     }
   }

@@ -1,17 +1,17 @@
-/** What a service and its load balancer need of each other. Pure. */
+/** Decisions about services and their load balancers. Pure. */
 
 import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { LoadBalancerStatus, Node, Service } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Annotations } from '#cloud/provider/provider.js';
 
-/** The finalizer says that there may be a load balancer, and nobody wants it any more. */
+/** Whether the service has the finalizer but is deleted or no longer of type LoadBalancer. */
 export function needsCleanup({ metadata, spec }: Service, finalizer: string): boolean {
   if (!(metadata.finalizers?.includes(finalizer) ?? false)) return false;
   return metadata.deletionTimestamp !== undefined || spec.type !== 'LoadBalancer';
 }
 
-/** Whether another set of nodes may take traffic because of this change. */
+/** Whether the change may affect which nodes receive traffic. */
 export function isHostChange(old: Node, node: Node): boolean {
   if ((old.spec.unschedulable ?? false) !== (node.spec.unschedulable ?? false)) return true;
   if (!semanticEqual(old.metadata.labels ?? {}, node.metadata.labels ?? {})) return true;
@@ -24,7 +24,7 @@ export interface ServiceEdit {
   readonly loadBalancer?: LoadBalancerStatus;
 }
 
-/** The service with the edit; undefined when that changes nothing. */
+/** Applies the edit; undefined when nothing changes. */
 export function edited(service: Service, { finalizers, annotations, loadBalancer }: ServiceEdit): Service | undefined {
   const metadata = { ...service.metadata };
   if (finalizers !== undefined) metadata.finalizers = [...finalizers];

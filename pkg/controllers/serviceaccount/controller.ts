@@ -1,4 +1,4 @@
-/** Gives each namespace its default service account, and gives it back when somebody deletes it. */
+/** Creates the default service account in each namespace, and recreates it after a deletion. */
 import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Namespace, ServiceAccount } from '#api/core/v1/types.gen.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
@@ -10,7 +10,7 @@ import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
-/** Name of the account that pods use unless told. */
+/** The account of pods that name none. */
 const defaultAccount = 'default';
 
 export class ServiceAccountController implements Controller {

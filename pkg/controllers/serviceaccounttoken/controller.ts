@@ -1,6 +1,6 @@
 /**
- * Fills in the secrets that users make for the tokens of service accounts, and deletes them with their account. Only
- * where the feature gate that ends it is off does every account get such a secret by itself.
+ * Fills in token secrets that users create, and deletes them with their service account. Creates a token secret for every
+ * account only if the feature gate LegacyServiceAccountTokenNoAutoGeneration is off.
  */
 import { serviceaccounts as accountType, secrets as secretType } from '#api/core/v1/resources.gen.js';
 import { secretTokenClaims } from '#api/core/v1/secret/token-claims.js';
@@ -13,7 +13,7 @@ import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import type { WrittenObjects } from '#controllers/framework/written.js';
+import type { WrittenObjects } from '#controllers/framework/written-objects.js';
 import {
   filled,
   isIncomplete,
@@ -29,20 +29,20 @@ import type { Followed } from '#daemon/certificates/followed-file.js';
 import { type JwtSigningKey, signJwt } from '#pki/jwt.js';
 
 export interface ServiceAccountTokenOptions {
-  /** Accounts, and secrets, worked on at once. */
+  /** The number of workers for accounts, and for secrets. */
   readonly concurrency: number;
-  /** What was signed with an earlier one stays as it is. */
+  /** Existing tokens stay when the key changes. */
   readonly key: Followed<JwtSigningKey>;
-  /** PEM bundle that verifies the API server; absent: secrets hold none. */
+  /** PEM bundle that verifies the API server; added to secrets if set. */
   readonly rootCA: Followed<string> | undefined;
-  /** Whether accounts get a secret without being asked: feature gate LegacyServiceAccountTokenNoAutoGeneration is off. */
+  /** Whether every account gets a token secret. */
   readonly generate: boolean;
 }
 
-/** As in 1.24: what fails for longer is looked at again when the object changes. */
+/** As in 1.24: after more failures a key waits for its object to change. */
 const maxRetries = 10;
 
-/** Index of token secrets by `namespace/account/UID of the account`. */
+/** Index of token secrets by `namespace/account/<UID of the account>`. */
 const byOwner = 'tokenOwner';
 
 export class ServiceAccountTokenController implements Controller {
@@ -51,9 +51,9 @@ export class ServiceAccountTokenController implements Controller {
   readonly #options: ServiceAccountTokenOptions;
   readonly #accounts: Informer<ServiceAccount>;
   readonly #secrets: Informer<Secret>;
-  /** Keys: `namespace/account/UID`. */
+  /** Keys are `namespace/account/UID`. */
   readonly #accountLoop: ReconcileLoop;
-  /** Keys: `namespace/secret/UID/account/UID of the account`. What is deleted says no more whose it was. */
+  /** Keys are `namespace/secret/UID/account/<UID of the account>`, because a deleted secret's owner cannot be read. */
   readonly #secretLoop: ReconcileLoop;
   readonly #generation: TokenGeneration;
 
@@ -129,7 +129,7 @@ export class ServiceAccountTokenController implements Controller {
       if (this.#cachedAccount(namespace, owner) !== undefined) await this.#dropReference(namespace, owner, name);
       return done;
     }
-    // The cache may not show an account that has just been made.
+    // The cache may not show a new account yet.
     const account = this.#cachedAccount(namespace, owner) ?? (await this.#liveAccount(namespace, owner));
     if (account === undefined) await this.#delete(secret);
     else if (isIncomplete(secret, this.#options.rootCA?.current)) await this.#fill(key, secret, account);
@@ -156,7 +156,7 @@ export class ServiceAccountTokenController implements Controller {
     const { name = '', namespace = '' } = cached.metadata;
     try {
       const live = await client.resource(secretType).get(name, { namespace });
-      // The cache will show the newer one, which brings the key back.
+      // The newer version enqueues the key again.
       if (live.metadata.resourceVersion !== cached.metadata.resourceVersion) return;
       if (!isIncomplete(live, this.#options.rootCA?.current)) return;
       const written = await client.resource(secretType).update(filled(live, this.#sources(account)));
@@ -169,7 +169,8 @@ export class ServiceAccountTokenController implements Controller {
   #sources(account: ServiceAccount): TokenSources {
     const { dialect } = this.#context;
     const { key, rootCA } = this.#options;
-    const token = (of: ServiceAccount, secret: Secret) => signJwt(key.current, secretTokenClaims(dialect, of, secret));
+    const token = (owner: ServiceAccount, secret: Secret) =>
+      signJwt(key.current, secretTokenClaims(dialect, owner, secret));
     return { dialect, account, rootCA: rootCA?.current, token };
   }
 
@@ -178,12 +179,12 @@ export class ServiceAccountTokenController implements Controller {
     try {
       await this.#context.client.resource(secretType).delete(name, { namespace, preconditions: { uid } });
     } catch (error) {
-      // It is gone, or another one has its name.
+      // The secret no longer exists, or another secret has its name.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
 
-  /** Takes a secret that is gone out of what its account refers to. A conflict is tried again. */
+  /** Removes the account's reference to a deleted secret. A conflict is retried. */
   async #dropReference(namespace: string, owner: TokenOwner, secret: string): Promise<void> {
     const account = await this.#liveAccount(namespace, owner);
     if (account === undefined || !refersTo(account, secret)) return;
@@ -195,7 +196,7 @@ export class ServiceAccountTokenController implements Controller {
   }
 }
 
-/** A secret that nobody has filled in yet names no UID. */
+/** An empty secret names no UID. */
 function isOwner({ metadata }: ServiceAccount, { uid }: TokenOwner): boolean {
   return uid === '' || metadata.uid === uid;
 }
@@ -207,7 +208,7 @@ interface TokenGenerationOptions {
   readonly sources: (account: ServiceAccount) => TokenSources;
 }
 
-/** Gives accounts a token secret without being asked, as releases before 1.24 did. */
+/** Creates a token secret for every account, as releases before 1.24 did. */
 class TokenGeneration {
   readonly #context: ControllerContext;
   readonly #options: TokenGenerationOptions;
@@ -217,30 +218,30 @@ class TokenGeneration {
     this.#options = options;
   }
 
-  /** Makes a secret unless the account refers to one of `tokens`, its own. `key` is the key that is worked on. */
+  /** Creates a secret unless the account refers to one of its `tokens`. `key` is the reconciled key. */
   async ensure(key: string, account: ServiceAccount, tokens: readonly Secret[]): Promise<void> {
     if (tokens.some(({ metadata }) => refersTo(account, metadata.name ?? ''))) return;
     const { client, random } = this.#context;
     const { accounts, secrets, written, sources } = this.#options;
     const { name = '', namespace = '', resourceVersion } = account.metadata;
-    let made: Secret | undefined;
+    let created: Secret | undefined;
     try {
       const live = await client.resource(accountType).get(name, { namespace });
-      // The cache will show the newer one, which brings the key back.
+      // The newer version enqueues the key again.
       if (live.metadata.resourceVersion !== resourceVersion) return;
       const secret = tokenSecret(generateName(`${name}-token-`, random), sources(live));
-      made = await client.resource(secretType).create(secret);
-      written.wrote(key, secrets, made);
-      const updated = await client.resource(accountType).update(withReference(live, made.metadata.name ?? ''));
+      created = await client.resource(secretType).create(secret);
+      written.wrote(key, secrets, created);
+      const updated = await client.resource(accountType).update(withReference(live, created.metadata.name ?? ''));
       written.wrote(key, accounts, updated);
     } catch (error) {
-      if (made !== undefined) await this.#discard(key, made);
-      // Another client has changed the account, which brings the key back, or it is gone.
+      if (created !== undefined) await this.#discard(key, created);
+      // The account was changed, which enqueues the key again, or deleted.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
 
-  /** A secret that its account does not refer to is of no use. */
+  /** Deletes a secret to which the account does not refer. */
   async #discard(key: string, secret: Secret): Promise<void> {
     const { name = '', namespace = '', uid = '' } = secret.metadata;
     try {

@@ -1,16 +1,15 @@
-/** What token secrets hold, and which accounts refer to them. Pure. */
+/** The content of token secrets, and the references of accounts. Pure. */
 import type { Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Keys of the data of such secrets. */
 const keys = { token: 'token', namespace: 'namespace', ca: 'ca.crt' } as const;
 
 export interface TokenSources {
   readonly dialect: Dialect;
   readonly account: ServiceAccount;
-  /** PEM bundle that verifies the API server; absent: secrets hold none. */
+  /** PEM bundle that verifies the API server; added to secrets if set. */
   readonly rootCA: string | undefined;
-  /** The signed token of an account for a secret. */
+  /** Signs the token of an account and a secret. */
   readonly token: (account: ServiceAccount, secret: Secret) => string;
 }
 
@@ -18,7 +17,7 @@ export function isIncomplete({ data = {} }: Secret, rootCA: string | undefined):
   return !data[keys.token] || !data[keys.namespace] || (rootCA !== undefined && data[keys.ca] !== base64(rootCA));
 }
 
-/** The secret with what it lacks. A token that is there stays. */
+/** Completes the secret. An existing token stays. */
 export function filled(secret: Secret, { dialect, account, rootCA, token }: TokenSources): Secret {
   const { metadata, data = {} } = secret;
   return {
@@ -33,7 +32,6 @@ export function filled(secret: Secret, { dialect, account, rootCA, token }: Toke
   };
 }
 
-/** A new secret for the account. */
 export function tokenSecret(name: string, sources: TokenSources): Secret {
   const { dialect, account } = sources;
   const { namespace = '' } = account.metadata;
@@ -48,7 +46,7 @@ function annotationsFor({ annotations }: Dialect, { metadata }: ServiceAccount):
   };
 }
 
-/** Who a token is for; the UID is empty while nobody has filled the secret in. */
+/** The account of a token; the UID is empty before the secret is filled in. */
 export interface TokenOwner {
   readonly name: string;
   readonly uid: string;

@@ -8,8 +8,8 @@ import { forbidden, StatusError } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import {
   imageOf,
-  isGoing,
   isReady,
+  isTerminating,
   makeReady,
   remove,
   setStatus,
@@ -53,8 +53,8 @@ function setUp(t: Test, spec: Partial<StatefulSetSpec> = {}, features: Partial<S
   const run = async (turns = 30) => {
     for (let turn = 0; turn < turns; turn += 1) {
       await harness.advance(1000);
-      const going = api.list(pods).find(isGoing);
-      const starting = api.list(pods).find((pod) => !isReady(pod) && !isGoing(pod) && !broken.has(imageOf(pod)));
+      const going = api.list(pods).find(isTerminating);
+      const starting = api.list(pods).find((pod) => !isReady(pod) && !isTerminating(pod) && !broken.has(imageOf(pod)));
       if (going !== undefined) remove(harness, going);
       else if (starting !== undefined) makeReady(harness, starting);
     }
@@ -134,7 +134,7 @@ t.test('an unordered set makes all at once and deletes all at once', async (t) =
   t.same(
     api
       .list(pods)
-      .filter(isGoing)
+      .filter(isTerminating)
       .map((pod) => pod.metadata.name),
     ['web-1', 'web-2'],
   );
@@ -150,11 +150,11 @@ t.test('scaling down goes from the highest ordinal, and waits for each to be gon
   const going = () =>
     api
       .list(pods)
-      .filter(isGoing)
+      .filter(isTerminating)
       .map((pod) => pod.metadata.name);
   await harness.advance(60_000);
   t.same(going(), ['web-2'], 'stuck: the rest waits');
-  for (const pod of api.list(pods).filter(isGoing)) remove(harness, pod);
+  for (const pod of api.list(pods).filter(isTerminating)) remove(harness, pod);
   await harness.advance(1000);
   t.same(going(), ['web-1']);
   await run();
@@ -228,7 +228,7 @@ t.test('maxUnavailable pods are replaced at once, behind its gate', async (t) =>
     await run(10);
     setImage('v2');
     await harness.advance(1000);
-    const going = api.list(pods).filter(isGoing);
+    const going = api.list(pods).filter(isTerminating);
     t.same(
       going.map((pod) => pod.metadata.name),
       maxUnavailable ? ['web-2', 'web-3'] : ['web-3'],

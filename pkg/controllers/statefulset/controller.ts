@@ -1,4 +1,4 @@
-/** Keeps the pods of stateful sets: each with a name, a place and claims of its own, made and replaced in order. */
+/** Manages the pods of stateful sets, which have stable names and claims and are created and replaced in order. */
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { StatefulSet, StatefulSetStatus } from '#api/apps/v1/types.gen.js';
 import { persistentvolumeclaims, pods as podType } from '#api/core/v1/resources.gen.js';
@@ -14,7 +14,7 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { controllerReference } from '#controllers/framework/owners.js';
 import { PodOwners } from '#controllers/framework/pod-owners.js';
 import { RevisionHistory } from '#controllers/history/history.js';
-import { revisionHash } from '#controllers/history/revision-hash.js';
+import { revisionHash } from '#controllers/history/revisions.js';
 import { nextAvailableMs } from '#controllers/replicaset/plan.js';
 import { ordinalOf } from '#controllers/statefulset/identity.js';
 import {
@@ -27,7 +27,6 @@ import {
 import { StatefulPodControl } from '#controllers/statefulset/pod-control.js';
 
 export interface StatefulSetOptions {
-  /** Sets worked on at once. */
   readonly concurrency: number;
   readonly features: StatefulSetFeatures;
 }
@@ -81,12 +80,12 @@ export class StatefulSetController implements Controller {
     await this.#loop.run(signal, [
       this.#sets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#podOwners.watch(),
-      this.#claims.addHandler({ onDelete: (claim) => this.#claimGone(claim) }),
+      this.#claims.addHandler({ onDelete: (claim) => this.#enqueueWaitingSets(claim) }),
     ]);
   }
 
-  /** A pod may wait for an old claim of its name to go. */
-  #claimGone({ metadata: { namespace, name = '' } }: PersistentVolumeClaim): void {
+  /** A new pod may wait for the deletion of an old claim with its name. */
+  #enqueueWaitingSets({ metadata: { namespace, name = '' } }: PersistentVolumeClaim): void {
     for (const set of this.#sets.list(namespace)) {
       const templates = set.spec.volumeClaimTemplates ?? [];
       if (templates.some((template) => name.startsWith(`${template.metadata.name}-${set.metadata.name}-`))) {
@@ -129,7 +128,7 @@ export class StatefulSetController implements Controller {
     };
   }
 
-  /** One step after the other. What was reached is written also after a failure. */
+  /** Executes the steps in order. The status is written even after a failure. */
   async #execute(observed: StatefulSetObservation): Promise<Outcome> {
     const { set } = observed;
     const plan = planStatefulSet(observed, this.#context.clock.now());
@@ -148,8 +147,8 @@ export class StatefulSetController implements Controller {
     return outcome;
   }
 
-  async #writeStatus(set: StatefulSet, reached: StatefulSetStatus): Promise<void> {
-    const status = statusToWrite(set, reached);
+  async #writeStatus(set: StatefulSet, current: StatefulSetStatus): Promise<void> {
+    const status = statusToWrite(set, current);
     if (status === undefined) return;
     try {
       const updated = await this.#context.client.resource(statefulsets).updateStatus({ ...set, status });

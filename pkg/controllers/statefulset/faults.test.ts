@@ -14,8 +14,8 @@ import { Chaos } from '#controllers/framework/testing/chaos.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import {
   imageOf,
-  isGoing,
   isReady,
+  isTerminating,
   makeReady,
   remove,
   setStatus,
@@ -62,7 +62,7 @@ for (const seed of seeds) {
       };
       if (gracePeriodSeconds !== undefined) broken.push(`${call.name} is deleted with a grace period of its own`);
       if (preconditions?.uid === undefined) broken.push(`${call.name} is deleted whoever it is`);
-      if (pod === undefined || pod.metadata.uid !== preconditions?.uid || isGoing(pod)) return undefined;
+      if (pod === undefined || pod.metadata.uid !== preconditions?.uid || isTerminating(pod)) return undefined;
       if (disturbed.has(pod.metadata.uid ?? '')) return undefined;
       const name = call.name ?? '';
       if (Number(name.slice(4)) < replicas) taken.set(name, pod.metadata.uid ?? '');
@@ -95,7 +95,7 @@ for (const seed of seeds) {
       if (all.some((pod) => Number(pod.metadata.name?.slice(4)) >= replicas)) broken.push('more pods than ordinals');
       for (const pod of all) {
         if (random() < lazy) continue;
-        if (isGoing(pod)) remove(harness, pod);
+        if (isTerminating(pod)) remove(harness, pod);
         else if (!isReady(pod) && pod.status?.phase !== 'Failed') {
           makeReady(harness, pod);
           taken.delete(pod.metadata.name ?? '');
@@ -104,7 +104,7 @@ for (const seed of seeds) {
     };
     const disturb = () => {
       const dice = random();
-      const [victim] = api.list(pods).filter((pod) => !isGoing(pod));
+      const [victim] = api.list(pods).filter((pod) => !isTerminating(pod));
       if (dice < 0.15) setImage(`v${Math.floor(random() * 3)}`);
       else if (dice < 0.2 && victim !== undefined) {
         disturbed.add(victim.metadata.uid ?? '');
@@ -118,7 +118,7 @@ for (const seed of seeds) {
     }
     chaos.heal();
     setImage('final');
-    const good = (pod: Pod) => imageOf(pod) === 'final' && isReady(pod) && !isGoing(pod);
+    const good = (pod: Pod) => imageOf(pod) === 'final' && isReady(pod) && !isTerminating(pod);
     const arrived = () => api.list(pods).length === replicas && api.list(pods).every(good);
     for (let i = 0; i < 400 && !arrived(); i += 1) await turn(0.2);
     t.same(api.list(pods).map(imageOf), Array(replicas).fill('final'));

@@ -1,4 +1,4 @@
-/** What makes a stateful pod the one of its ordinal: names, labels, host name and claims. As in release 1.24. Pure. */
+/** The identity of a stateful pod: ordinal, names, labels, host name and claims. As in release 1.24. Pure. */
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
@@ -7,7 +7,7 @@ import { podFromTemplate } from '#controllers/replicaset/pod-template.js';
 
 const numberedName = /^(.*)-([0-9]{1,10})$/s;
 
-/** `web-3` → 3 for a set `web`; undefined when the pod's name is not one of the set's. */
+/** `web-3` → 3 for a set `web`; undefined for other names. */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
   const [, parent, digits] = numberedName.exec(pod.metadata.name ?? '') ?? [];
   const ordinal = Number(digits);
@@ -22,7 +22,7 @@ function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: n
   return `${template.metadata.name}-${podName(set, ordinal)}`;
 }
 
-/** The claims of an ordinal, by the name of the volume that each is for. */
+/** The claims of an ordinal, by volume name. */
 export function claimsOf(set: StatefulSet, ordinal: number): Map<string, PersistentVolumeClaim> {
   const claims = new Map<string, PersistentVolumeClaim>();
   for (const template of set.spec.volumeClaimTemplates ?? []) {
@@ -40,7 +40,7 @@ export function claimsOf(set: StatefulSet, ordinal: number): Map<string, Persist
   return claims;
 }
 
-/** Revision that the pod was made from: the name of a ControllerRevision. */
+/** The name of the pod's ControllerRevision. */
 export function revisionOf(dialect: Dialect, pod: Pod): string | undefined {
   return pod.metadata.labels?.[dialect.labels.controllerRevisionHash];
 }
@@ -51,7 +51,6 @@ export interface PodSource {
   readonly reference: OwnerReference;
 }
 
-/** The pod to create for an ordinal, from a revision's template. */
 export function newStatefulPod(
   source: PodSource,
   ordinal: number,
@@ -59,8 +58,8 @@ export function newStatefulPod(
 ): Pod {
   const { dialect, set, reference } = source;
   const { name = '', namespace = '' } = set.metadata;
-  const made = podFromTemplate(revision.template, { name, namespace }, reference);
-  const pod = withIdentity(dialect, set, { ...made, metadata: { ...made.metadata, name: podName(set, ordinal) } });
+  const base = podFromTemplate(revision.template, { name, namespace }, reference);
+  const pod = withIdentity(dialect, set, { ...base, metadata: { ...base.metadata, name: podName(set, ordinal) } });
   return {
     ...pod,
     metadata: {
@@ -71,7 +70,7 @@ export function newStatefulPod(
   };
 }
 
-/** Whether the pod has its label and the volumes of its claims. */
+/** Whether the pod has its name label and the volumes of its claims. */
 export function hasIdentity(dialect: Dialect, set: StatefulSet, pod: Pod): boolean {
   const ordinal = ordinalOf(set, pod);
   if (ordinal === undefined || pod.metadata.labels?.[dialect.labels.statefulSetPodName] !== pod.metadata.name) {
@@ -83,7 +82,7 @@ export function hasIdentity(dialect: Dialect, set: StatefulSet, pod: Pod): boole
   });
 }
 
-/** The pod with the label and volumes of its ordinal. */
+/** Adds the label and volumes of the pod's ordinal. */
 export function withIdentity(dialect: Dialect, set: StatefulSet, pod: Pod): Pod {
   const ordinal = ordinalOf(set, pod) ?? 0;
   const claims = claimsOf(set, ordinal);

@@ -211,7 +211,7 @@ function describe({ steps }: ReturnType<typeof planStatefulSet>): string[] {
   return steps.map(({ action }) => {
     const { name, labels } = action.pod.metadata;
     if (action.kind === 'create') return `create ${name} ${labels?.['controller-revision-hash']?.slice(4)}`;
-    return [action.kind, name, ...(action.kind === 'delete' && action.because ? [action.because] : [])].join(' ');
+    return [action.kind, name, ...(action.kind === 'delete' && action.cause ? [action.cause] : [])].join(' ');
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * One pass over a stateful set: which pods to create, repair and delete, in which order, and what the status says. The
- * decisions are those of release 1.24 (pkg/controller/statefulset/stateful_set_control.go). Pure.
+ * Plans one reconcile of a stateful set: the steps for its pods in order, and the status. Rules of release 1.24
+ * (pkg/controller/statefulset/stateful_set_control.go). Pure.
  */
 import type { ControllerRevision, StatefulSet, StatefulSetStatus } from '#api/apps/v1/types.gen.js';
 import { isPodAvailable, isPodReady, isPodTerminal } from '#api/core/v1/pod/conditions.js';
@@ -22,59 +22,58 @@ export interface StatefulSetFeatures {
 export interface StatefulSetObservation {
   readonly dialect: Dialect;
   readonly set: StatefulSet;
-  /** Makes the set a pod's manager. */
+  /** The owner reference of new pods. */
   readonly reference: OwnerReference;
-  /** The set's own, with names of its. */
+  /** The set's pods. */
   readonly pods: readonly Pod[];
   readonly current: ControllerRevision;
   readonly update: ControllerRevision;
   readonly collisionCount: number;
   readonly features: StatefulSetFeatures;
-  /** The cached claim of that name in the set's namespace. */
+  /** Looks up a claim in the set's namespace in the cache. */
   readonly claim: (name: string) => PersistentVolumeClaim | undefined;
 }
 
 export type StatefulSetAction =
   | { readonly kind: 'create'; readonly pod: Pod }
-  /** Why: it ended though it must go on; absent: it is not wanted any more, or out of date. */
-  | { readonly kind: 'delete'; readonly pod: Pod; readonly because?: 'failed' | 'succeeded' }
-  /** Gives the pod its identity back, and its claims their owners. */
+  /** `cause`: the pod finished; absent when it is surplus or outdated. */
+  | { readonly kind: 'delete'; readonly pod: Pod; readonly cause?: 'failed' | 'succeeded' }
+  /** Restores the pod's identity and the owners of its claims. */
   | { readonly kind: 'update'; readonly pod: Pod }
-  /** Gives the pod's claims their owners. */
+  /** Restores the owners of the pod's claims. */
   | { readonly kind: 'updateClaims'; readonly pod: Pod };
 
 export interface StatefulSetStep {
   readonly action: StatefulSetAction;
-  /** Once the action has been carried out. */
+  /** The status after the action. */
   readonly status: StatefulSetStatus;
 }
 
 export interface StatefulSetPlan {
-  /** Before any action. */
+  /** The status before any action. */
   readonly status: StatefulSetStatus;
-  /** In order; after a failure the rest is not to be tried. */
+  /** In order; a failure ends the execution. */
   readonly steps: readonly StatefulSetStep[];
 }
 
-/** `now` in milliseconds. */
 export function planStatefulSet(observed: StatefulSetObservation, now: number): StatefulSetPlan {
-  const pass = new Pass(observed, now);
-  const before = pass.status();
-  if (observed.set.metadata.deletionTimestamp === undefined) pass.run();
-  return { status: before, steps: pass.steps };
+  const planner = new Planner(observed, now);
+  const before = planner.status();
+  if (observed.set.metadata.deletionTimestamp === undefined) planner.run();
+  return { status: before, steps: planner.steps };
 }
 
-/** The pods of a set while a plan is made. */
-class Pass {
+/** The state of a set's pods during planning. */
+class Planner {
   readonly steps: StatefulSetStep[] = [];
   readonly #observed: StatefulSetObservation;
   readonly #now: number;
   readonly #ordered: boolean;
-  /** By ordinal; absent where there is none yet. */
+  /** By ordinal; undefined entries have no pod yet. */
   readonly #replicas: (Pod | undefined)[];
-  /** Pods beyond the wanted ordinals, lowest first. */
+  /** Pods beyond the desired ordinals, lowest first. */
   readonly #condemned: readonly Pod[];
-  /** Of all, in the order of their ordinals; 'missing' where that is one without a pod. */
+  /** The first unhealthy pod by ordinal; `missing` for an ordinal without a pod. */
   readonly #firstUnhealthy: Pod | 'missing' | undefined;
   readonly #counts = { replicas: 0, readyReplicas: 0, availableReplicas: 0, currentReplicas: 0, updatedReplicas: 0 };
 
@@ -98,7 +97,7 @@ class Pass {
   }
 
   run(): void {
-    if (this.#keepReplicas() === 'wait') return;
+    if (this.#ensureReplicas() === 'wait') return;
     if (this.#deleteCondemned() === 'wait') return;
     if (this.#observed.set.spec.updateStrategy?.type !== 'OnDelete') this.#replaceOutdated();
   }
@@ -142,13 +141,13 @@ class Pass {
     this.steps.push({ action, status: this.status() });
   }
 
-  #delete(pod: Pod, because?: 'failed' | 'succeeded'): void {
+  #delete(pod: Pod, cause?: 'failed' | 'succeeded'): void {
     if (!isTerminating(pod)) this.#countRevision(pod, -1);
-    this.#step({ kind: 'delete', pod, ...(because === undefined ? {} : { because }) });
+    this.#step({ kind: 'delete', pod, ...(cause === undefined ? {} : { cause }) });
   }
 
-  /** Every wanted ordinal has a pod that runs and has its identity; an ordered set goes from one to the next. */
-  #keepReplicas(): 'wait' | 'go on' {
+  /** Ensures a running pod with its identity for every desired ordinal; an ordered set handles one at a time. */
+  #ensureReplicas(): 'wait' | 'continue' {
     const { dialect, set } = this.#observed;
     for (const [ordinal, pod] of this.#replicas.entries()) {
       if (pod === undefined) {
@@ -156,7 +155,7 @@ class Pass {
         continue;
       }
       if (isPodTerminal(pod) && !isTerminating(pod)) {
-        // Its successor has the same name, and comes when this one is gone.
+        // The replacement has the same name, so it is created after this pod is deleted.
         this.#counts.replicas -= 1;
         this.#delete(pod, pod.status?.phase === 'Failed' ? 'failed' : 'succeeded');
         if (this.#ordered) return 'wait';
@@ -165,7 +164,7 @@ class Pass {
       if (this.#ordered && (isTerminating(pod) || !isRunningAndReady(pod) || !this.#isAvailable(pod))) return 'wait';
       if (!hasIdentity(dialect, set, pod) || !this.#claimsHaveOwners(pod)) this.#step({ kind: 'update', pod });
     }
-    return 'go on';
+    return 'continue';
   }
 
   #create(ordinal: number): 'created' | 'stale claim' {
@@ -183,7 +182,7 @@ class Pass {
     return 'created';
   }
 
-  /** Pods below the partition stay at the current revision, also when they are made anew. */
+  /** Pods below the partition get the current revision, even when they are recreated. */
   #revisionFor(ordinal: number): ControllerRevision {
     const { set, current, update } = this.#observed;
     const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
@@ -201,8 +200,8 @@ class Pass {
     });
   }
 
-  /** From the highest ordinal down; an ordered set waits for each to be gone. */
-  #deleteCondemned(): 'wait' | 'go on' {
+  /** Deletes from the highest ordinal down; an ordered set waits for each deletion. */
+  #deleteCondemned(): 'wait' | 'continue' {
     for (const pod of this.#condemned) if (!this.#claimsHaveOwners(pod)) this.#step({ kind: 'updateClaims', pod });
     for (const pod of [...this.#condemned].reverse()) {
       if (isTerminating(pod)) {
@@ -214,10 +213,10 @@ class Pass {
       this.#delete(pod);
       if (this.#ordered) return 'wait';
     }
-    return 'go on';
+    return 'continue';
   }
 
-  /** From the highest ordinal down to the partition. */
+  /** Replaces from the highest ordinal down to the partition. */
   #replaceOutdated(): void {
     const { dialect, set, update, features } = this.#observed;
     const partition = set.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
@@ -232,7 +231,7 @@ class Pass {
     }
   }
 
-  /** Of an unordered set, one that has ended may have been deleted in this very pass. */
+  /** Whether this plan already deletes the pod, such as a finished pod of an unordered set. */
   #isDeleted(pod: Pod): boolean {
     return this.steps.some(({ action }) => action.kind === 'delete' && action.pod === pod);
   }
@@ -248,16 +247,16 @@ const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== 
 const isRunningAndReady = (pod: Pod): boolean => pod.status?.phase === 'Running' && isPodReady(pod);
 const isHealthy = (pod: Pod | undefined): boolean => pod !== undefined && isRunningAndReady(pod) && !isTerminating(pod);
 
-/** The status to write: completed when the update is; undefined when the set has it already. */
+/** The new status, with a completed update applied; undefined when unchanged. */
 export function statusToWrite(set: StatefulSet, status: StatefulSetStatus): StatefulSetStatus | undefined {
   const { replicas, readyReplicas, updatedReplicas, updateRevision = '' } = status;
   const rolling = set.spec.updateStrategy?.type === 'RollingUpdate';
   const complete = rolling && updatedReplicas === replicas && readyReplicas === replicas;
-  const wanted = complete ? { ...status, currentReplicas: replicas, currentRevision: updateRevision } : status;
-  return semanticEqual(normalized(set.status), normalized(wanted)) ? undefined : wanted;
+  const next = complete ? { ...status, currentReplicas: replicas, currentRevision: updateRevision } : status;
+  return semanticEqual(normalized(set.status), normalized(next)) ? undefined : next;
 }
 
-/** Zero counts are left out on the wire. */
+/** Omitted counts equal zero. */
 function normalized(status: StatefulSetStatus | undefined): StatefulSetStatus {
   return {
     observedGeneration: 0,
@@ -271,7 +270,7 @@ function normalized(status: StatefulSetStatus | undefined): StatefulSetStatus {
   };
 }
 
-/** The revisions that may go: beyond the limit, the oldest of those that no pod and no status needs. */
+/** The oldest unused revisions beyond the history limit. */
 export function excessRevisions(
   {
     dialect,

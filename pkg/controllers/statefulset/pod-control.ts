@@ -1,4 +1,4 @@
-/** Carries out what a stateful set's plan says, and tells of it. Reasons and messages are those of release 1.24. */
+/** Executes the actions of a stateful set's plan and records events, with reasons and messages of release 1.24. */
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { persistentvolumeclaims, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
@@ -8,7 +8,7 @@ import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
-import type { WrittenObjects } from '#controllers/framework/written.js';
+import type { WrittenObjects } from '#controllers/framework/written-objects.js';
 import { claimsOf, hasIdentity, ordinalOf, withIdentity } from '#controllers/statefulset/identity.js';
 import type { StatefulSetAction } from '#controllers/statefulset/plan.js';
 import { withOwners } from '#controllers/statefulset/retention.js';
@@ -20,7 +20,7 @@ export interface PodControlOptions {
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly written: WrittenObjects;
-  /** Whether claims get the owners that the retention policy asks for. */
+  /** Whether claims get owners according to the retention policy. */
   readonly autoDeletePVC: boolean;
 }
 
@@ -36,7 +36,7 @@ export class StatefulPodControl {
       case 'create':
         return this.#create(set, action.pod);
       case 'delete':
-        return this.#delete(set, action.pod, action.because);
+        return this.#delete(set, action.pod, action.cause);
       case 'update':
         return this.#update(set, action.pod);
       case 'updateClaims':
@@ -52,7 +52,7 @@ export class StatefulPodControl {
       await this.#createClaims(set, pod);
       written.wrote(keyOf(set), pods, await context.client.resource(podType).create(pod));
     } catch (error) {
-      // The cache does not show it yet, or the namespace goes: nothing worth telling.
+      // No event when the cache does not show the pod yet, or the namespace is being deleted.
       if (!isAlreadyExists(error) && !isNamespaceTerminating(error)) this.#record(set, pod, 'create', error);
       throw error;
     }
@@ -60,12 +60,12 @@ export class StatefulPodControl {
     await this.#updateClaims(set, pod);
   }
 
-  async #delete(set: StatefulSet, pod: Pod, because: 'failed' | 'succeeded' | undefined): Promise<void> {
+  async #delete(set: StatefulSet, pod: Pod, cause: 'failed' | 'succeeded' | undefined): Promise<void> {
     const { context, pods, written } = this.#options;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
-    const message = (what: string) => `StatefulSet ${keyOf(set)} is recreating ${what} Pod ${name}`;
-    if (because === 'failed') context.events.record(set, 'Warning', 'RecreatingFailedPod', message('failed'));
-    if (because === 'succeeded') {
+    const message = (state: string) => `StatefulSet ${keyOf(set)} is recreating ${state} Pod ${name}`;
+    if (cause === 'failed') context.events.record(set, 'Warning', 'RecreatingFailedPod', message('failed'));
+    if (cause === 'succeeded') {
       context.events.record(set, 'Normal', 'RecreatingTerminatedPod', message('terminated'));
     }
     try {
@@ -96,7 +96,7 @@ export class StatefulPodControl {
     this.#record(set, pod, 'update');
   }
 
-  /** Makes what is missing. Throws when a claim could not be made, or is about to go. */
+  /** Creates missing claims. Throws when a claim cannot be created or is being deleted. */
   async #createClaims(set: StatefulSet, pod: Pod): Promise<void> {
     const { context, claims, written } = this.#options;
     const failures: unknown[] = [];
@@ -123,10 +123,10 @@ export class StatefulPodControl {
     for (const { metadata } of this.#claimsOf(set, pod)) {
       const cached = claims.get(keyFor(metadata.namespace, metadata.name ?? ''));
       if (cached === undefined) continue;
-      const wanted = withOwners(context.dialect, set, pod, cached);
-      if (wanted === cached) continue;
+      const owned = withOwners(context.dialect, set, pod, cached);
+      if (owned === cached) continue;
       try {
-        const updated = await context.client.resource(persistentvolumeclaims).update(wanted);
+        const updated = await context.client.resource(persistentvolumeclaims).update(owned);
         written.wrote(keyOf(set), claims, updated);
       } catch (error) {
         this.#record(set, pod, 'update', error);
@@ -141,16 +141,16 @@ export class StatefulPodControl {
 
   #record(set: StatefulSet, pod: Pod, verb: Verb, error?: unknown): void {
     const text = `${verb} Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`;
-    this.#tell(set, verb, text, 'successful', error);
+    this.#recordResult(set, verb, text, 'successful', error);
   }
 
   #recordClaim(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim, error?: unknown): void {
     const link = error === undefined ? '' : 'for ';
     const text = `create Claim ${claim.metadata.name} ${link}Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`;
-    this.#tell(set, 'create', text, 'success', error);
+    this.#recordResult(set, 'create', text, 'success', error);
   }
 
-  #tell(set: StatefulSet, verb: Verb, text: string, success: string, error: unknown): void {
+  #recordResult(set: StatefulSet, verb: Verb, text: string, success: string, error: unknown): void {
     const { events } = this.#options.context;
     const title = `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
     if (error === undefined) events.record(set, 'Normal', `Successful${title}`, `${text} ${success}`);

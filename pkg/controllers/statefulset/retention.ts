@@ -1,4 +1,4 @@
-/** Who owns the claims of a stateful pod, by the set's retention policy: what owns a claim takes it along. Pure. */
+/** Owners of a stateful pod's claims by the set's retention policy. A claim is deleted with its owner. Pure. */
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -8,8 +8,8 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { ordinalOf } from '#controllers/statefulset/identity.js';
 
 /**
- * The claim with the owners that the policy asks for; the very same claim when it has them. `whenDeleted` makes the set
- * the owner, `whenScaled` the pod once its ordinal is no longer wanted.
+ * Sets the claim's owners; returns the same object when unchanged. With `whenDeleted` the set is the owner, with
+ * `whenScaled` the pod, once its ordinal is no longer desired.
  */
 export function withOwners(
   dialect: Dialect,
@@ -21,17 +21,16 @@ export function withOwners(
   const byPod = policy?.whenScaled === 'Delete' && (ordinalOf(set, pod) ?? 0) >= (set.spec.replicas ?? 1);
   const bySet = policy?.whenDeleted === 'Delete' && !byPod;
   const old = claim.metadata.ownerReferences ?? [];
-  const wanted = withOwner(
+  const owners = withOwner(
     withOwner(old, referenceTo(dialect, statefulsets, set), bySet),
     referenceTo(dialect, pods, pod),
     byPod,
   );
-  return wanted === old ? claim : { ...claim, metadata: { ...claim.metadata, ownerReferences: [...wanted] } };
+  return owners === old ? claim : { ...claim, metadata: { ...claim.metadata, ownerReferences: [...owners] } };
 }
 
 /**
- * Whether the claim belongs to an earlier pod of the same name: it is about to be collected, and a pod that took it
- * would lose it.
+ * Whether the claim belongs to an earlier pod with the same name and will be deleted with it.
  */
 export function isStaleClaim(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (set.spec.persistentVolumeClaimRetentionPolicy?.whenScaled !== 'Delete') return false;
@@ -47,7 +46,7 @@ function referenceTo(
   return { apiVersion: dialect.apiVersion(type.group, type.version), kind: type.kind, name, uid };
 }
 
-function withOwner(old: readonly OwnerReference[], owner: OwnerReference, wanted: boolean): readonly OwnerReference[] {
-  if (old.some(({ uid }) => uid === owner.uid) === wanted) return old;
-  return wanted ? [...old, owner] : old.filter(({ uid }) => uid !== owner.uid);
+function withOwner(old: readonly OwnerReference[], owner: OwnerReference, owns: boolean): readonly OwnerReference[] {
+  if (old.some(({ uid }) => uid === owner.uid) === owns) return old;
+  return owns ? [...old, owner] : old.filter(({ uid }) => uid !== owner.uid);
 }

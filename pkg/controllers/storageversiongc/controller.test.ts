@@ -4,8 +4,7 @@ import type { ServerStorageVersion, StorageVersion } from '#api/apiserverinterna
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { StorageVersionGC } from '#controllers/storageversiongc/controller.js';
-import { withoutGoneServers } from '#controllers/storageversiongc/plan.js';
+import { StorageVersionGC, withoutDeletedServers } from '#controllers/storageversiongc/controller.js';
 
 const server = (apiServerID: string, encodingVersion: string): ServerStorageVersion => ({
   apiServerID,
@@ -21,7 +20,7 @@ const versions = (...storageVersions: ServerStorageVersion[]): StorageVersion =>
 t.test('what the servers that are left agree on', (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const without = (gone: string, ...servers: ServerStorageVersion[]) =>
-    withoutGoneServers(versions(...servers), (id) => id !== gone, now);
+    withoutDeletedServers(versions(...servers), (id) => id !== gone, now);
   t.equal(without('x', server('a', 'v1')), undefined);
   t.equal(without('a', server('a', 'v1')), 'delete');
   t.match(without('b', server('a', 'v2'), server('b', 'v1')), {

@@ -1,5 +1,6 @@
-/** Takes API servers that are gone out of the storage versions, and removes those that no server is left in. */
+/** Removes deleted API servers from storage versions, and deletes storage versions without servers. */
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
+import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/agreement.js';
 import type { StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.js';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
@@ -10,9 +11,8 @@ import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { withoutGoneServers } from '#controllers/storageversiongc/plan.js';
 
-/** Objects worked on at once, as in 1.24. */
+/** As in 1.24. */
 const concurrency = 1;
 
 export class StorageVersionGC implements Controller {
@@ -41,7 +41,7 @@ export class StorageVersionGC implements Controller {
     ]);
   }
 
-  /** Whether the lease is what an API server shows that it is there with. */
+  /** Whether the lease is an API server's identity. */
   #isIdentity({ metadata }: Lease): boolean {
     const { apiDomain, components, namespaces } = this.#context.dialect;
     return (
@@ -53,15 +53,15 @@ export class StorageVersionGC implements Controller {
     const object = this.#versions.get(key);
     if (object === undefined) return done;
     const { client, clock } = this.#context;
-    const gone = new Set<string>();
+    const deleted = new Set<string>();
     for (const { apiServerID: id = '' } of object.status?.storageVersions ?? []) {
-      if (!(await this.#isThere(id))) gone.add(id);
+      if (!(await this.#serverExists(id))) deleted.add(id);
     }
-    const wanted = withoutGoneServers(object, (id) => !gone.has(id), clock.now());
-    if (wanted === undefined) return done;
+    const remaining = withoutDeletedServers(object, (id) => !deleted.has(id), clock.now());
+    if (remaining === undefined) return done;
     const resource = client.resource(storageversions);
-    if (wanted !== 'delete') {
-      this.#loop.written.wrote(key, this.#versions, await resource.updateStatus(wanted));
+    if (remaining !== 'delete') {
+      this.#loop.written.wrote(key, this.#versions, await resource.updateStatus(remaining));
       return done;
     }
     const { uid = '', resourceVersion = '' } = object.metadata;
@@ -74,8 +74,8 @@ export class StorageVersionGC implements Controller {
     return done;
   }
 
-  /** The cache may not know of a lease yet, so that its "no" is asked for once more. */
-  async #isThere(id: string): Promise<boolean> {
+  /** Confirms with a live read that a lease is missing, because the cache may lag. */
+  async #serverExists(id: string): Promise<boolean> {
     const namespace = this.#context.dialect.namespaces.system;
     const cached = this.#leases.get(keyFor(namespace, id));
     if (cached !== undefined) return this.#isIdentity(cached);
@@ -86,4 +86,18 @@ export class StorageVersionGC implements Controller {
       throw error;
     }
   }
+}
+
+/**
+ * The object without deleted servers; `delete` when no server is left, undefined when all exist. Pure.
+ */
+export function withoutDeletedServers(
+  object: StorageVersion,
+  exists: (server: string) => boolean,
+  now: number,
+): StorageVersion | 'delete' | undefined {
+  const servers = object.status?.storageVersions ?? [];
+  const left = servers.filter(({ apiServerID }) => exists(apiServerID ?? ''));
+  if (left.length === servers.length) return undefined;
+  return left.length === 0 ? 'delete' : withServers(object, left, now);
 }

@@ -1,4 +1,4 @@
-/** Deletes bootstrap tokens whose time is over. */
+/** Deletes expired bootstrap tokens. */
 
 import { secrets as secretType } from '#api/core/v1/resources.gen.js';
 import { bootstrapTokenExpiryMs, bootstrapTokenSelector } from '#api/core/v1/secret/bootstrap-token.js';
@@ -42,7 +42,7 @@ export class TokenCleanerController implements Controller {
     try {
       await client.resource(secretType).delete(name, { namespace, preconditions: { uid } });
     } catch (error) {
-      // It is gone, or another one has its name.
+      // The secret no longer exists, or another secret has its name.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
     this.#loop.written.deleted(key, this.#secrets, secret);

@@ -1,10 +1,10 @@
 /**
- * Tells node agents in an annotation of their nodes how long they may keep ConfigMaps and Secrets. When the size of the
- * cluster takes it to another step, each node is told at its next update, as in 1.24: all of them at once would be a burst
- * just when the cluster grows.
+ * Writes an annotation to nodes with the time for which node agents may cache ConfigMaps and Secrets. As in 1.24, a change
+ * of the cluster size takes effect at each node's next update, which avoids a burst of writes.
  */
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -12,7 +12,6 @@ import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { nextStep, ttlPatch } from '#controllers/ttl/plan.js';
 
 /** As in 1.24, which has no option for it. */
 const concurrency = 5;
@@ -63,4 +62,41 @@ export class TTLController implements Controller {
     }
     return done;
   }
+}
+
+/** A range of cluster sizes, inclusive. Ranges overlap, so that a cluster at a boundary does not alternate. */
+interface Step {
+  readonly min: number;
+  readonly max: number;
+  readonly ttlSeconds: number;
+}
+
+/** As in 1.24. */
+const steps: readonly Step[] = [
+  { min: 0, max: 100, ttlSeconds: 0 },
+  { min: 90, max: 500, ttlSeconds: 15 },
+  { min: 450, max: 1000, ttlSeconds: 30 },
+  { min: 900, max: 2000, ttlSeconds: 60 },
+  { min: 1800, max: 10_000, ttlSeconds: 300 },
+  { min: 9000, max: Number.POSITIVE_INFINITY, ttlSeconds: 600 },
+];
+
+/** The new step; `step` is the previous one, initially 0. Pure. */
+export function nextStep(step: number, nodes: number): number {
+  let next = step;
+  while (nodes > (steps[next]?.max ?? nodes)) next += 1;
+  while (nodes < (steps[next]?.min ?? 0)) next -= 1;
+  return next;
+}
+
+export function ttlSecondsOf(step: number): number {
+  return steps[step]?.ttlSeconds ?? 0;
+}
+
+/** Undefined when the annotation is unchanged. Replaces malformed values. Pure. */
+export function ttlPatch(node: Node, step: number, { annotations }: Dialect): object | undefined {
+  const ttlSeconds = ttlSecondsOf(step);
+  const text = node.metadata.annotations?.[annotations.nodeTTL] ?? '';
+  if (/^[+-]?\d+$/.test(text) && Number(text) === ttlSeconds) return undefined;
+  return { metadata: { annotations: { [annotations.nodeTTL]: String(ttlSeconds) } } };
 }

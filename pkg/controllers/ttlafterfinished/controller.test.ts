@@ -5,8 +5,7 @@ import { formatTime } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { conflict } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
-import { expiryMs } from '#controllers/ttlafterfinished/plan.js';
+import { expiryMs, TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
 
 const nowMs = Date.parse('2022-05-03T00:00:00Z');
 

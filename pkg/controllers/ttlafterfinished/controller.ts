@@ -1,6 +1,7 @@
-/** Deletes finished jobs, with their pods, when their `ttlSecondsAfterFinished` is over. */
+/** Deletes finished jobs and their pods when their `ttlSecondsAfterFinished` has passed. */
 import { jobs as jobType } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
+import { parseTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf, splitKey } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -8,7 +9,6 @@ import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outco
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { expiryMs } from '#controllers/ttlafterfinished/plan.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 
 const deletionDuration = {
@@ -18,7 +18,6 @@ const deletionDuration = {
 };
 
 export interface TTLAfterFinishedOptions {
-  /** Jobs worked on at once. */
   readonly concurrency: number;
 }
 
@@ -52,7 +51,7 @@ export class TTLAfterFinishedController implements Controller {
     if (waitMs > 0) return requeueAfter(waitMs);
     const { namespace, name } = splitKey(key);
     try {
-      // The cache may lag, and the time may have been prolonged at the last moment.
+      // The cache may lag behind an extension of the time.
       const job = await client.resource(jobType).get(name, { namespace });
       const expiry = expiryMs(job);
       if (expiry === undefined) return done;
@@ -73,4 +72,23 @@ export class TTLAfterFinishedController implements Controller {
     }
     return done;
   }
+}
+
+/**
+ * When the job expires (ms); undefined for a job without TTL, in deletion, or unfinished. Throws when a finished job has
+ * no finish time. Pure.
+ */
+export function expiryMs(job: Job): number | undefined {
+  const { ttlSecondsAfterFinished } = job.spec;
+  if (ttlSecondsAfterFinished === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
+  const end = job.status?.conditions?.find(
+    ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
+  );
+  if (end === undefined) return undefined;
+  const finishedMs = end.lastTransitionTime === undefined ? Number.NaN : parseTime(end.lastTransitionTime);
+  if (Number.isNaN(finishedMs)) {
+    const { namespace, name } = job.metadata;
+    throw new Error(`unable to find the time when the Job ${namespace}/${name} finished`);
+  }
+  return finishedMs + ttlSecondsAfterFinished * 1000;
 }

@@ -10,19 +10,71 @@
  * - `POST /create/NAME?key=K`, `PUT /update/NAME?key=K`: reads the body, writes the bytes of NAME to that key, sends them
  * - `GET /watch/NAME`: those bytes whenever something below `/bare/watched/` is written
  */
+
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect,
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { realClock } from '#apimachinery/clock.js';
+import { type EtcdWriteResponse, readConditionalWriteResponse, WireReader } from '#storage/etcd/answers.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { conditionalWriteRequest } from '#storage/etcd/requests.js';
 import { prefixEnd, type Revision } from '#storage/store.js';
-import { watchedPrefix } from '#test/bench/peers/bare-paths.js';
-import { RawEtcd } from '#test/bench/peers/raw-etcd.js';
+
+/** Writes to etcd with what Node.js itself has, and nothing around it. */
+
+/** Flag and length before a gRPC message. */
+const prefixBytes = 5;
+
+class RawEtcd {
+  readonly #session: ClientHttp2Session;
+
+  constructor(endpoint: string) {
+    this.#session = connect(endpoint);
+  }
+
+  /** One transaction: puts `value` when the key's mod revision is `expected` (0: there is no such key). */
+  async put(key: string, value: Buffer, expected: Revision): Promise<EtcdWriteResponse> {
+    const answer = await this.#call(
+      '/etcdserverpb.KV/Txn',
+      conditionalWriteRequest({ key, expected, write: { type: 'put', value } }).finish(),
+    );
+    return readConditionalWriteResponse(new WireReader(answer.subarray(prefixBytes)));
+  }
+
+  #call(path: string, message: Buffer): Promise<Buffer> {
+    const framed = Buffer.allocUnsafe(prefixBytes + message.length);
+    framed[0] = 0;
+    framed.writeUInt32BE(message.length, 1);
+    message.copy(framed, prefixBytes);
+    return new Promise((resolve, reject) => {
+      const stream = this.#session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.once('error', reject);
+      stream.once('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)));
+      stream.end(framed);
+    });
+  }
+}
+
+/** Keys whose changes the bare server passes on to those who watch. */
+const watchedPrefix = '/bare/watched/';
 
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;

@@ -1,21 +1,63 @@
 /** Autoscalers, which act with no more rights than their service account has, against a real API server. */
+
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { horizontalpodautoscalers as v1 } from '#api/autoscaling/v1/resources.gen.js';
 import { horizontalpodautoscalers as v2 } from '#api/autoscaling/v2/resources.gen.js';
 import type { HorizontalPodAutoscaler, MetricSpec } from '#api/autoscaling/v2/types.gen.js';
 import { events, namespaces, pods } from '#api/core/v1/resources.gen.js';
-import type { APIGroup } from '#api/meta/v1/types.gen.js';
+import type { APIGroup, APIGroupList } from '#api/meta/v1/types.gen.js';
 import { realClock as clock, formatTime } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
-import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import {
+  type InProcessHandler,
+  type InProcessRequest,
+  type InProcessResponse,
+  InProcessTransport,
+} from '#client/rest/in-process-transport.js';
+import { readAll } from '#client/rest/response.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { serviceAccountOf } from '#controllers/options/names.js';
 import { runManager, runPods, until } from '#test/integration/controllers/cluster.js';
 import { startEtcdStore } from '#test/integration/controllers/cluster-store.js';
-import { frontOf } from '#test/integration/controllers/front.js';
 import { startApi } from '#test/integration/daemons/api.js';
+
+/** Answers groups in front of an API server, as servers of metrics and of kinds of their own would behind it. */
+
+type Answer = (request: InProcessRequest) => object | Promise<object>;
+
+export interface Front {
+  /** By what their path, query included, begins with below `/apis/`; the first that fits is asked. */
+  readonly answers: Map<string, Answer>;
+  /** Shown by discovery, too. */
+  readonly groups: APIGroup[];
+  readonly handler: InProcessHandler;
+}
+
+/** Only what the server has no path for is answered: who may ask is up to the server. */
+function frontOf(next: InProcessHandler): Front {
+  const answers = new Map<string, Answer>();
+  const groups: APIGroup[] = [];
+  const handler = async (request: InProcessRequest): Promise<InProcessResponse> => {
+    const response = await next(request);
+    if (request.url === '/apis' && groups.length > 0 && response.status === 200) {
+      const { body } = response;
+      const bytes = body === undefined || Buffer.isBuffer(body) ? body : await readAll(body);
+      const list = JSON.parse(String(bytes)) as APIGroupList;
+      return json({ ...list, groups: [...list.groups, ...groups] });
+    }
+    if (response.status !== 404) return response;
+    for (const [path, answer] of answers)
+      if (request.url.startsWith(`/apis/${path}`)) return json(await answer(request));
+    return response;
+  };
+  return { answers, groups, handler };
+}
+
+function json(value: object): InProcessResponse {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) };
+}
 
 const namespace = 'shop';
 const where = { namespace };

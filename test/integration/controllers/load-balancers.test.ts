@@ -121,7 +121,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       };
       const given = await until('the pool is given out', withAddress, (list) => list.length === 16);
       t.equal(new Set(given).size, 16, 'each to one service');
-      const full = 'failed to ensure load balancer: no pool for it has a free IPv4 address';
+      const full = 'failed to ensure load balancer: no free IPv4 address in the pools that the service may use';
       const told = await until(
         'the others are told',
         () => client.resource(events).list(where),

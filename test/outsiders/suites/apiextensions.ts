@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { ensureClusterPki } from '#cluster/pki/cluster-pki.js';
-import { allWithin } from '#controllers/framework/bounded.js';
+import { allWithin } from '#controllers/framework/bounded-concurrency.js';
 import { startEtcd } from '#test/etcd.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 import { writeDaemonScript } from '#test/outsiders/programs.js';

@@ -2,7 +2,7 @@
 import type { Secret } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** One that signs, and never ends unless `data` says so. */
+/** A signing token without expiry; `data` overrides its fields. */
 export function bootstrapToken(dialect: Dialect, id: string, data: Readonly<Record<string, string>> = {}): Secret {
   const texts = { 'token-id': id, 'token-secret': '0123456789abcdef', 'usage-bootstrap-signing': 'true', ...data };
   return {

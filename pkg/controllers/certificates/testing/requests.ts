@@ -23,9 +23,9 @@ export interface SigningRequestOptions extends RequestOptions {
 export async function signingRequest(
   name: string,
   signerName: string,
-  { spec, conditions, certificate, ...asked }: SigningRequestOptions = {},
+  { spec, conditions, certificate, ...options }: SigningRequestOptions = {},
 ): Promise<Draft<CertificateSigningRequest>> {
-  const { request } = await certificateRequest(asked);
+  const { request } = await certificateRequest(options);
   return {
     metadata: { name },
     spec: { request, signerName, usages: ['client auth'], ...copyJson(spec ?? {}) },

@@ -1,4 +1,4 @@
-/** Random faults for controllers in a harness: lagging caches, failed writes, lost answers, restarts. */
+/** Random faults for controllers in a harness: lagging caches, failed writes, lost responses, restarts. */
 
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -14,7 +14,7 @@ export interface ChaosOptions {
   readonly harness: Harness;
   /** Returns [0, 1). */
   readonly random: () => number;
-  /** Resources whose caches may be cut off. */
+  /** Resources whose caches may be disconnected. */
   readonly caches: readonly string[];
   readonly makeController: () => Controller;
 }
@@ -46,7 +46,7 @@ export class Chaos {
     else if (dice < 0.2) this.#thaw.push(harness.freeze(caches[Math.floor(random() * caches.length)] ?? ''));
     else if (dice < 0.45) this.#thaw.pop()?.();
     else if (dice < 0.5) harness.api.compact();
-    // A new leader begins with caches of its own: it does not share what the old one's lagged behind.
+    // A new leader starts with fresh caches, so restart only while no cache is frozen.
     else if (dice < 0.55 && this.#thaw.length === 0) {
       await this.stop();
       await harness.advance(60_000);
@@ -83,12 +83,12 @@ export class Chaos {
     return undefined;
   }
 
-  /** Does what is asked, and answers that it failed. */
+  /** Performs the write, but returns an error. */
   #lose(call: FakeCall): StatusError | undefined {
     const { random } = this.#options;
     const { api, clock } = this.#options.harness;
     const { verb, namespace = '', name = '' } = call;
-    const lost = internalError(new Error('answer lost'));
+    const lost = internalError(new Error('response lost'));
     if (verb === 'delete' && api.get(pods, `${namespace}/${name}`) !== undefined) {
       const { preconditions } = (call.body ?? {}) as { preconditions?: { uid?: string } };
       const pod = api.get(pods, `${namespace}/${name}`);

@@ -1,4 +1,4 @@
-/** Runs controllers against an API server in memory and a clock that stands still. */
+/** Runs controllers against an API server in memory and a virtual clock. */
 
 import type { APIResource } from '#api/meta/v1/types.gen.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
@@ -14,7 +14,6 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
-/** What the harness needs of a test. */
 export interface Teardown {
   teardown(fn: () => Promise<void>): void;
 }
@@ -66,7 +65,7 @@ export class Harness {
     await this.settled();
   }
 
-  /** Lets everything run that needs no passing of time beyond short retries. */
+  /** Waits until there is nothing to do without advancing the clock. */
   async settled(): Promise<void> {
     let calls = -1;
     for (let quiet = 0; quiet < 3; quiet = calls === this.api.calls.length ? quiet + 1 : 0) {
@@ -87,7 +86,7 @@ export class Harness {
     await Promise.all(this.#running);
   }
 
-  /** Cuts the cache of a resource off from the server until the returned function is called. */
+  /** Disconnects the cache of a resource from the server until the returned function is called. */
   freeze(resource: string): () => void {
     const heal = this.fail(
       (call) => call.resource === resource && (call.verb === 'watch' || call.verb === 'list'),
@@ -97,12 +96,12 @@ export class Harness {
     return heal;
   }
 
-  /** Answers every write that `matches` with the error until the returned function is called. */
+  /** Fails every call that `matches` with the error until the returned function is called. */
   fail(matches: (call: FakeCall) => boolean, error: StatusError): () => void {
     return this.api.intercept((call) => (matches(call) ? error : undefined));
   }
 
-  /** Predictable names where the server would choose them. */
+  /** Makes generated names predictable. */
   #named(call: FakeCall): undefined {
     if (call.verb !== 'create') return undefined;
     const { metadata } = call.body as Draft<ApiObject>;
@@ -112,27 +111,27 @@ export class Harness {
     return undefined;
   }
 
-  /** Real servers take annotations and finalizers from an update of the status. */
+  /** Applies annotations and finalizers in status updates, as real servers do. */
   #statusWithAnnotations(call: FakeCall, resources: readonly ResourceDeclaration[]): object | undefined {
     if (call.verb !== 'update' || call.subresource !== 'status') return undefined;
     const type = resources.find((each) => each.resource === call.resource) as ResourceType<ApiObject> | undefined;
-    const given = call.body as ApiObject & { status?: unknown };
+    const update = call.body as ApiObject & { status?: unknown };
     const key = call.namespace === undefined ? (call.name ?? '') : `${call.namespace}/${call.name ?? ''}`;
     const current = type === undefined ? undefined : this.api.get(type, key);
     if (type === undefined || current === undefined) return undefined;
-    if (given.metadata.resourceVersion !== current.metadata.resourceVersion) {
+    if (update.metadata.resourceVersion !== current.metadata.resourceVersion) {
       return conflict({ group: '', resource: call.resource }, call.name ?? '', optimisticLockMessage);
     }
     return this.api.change<ApiObject & { status?: unknown }>(type, key, (object) => {
-      object.status = given.status;
+      object.status = update.status;
       for (const field of ['annotations', 'finalizers'] as const) {
-        if (given.metadata[field] !== undefined) Object.assign(object.metadata, { [field]: given.metadata[field] });
+        if (update.metadata[field] !== undefined) Object.assign(object.metadata, { [field]: update.metadata[field] });
       }
     });
   }
 }
 
-/** The client, with answers to discovery made from the resources. */
+/** Adds discovery documents for the resources. */
 function withDiscovery(client: Client, resources: readonly ResourceDeclaration[]): Client {
   const { dialect } = client;
   const versions = new Map<string, { group: string; version: string; resources: APIResource[] }>();

@@ -1,4 +1,4 @@
-/** What nodes do to pods, for tests of controllers that wait for it. */
+/** Changes pods as nodes do, for tests. */
 
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
@@ -8,7 +8,7 @@ import type { Draft } from '#apimachinery/draft.js';
 import type { Harness } from '#controllers/framework/testing/harness.js';
 
 export const isReady = (pod: Pod): boolean => pod.status?.conditions?.[0]?.status === 'True';
-export const isGoing = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
+export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
 export const imageOf = (pod: Pod): string => pod.spec.containers[0]?.image ?? '';
 
 const keyOf = (pod: Pod) => `${pod.metadata.namespace}/${pod.metadata.name}`;
@@ -24,12 +24,12 @@ export function makeReady(harness: Harness, pod: Pod): void {
   setStatus(harness, pod, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] });
 }
 
-/** The end of a pod that is being deleted, or of one whose node is gone. */
+/** Removes a pod, as at the end of its deletion or when its node is gone. */
 export function remove({ api }: Harness, pod: Pod): void {
   if (api.get(pods, keyOf(pod)) !== undefined) api.remove(pods, keyOf(pod));
 }
 
-/** Holds deleted pods back until they are removed, as a node does for their grace period. */
+/** Keeps deleted pods until `remove`, as a node does for their grace period. */
 export function withGracePeriod({ api }: Harness): void {
   api.intercept((call) => {
     if (call.resource === 'pods' && call.verb === 'create') {

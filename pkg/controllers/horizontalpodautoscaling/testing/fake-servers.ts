@@ -1,4 +1,4 @@
-/** What an autoscaler asks of servers other than for typed objects: discovery, one `scale`, and metrics. */
+/** A fake of discovery, one `scale` and the metrics APIs. */
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
   HorizontalPodAutoscaler,
@@ -20,7 +20,7 @@ import {
 
 export const syncMs = 15_000;
 
-/** Those of 1.24. */
+/** The defaults of 1.24. */
 const defaultOptions: AutoscalerOptions = {
   syncPeriodMs: syncMs,
   downscaleStabilizationMs: 300_000,
@@ -29,7 +29,7 @@ const defaultOptions: AutoscalerOptions = {
   initialReadinessMs: 30_000,
 };
 
-/** The size that the fake's one target, a deployment named `web`, has. */
+/** The scale of the deployment `web`, the only target. */
 interface FakeScale {
   replicas: number;
   status: { replicas: number; selector?: string };
@@ -45,12 +45,12 @@ interface FakeGroup {
 export class FakeServers {
   readonly harness: Harness;
   readonly scale: FakeScale = { replicas: 3, status: { replicas: 3, selector: 'app=web' }, version: 1 };
-  /** Answers by path and query below `/apis/`; thrown where they are errors. */
+  /** Responses by path and query below `/apis/`; errors are thrown. */
   readonly answers = new Map<string, unknown>();
   readonly groups: FakeGroup[] = [this.group('apps', 'v1')];
-  /** All that was asked for. */
+  /** All requests, as `METHOD path`. */
   readonly requests: string[] = [];
-  /** Each size that was written. */
+  /** All written sizes. */
   readonly written: number[] = [];
   readonly context: ControllerContext;
 
@@ -62,7 +62,7 @@ export class FakeServers {
       dialect: client.dialect,
       resource: (type) => client.resource(type),
       request: async <R>(method: string, path: string, body?: unknown) => {
-        // Answers come later than they are asked for.
+        // Respond asynchronously.
         await Promise.resolve();
         return this.#answer(method, path, body) as R;
       },
@@ -77,7 +77,7 @@ export class FakeServers {
     return { name, versions: all, preferredVersion };
   }
 
-  /** An autoscaler named `web` of the deployment; by half of what is requested of the processor, unless told. */
+  /** Adds the autoscaler `web`, by default with a target of 50 percent CPU utilization. */
   addScaler(spec: Partial<HorizontalPodAutoscalerSpec> = {}): HorizontalPodAutoscaler {
     return this.harness.api.seed<HorizontalPodAutoscaler>(horizontalpodautoscalers, {
       metadata: { name: 'web', namespace: 'default' },
@@ -88,7 +88,7 @@ export class FakeServers {
         metrics: [processor(50)],
         ...spec,
       },
-      // As servers write one that nobody has looked at.
+      // The status that servers write before the first reconcile.
       status: { desiredReplicas: 0, currentMetrics: null } as unknown as HorizontalPodAutoscalerStatus,
     });
   }
@@ -97,14 +97,14 @@ export class FakeServers {
     return this.harness.api.get(horizontalpodautoscalers, 'default/web')?.status;
   }
 
-  /** `ScalingActive False FailedGetScale: …` of each. */
+  /** Conditions as text: `ScalingActive False FailedGetScale: …`. */
   get conditions(): string[] {
     return (this.status?.conditions ?? []).map(
       ({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`,
     );
   }
 
-  /** Pods that have been ready for long, each of which requests one processor, and uses of it so many thousandths. */
+  /** Sets long-running ready pods that request one CPU each, and their usage in thousandths. */
   setPods(uses: readonly number[]): void {
     const { api, clock } = this.harness;
     const present = api.list(podType).length;
@@ -120,7 +120,7 @@ export class FakeServers {
     this.setUses(uses);
   }
 
-  /** What the resource metrics API answers. */
+  /** Sets the response of the resource metrics API. */
   setUses(uses: readonly number[]): void {
     const timestamp = formatTime(this.harness.clock.now());
     const items = uses.map((milli, i) => ({
@@ -141,7 +141,7 @@ export class FakeServers {
     return new HorizontalPodAutoscalerController(context, { ...defaultOptions, ...options });
   }
 
-  /** Starts a controller and lets it look once. */
+  /** Starts a controller and waits for the first reconcile. */
   async start(options: Partial<AutoscalerOptions> = {}): Promise<void> {
     await this.harness.start(this.controller(options));
     await this.harness.advance(options.syncPeriodMs ?? syncMs);
@@ -151,9 +151,9 @@ export class FakeServers {
     this.requests.push(`${method} ${path}`);
     if (path === '/apis') return { groups: this.groups };
     const below = path.replace(/^\/apis\//, '');
-    const given = this.answers.get(`${method} ${below}`) ?? this.answers.get(below);
-    if (given instanceof Error) throw given;
-    if (given !== undefined) return given;
+    const response = this.answers.get(`${method} ${below}`) ?? this.answers.get(below);
+    if (response instanceof Error) throw response;
+    if (response !== undefined) return response;
     const verbs = ['get'];
     if (path === '/apis/apps/v1') {
       return { resources: [{ name: 'deployments', kind: 'Deployment', namespaced: true, singularName: '', verbs }] };

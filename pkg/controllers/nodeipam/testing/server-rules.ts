@@ -3,7 +3,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { invalid, type StatusError } from '#apimachinery/errors/status.js';
 import type { FakeApi, FakeCall } from '#client/testing/fake-api.js';
 
-/** Why the server refuses such a patch of a node: another one's UID, or ranges in place of those that the node has. */
+/** The server's error for a patch with another UID, or with other ranges than the node has. */
 export function refusal(api: FakeApi, { resource, verb, name = '', body }: FakeCall): StatusError | undefined {
   const node = resource === 'nodes' && verb === 'patch' ? api.get(nodes, name) : undefined;
   if (node === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Name, type and default (`none`: the type's zero) of the controller manager's options: specification 2, 2.1. */
+/** Name, type and default of the options (`none`: the type's zero value): specification 2, 2.1. */
 export const specifiedOptions = `
 bind-address string 0.0.0.0
 secure-port int 10257

@@ -3,19 +3,19 @@ import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Put on nodes by autoscalers that are about to delete them. */
+/** Cluster autoscalers add it to nodes that they are about to delete. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';
 
-/** False for services of other types, and for those of another load balancer. */
+/** False for other service types and for services with a load balancer class. */
 export function wantsLoadBalancer({ spec }: Service): boolean {
   return spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined;
 }
 
-/** Neither excluded by its label, nor about to be deleted, nor unready. */
+/** Whether the node is ready, not excluded by its label, and not about to be deleted. */
 export function takesBalancedTraffic(dialect: Dialect, { metadata, spec, status }: Node): boolean {
   if (metadata.labels?.[dialect.labels.excludeBalancers] !== undefined) return false;
   if (spec.taints?.some(({ key }) => key === toBeDeletedTaint)) return false;
-  // One that has never told of itself is not known to work.
+  // A node without conditions has never reported its status.
   if ((status?.conditions ?? []).length === 0) return false;
   return (getNodeCondition(status, 'Ready')?.status ?? 'True') === 'True';
 }

@@ -6,40 +6,38 @@ import type { ControllerContext } from '#controllers/framework/context.js';
 
 export interface ResourceCache {
   readonly informer: Informer<ApiObject>;
-  /** Resolves once the cache is filled; may reject when it ends before. */
+  /** Resolves when the cache is filled; may reject if the cache stops before. */
   readonly synced: Promise<void>;
   /**
-   * Stops what was started for this cache only; handlers are removed by whoever added them. Rejects if its watch
-   * failed.
+   * Stops a cache that was started here. Callers remove their handlers themselves. Rejects if the watch failed.
    */
   stop(): Promise<void>;
 }
 
 export interface CacheOptions {
-  /** For a cache of its own: drops the fields that nobody reads, to save memory. */
+  /** Drops unread fields from a cache that is started here. */
   readonly transform: <T extends ApiObject>(object: T) => T;
   readonly signal: AbortSignal;
-  /** Told of a watch that ended by itself. */
+  /** Called when the watch fails. */
   readonly failed: (error: unknown) => void;
 }
 
 /**
- * The cache of a resource that is known by discovery only: the shared one if another controller has it already, else
- * one of a factory of its own, so that it can be stopped when the resource is removed and nobody else waits for its
- * sync.
+ * A cache of a discovered resource: the shared cache if another controller uses one. Otherwise the cache gets its own
+ * factory, so that it can be stopped when the resource is removed and no other controller waits for its sync.
  */
 export function cacheOf(
   { client, clock, informers, log, random }: ControllerContext,
   type: ResourceType<ApiObject>,
   { failed, signal, transform }: CacheOptions,
 ): ResourceCache {
-  const existing = informers.existing(type);
-  if (existing !== undefined) return { informer: existing, synced: existing.whenSynced(), stop: async () => undefined };
+  const shared = informers.existing(type);
+  if (shared !== undefined) return { informer: shared, synced: shared.whenSynced(), stop: async () => undefined };
   const factory = new SharedInformerFactory({ client, clock, random, log, transform });
   const informer = factory.informer(type);
   const ending = new AbortController();
   const running = factory.start(AbortSignal.any([ending.signal, signal]));
-  // `stop` awaits it; until then a rejection must not be unhandled.
+  // Handle a rejection before `stop` awaits the promise.
   running.catch(failed);
   return {
     informer,

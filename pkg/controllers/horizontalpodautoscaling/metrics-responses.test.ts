@@ -1,4 +1,4 @@
-/** What is taken of the answers of metrics servers, and what is refused. */
+/** Valid and malformed responses of metrics servers. */
 import t from 'tap';
 import { parseTime } from '#apimachinery/clock.js';
 import {
@@ -6,7 +6,7 @@ import {
   onlyValueIn,
   podMetricsIn,
   sumOfValuesIn,
-} from '#controllers/horizontalpodautoscaling/answers.js';
+} from '#controllers/horizontalpodautoscaling/metrics-responses.js';
 
 const timestamp = '2024-05-01T12:00:00Z';
 const timestampMs = parseTime(timestamp);
@@ -18,7 +18,7 @@ const podItem = (name: unknown, ...containers: unknown[]) => ({
   containers,
 });
 
-t.test('of resources', async (t) => {
+t.test('resource metrics', async (t) => {
   const answer = {
     items: [
       podItem('a', container('x', { cpu: '100m', memory: '1Ki' }), container('y', { cpu: '1500u' })),
@@ -35,7 +35,7 @@ t.test('of resources', async (t) => {
       ['a', 102],
       ['d', 9000],
     ],
-    'pods of which all containers are measured',
+    'pods whose containers are all measured',
   );
   t.same(
     of('cpu', 'x'),
@@ -53,7 +53,7 @@ t.test('of resources', async (t) => {
   t.equal(podMetricsIn({}, 'cpu', undefined), undefined);
 });
 
-t.test('of custom and external metrics', async (t) => {
+t.test('custom and external metrics', async (t) => {
   const item = { describedObject: { name: 'a' }, timestamp, value: '2500m' };
   const windowOf = (more: object) => metricsByPodIn({ items: [{ ...item, ...more }] })?.get('a')?.windowMs;
   t.equal(windowOf({}), 60_000);
@@ -64,11 +64,11 @@ t.test('of custom and external metrics', async (t) => {
   t.equal(onlyValueIn({ items: [item] }), 2500);
   t.equal(onlyValueIn({ items: [{ value: 3 }] }), 3000, 'a number is a quantity');
   t.equal(sumOfValuesIn({ items: [item, { value: '-1' }] }), 1500);
-  t.equal(sumOfValuesIn({ items: [{ value: `9e60` }] }), 2 ** 63, 'no more than there is');
+  t.equal(sumOfValuesIn({ items: [{ value: `9e60` }] }), 2 ** 63, 'limited to the range of quantities');
   t.equal(sumOfValuesIn({}), undefined);
 });
 
-/** Each is refused by all. */
+/** All decoders reject these. */
 const broken: readonly [string, unknown][] = [
   ['nothing', undefined],
   ['a text', 'metrics'],
@@ -85,7 +85,7 @@ for (const [name, answer] of broken) {
   });
 }
 
-t.test('refused: items that are not what they should be', async (t) => {
+t.test('refused: malformed items', async (t) => {
   const used = container('x', { cpu: '1' });
   for (const item of [
     podItem('', used),

@@ -1,4 +1,4 @@
-/** Makes volumes for claims within the manager, and removes what it has made. */
+/** The interface of the manager's internal provisioners, and helpers for them. */
 
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
@@ -8,21 +8,21 @@ import type { Draft } from '#apimachinery/draft.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 
-export interface VolumeMaker {
-  /** As classes name it, and as volumes say who made them. */
+export interface VolumeProvisioner {
+  /** The provisioner's name in storage classes and volumes. */
   readonly plugin: string;
-  /** The volume is there, bound to the claim. Throws why there can be none, VolumeElsewhereError where another node may have it. */
-  make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume>;
-  /** What it holds, then the volume. */
+  /** Creates a volume bound to the claim. Throws VolumeElsewhereError if another node must be selected. */
+  provision(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<PersistentVolume>;
+  /** Deletes the content, then the volume object. */
   delete(volume: PersistentVolume): Promise<void>;
 }
 
-/** The node that was picked for the claim's pod cannot have the volume: another one is to be picked. */
+/** The selected node cannot have the volume: the scheduler must select another node. */
 export class VolumeElsewhereError extends Error {
   override readonly name = 'VolumeElsewhereError';
 }
 
-/** What volumes that are made for a claim have in common: they are bound to it from the start. Pure. */
+/** The common part of provisioned volumes, already bound to the claim. Pure. */
 export function volumeForClaim(
   { metadata, spec }: PersistentVolumeClaim,
   { metadata: { name: storageClassName = '' }, reclaimPolicy = 'Delete' }: StorageClass,
@@ -48,7 +48,7 @@ export function volumeForClaim(
   };
 }
 
-/** An earlier try may have been heard although its answer was lost. */
+/** Ignores an existing volume, because the response to an earlier attempt may have been lost. */
 export async function createVolume(client: Client, volume: PersistentVolume): Promise<void> {
   try {
     await client.resource(persistentvolumes).create(volume);

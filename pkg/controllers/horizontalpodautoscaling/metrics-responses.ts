@@ -1,6 +1,6 @@
 /**
- * What the metrics APIs answer. Their servers are strangers: nothing of their answers is taken on trust. Pure; throws
- * where an answer is not what it should be, as the decoders of 1.24 do.
+ * Decodes responses of the metrics APIs. Their servers are third-party, so every field is validated. Throws for a
+ * malformed response, as the decoders of 1.24 do. Pure.
  */
 
 import { parseTime } from '#apimachinery/clock.js';
@@ -10,17 +10,21 @@ import { member } from '#apimachinery/patch/json-values.js';
 import { milliValue } from '#apimachinery/quantity.js';
 import type { PodMetric, PodMetrics } from '#controllers/horizontalpodautoscaling/pods.js';
 
-/** Of metrics that do not say over how long they were taken; as in 1.24. */
+/** For metrics without a window, as in 1.24. */
 const defaultWindowMs = 60_000;
-/** As far as the quantities of 1.24 reach, either way. */
+/** The limit of quantities in 1.24, positive and negative. */
 const maxMilli = 2 ** 63;
 
 /**
- * What each pod uses of a resource, from a list of the resource metrics API: all containers together, or the one named.
- * Pods without a measurement are left out. Undefined for an empty list.
+ * The resource usage of each pod, from a list of the resource metrics API: of all containers, or of the named one. Omits
+ * pods without a measurement. Undefined for an empty list.
  */
-export function podMetricsIn(answer: unknown, resource: string, container: string | undefined): PodMetrics | undefined {
-  const items = itemsIn(answer);
+export function podMetricsIn(
+  response: unknown,
+  resource: string,
+  container: string | undefined,
+): PodMetrics | undefined {
+  const items = itemsIn(response);
   if (items.length === 0) return undefined;
   const metrics = new Map<string, PodMetric>();
   for (const item of items) {
@@ -38,13 +42,13 @@ export function podMetricsIn(answer: unknown, resource: string, container: strin
   return metrics;
 }
 
-/** The metric of each pod, from a list of either version of the custom metrics API. Undefined for an empty list. */
-export function metricsByPodIn(answer: unknown): PodMetrics | undefined {
-  const items = itemsIn(answer);
+/** The metric of each pod, from a list of either custom metrics API version. Undefined for an empty list. */
+export function metricsByPodIn(response: unknown): PodMetrics | undefined {
+  const items = itemsIn(response);
   if (items.length === 0) return undefined;
   const metrics = new Map<string, PodMetric>();
   for (const item of items) {
-    // v1beta1 calls it window.
+    // The name in v1beta1 is `window`.
     const seconds = item['windowSeconds'] ?? item['window'];
     metrics.set(nameIn(item['describedObject']), {
       milli: milliIn(item['value']),
@@ -55,25 +59,25 @@ export function metricsByPodIn(answer: unknown): PodMetrics | undefined {
   return metrics;
 }
 
-/** The one value of a list of the custom metrics API. */
-export function onlyValueIn(answer: unknown): number {
-  const items = itemsIn(answer);
+/** The only value in a list of the custom metrics API. */
+export function onlyValueIn(response: unknown): number {
+  const items = itemsIn(response);
   const [only] = items;
   if (items.length !== 1 || only === undefined) {
-    const found = `returned ${items.length} results when we asked for exactly one`;
-    throw new Error(`the custom metrics API server ${found}`);
+    const problem = `returned ${items.length} results when we asked for exactly one`;
+    throw new Error(`the custom metrics API server ${problem}`);
   }
   return milliIn(only['value']);
 }
 
-/** The sum of all series of a list of the external metrics API. Undefined for an empty list. */
-export function sumOfValuesIn(answer: unknown): number | undefined {
-  const items = itemsIn(answer);
+/** The sum of all series in a list of the external metrics API. Undefined for an empty list. */
+export function sumOfValuesIn(response: unknown): number | undefined {
+  const items = itemsIn(response);
   return items.length === 0 ? undefined : items.reduce((sum, item) => sum + milliIn(item['value']), 0);
 }
 
-function itemsIn(answer: unknown): JsonObject[] {
-  return listIn(objectIn(answer, 'answer'), 'items').map((item) => objectIn(item, 'items'));
+function itemsIn(response: unknown): JsonObject[] {
+  return listIn(objectIn(response, 'response'), 'items').map((item) => objectIn(item, 'items'));
 }
 
 function listIn(object: JsonObject, field: string): readonly unknown[] {

@@ -1,4 +1,4 @@
-/** What ReplicaSets and ReplicationControllers have in common, so that one controller serves both. */
+/** The common interface of ReplicaSets and ReplicationControllers, which one controller handles. */
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
@@ -7,7 +7,6 @@ import type { ResourceType } from '#apimachinery/schema/schema.js';
 import { type LabelSelector, selectorFromLabels, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { ApiObject } from '#client/client.js';
 
-/** An object that keeps a number of pods of one template. */
 export interface Replicated extends ApiObject {
   readonly spec: {
     readonly replicas?: number;
@@ -19,12 +18,11 @@ export interface Replicated extends ApiObject {
 
 export type ReplicatedCondition = ReplicaSetCondition;
 
-/** A kind of such objects. */
 export interface ReplicatedKind<T extends Replicated> {
   readonly type: ResourceType<T>;
-  /** As in `--controllers`. */
+  /** The name in `--controllers`. */
   readonly controllerName: string;
-  /** Throws 400 BadRequest for a selector that cannot be read. */
+  /** Throws 400 BadRequest for a malformed selector. */
   readonly selector: (object: T) => LabelSelector;
   readonly withStatus: (object: T, status: ReplicaSetStatus) => T;
 }

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { allWithin } from '#controllers/framework/bounded.js';
+import { allWithin } from '#controllers/framework/bounded-concurrency.js';
 
 const numbers = Array.from({ length: 20 }, (_, i) => i);
 
-t.test('all are done, few at once, and the results are in order', async (t) => {
+t.test('all calls run with limited concurrency, and results are in order', async (t) => {
   let running = 0;
   let most = 0;
   const doubled = await allWithin(numbers, 3, async (n) => {
@@ -21,7 +21,7 @@ t.test('all are done, few at once, and the results are in order', async (t) => {
   t.same(await allWithin([], 3, async () => 1), []);
 });
 
-t.test('nothing is begun after a failure', async (t) => {
+t.test('no call starts after a failure', async (t) => {
   const begun: number[] = [];
   const work = async (n: number) => {
     begun.push(n);

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { ApiObject } from '#client/client.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { type VersionedCache, WrittenObjects, writtenTimeoutMs } from '#controllers/framework/written.js';
+import { type VersionedCache, WrittenObjects, writtenTimeoutMs } from '#controllers/framework/written-objects.js';
 
-/** A cache that is current up to a version and has what it is told. */
+/** A cache with the given version and objects. */
 class Cache implements VersionedCache {
   lastVersion = '';
   readonly objects = new Map<string, ApiObject>();
@@ -94,7 +94,7 @@ const rows: Row[] = [
   { name: 'a deleted object that is gone', steps: (w, pods) => w.deleted('k', pods, object('5')), fresh: true },
 ];
 
-t.test('what caches show', (t) => {
+t.test('writes that caches show', (t) => {
   for (const { name, steps, fresh } of rows) {
     const written = new WrittenObjects(new VirtualClock());
     steps(written, new Cache(), new Cache());
@@ -103,7 +103,7 @@ t.test('what caches show', (t) => {
   t.end();
 });
 
-t.test('a write that may have been done waits for the server to tell', async (t) => {
+t.test('an unclear write waits for a read from the server', async (t) => {
   const written = new WrittenObjects(new VirtualClock());
   const pods = new Cache();
   pods.lastVersion = '5';
@@ -111,30 +111,30 @@ t.test('a write that may have been done waits for the server to tell', async (t)
     () => Promise.reject(new Error('unreachable')),
     () => Promise.resolve([object('6'), object('8')]),
   ];
-  let asked = 0;
-  written.unclear('k', pods, async () => answers[asked++]?.() ?? []);
-  t.equal(asked, 0);
+  let reads = 0;
+  written.unclear('k', pods, async () => answers[reads++]?.() ?? []);
+  t.equal(reads, 0);
   for (const [wait, times] of [
     [10, 1],
     [20, 2],
   ]) {
     t.equal(written.waitMs('k'), wait);
     t.ok(written.waitMs('other') === 0);
-    t.equal(asked, times);
+    t.equal(reads, times);
     await new Promise(setImmediate);
   }
   pods.lastVersion = '7';
-  t.not(written.waitMs('k'), 0, 'and for the newest that it told of');
+  t.not(written.waitMs('k'), 0, 'and for the newest version that was read');
   pods.lastVersion = '8';
   t.equal(written.waitMs('k'), 0);
   written.unclear('k', pods, async () => []);
   t.not(written.waitMs('k'), 0);
   await new Promise(setImmediate);
-  t.equal(written.waitMs('k'), 0, 'it was not done');
-  t.equal(asked, 2);
+  t.equal(written.waitMs('k'), 0, 'the write did not happen');
+  t.equal(reads, 2);
 });
 
-t.test('what is never seen is given up, counted from the last write', async (t) => {
+t.test('a write that is never shown times out, counted from the last write', async (t) => {
   const clock = new VirtualClock();
   const written = new WrittenObjects(clock);
   const pods = new Cache();
@@ -142,10 +142,10 @@ t.test('what is never seen is given up, counted from the last write', async (t) 
   await clock.advance(1000);
   written.wrote('k', pods, object('11'));
   const pauses = Array.from({ length: 9 }, () => written.waitMs('k'));
-  t.same(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000], 'looked at less and less often');
+  t.same(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000], 'polled with growing pauses');
   await clock.advance(writtenTimeoutMs - 1);
   t.equal(written.waitMs('k'), 1);
   await clock.advance(1);
   t.equal(written.waitMs('k'), 0);
-  t.equal(written.waitMs('k'), 0, 'and stays given up');
+  t.equal(written.waitMs('k'), 0, 'the timeout is final');
 });

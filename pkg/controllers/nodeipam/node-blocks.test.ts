@@ -3,7 +3,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { CidrSet } from '#controllers/nodeipam/cidr-set.js';
-import { NodeBlocks } from '#controllers/nodeipam/plan.js';
+import { NodeBlocks } from '#controllers/nodeipam/node-blocks.js';
 import { nodeRanges, type RangeOptions, rangeErrors, serviceRanges } from '#controllers/nodeipam/ranges.js';
 
 const block = (cidr: string) => {
@@ -32,11 +32,11 @@ t.test('blocks of a range', (t) => {
   for (const [range, prefix, size, first, last] of rows) {
     const { set } = setOf(range, prefix);
     t.equal(set.size, size, range);
-    const taken = Array.from({ length: size }, () => set.take());
+    const taken = Array.from({ length: size }, () => set.allocate());
     const [start, end] = [taken[0], taken.at(-1)];
     t.equal(start && set.cidr(start), first, range);
     t.equal(end && set.cidr(end), last, range);
-    t.equal(set.take(), undefined, 'and no more');
+    t.equal(set.allocate(), undefined, 'and no more');
   }
   for (const prefix of [15, 33]) t.throws(() => setOf('10.0.0.0/16', prefix), RangeError);
   t.end();
@@ -60,18 +60,18 @@ t.test('what a network takes of a range', (t) => {
 
 t.test('never used blocks first, then those that have been free for longest', (t) => {
   const { set, changes } = setOf('10.0.0.0/30', 32);
-  const [a, b] = [set.take(), set.take()];
+  const [a, b] = [set.allocate(), set.allocate()];
   if (a === undefined || b === undefined) throw new Error('nothing to take');
   set.free(b);
   set.free(a);
-  const order = Array.from({ length: 4 }, () => set.take()?.first);
+  const order = Array.from({ length: 4 }, () => set.allocate()?.first);
   t.same(order, [2, 3, 1, 0]);
   t.same(changes, { allocations: 6, releases: 2 });
   set.hold(a);
   set.free(a);
   t.equal(set.used, 4, 'it is held twice');
   set.free(a);
-  t.equal(set.take()?.first, 0);
+  t.equal(set.allocate()?.first, 0);
   t.end();
 });
 
@@ -85,7 +85,7 @@ t.test('blocks that are taken are those that a naive twin knows to be free', (t)
   for (let step = 0; step < 5000; step += 1) {
     const dice = random();
     if (dice < 0.4) {
-      const span = set.take();
+      const span = set.allocate();
       if (span === undefined) t.equal(set.used, 64);
       else {
         if (covers(span.first)) t.fail(`${span.first} was held`);
@@ -120,13 +120,13 @@ t.test('who has which blocks', (t) => {
   t.same(blocks.reserve(node('a', '1', 1)), own);
   t.same(blocks.reserve(node('a', '1', 5)), own, 'the same whenever it is asked for');
   t.same(blocks.reserve(node('a', '2', 6)), ['10.0.0.2/31', 'fd00:0:0:1::/64'], 'another node of that name');
-  t.equal(blocks.settle('a', undefined, '4'), false, 'it is not known yet whether the second is there');
+  t.equal(blocks.freeDeleted('a', undefined, '4'), false, 'it is not known yet whether the second is there');
   t.equal(set.used, 1, 'but the first is gone');
-  t.equal(blocks.settle('a', undefined, '6'), true);
+  t.equal(blocks.freeDeleted('a', undefined, '6'), true);
   t.equal(set.used + other.used, 0);
   t.same(blocks.observe(node('b', '3', 7, ['10.0.0.6/31', 'fd00:0:0:3::/64'])), []);
   t.same(blocks.observe(node('c', '4', 8, ['10.0.0.6/31', '192.168.0.0/24'])), ['192.168.0.0/24']);
-  t.equal(blocks.settle('b', undefined, '9'), true);
+  t.equal(blocks.freeDeleted('b', undefined, '9'), true);
   t.equal(set.used, 1, 'another node shows the same');
   t.same(blocks.reserve(node('d', '5', 9)), ['10.0.0.4/31', 'fd00:0:0:2::/64']);
   t.same(blocks.observe(node('d', '5', 10, ['10.0.0.2/31'])), [], 'somebody else was faster');

@@ -1,9 +1,9 @@
-/** Concurrent writes on behalf of one object: more would only queue in the API server, or be rejected by it. */
-export const writesAtOnce = 50;
+/** The maximum of concurrent writes for one object; the API server would queue or reject more. */
+export const maxConcurrentWrites = 50;
 
 /**
- * Like `Promise.all` of `work` over the items, with at most `limit` calls at once: nothing limits how many owners and
- * dependents an object has. After a failure no further call is started.
+ * Like `Promise.all` over `work(item)`, with at most `limit` concurrent calls, because objects can have any number of
+ * owners and dependents. After a failure no further call starts.
  */
 export async function allWithin<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array(items.length);
@@ -24,7 +24,7 @@ export async function allWithin<T, R>(items: readonly T[], limit: number, work: 
   return results;
 }
 
-/** Calls `work` for every item, at most `limit` at once; resolves with the failures, in the order of the items. */
+/** Calls `work` for every item, at most `limit` concurrently. Resolves with the failures in the order of the items. */
 export async function failuresWithin<T>(
   items: readonly T[],
   limit: number,

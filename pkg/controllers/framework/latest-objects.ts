@@ -1,12 +1,12 @@
 /**
- * A cache that shows its owner's own writes at once. For controllers whose keys share objects: when one claim is bound
- * to a volume, the next claim must not try to take that volume, even before the informer has seen the write.
+ * A cache that shows the controller's own writes at once, for controllers whose keys share objects. After one claim is
+ * bound to a volume, the next claim must not select that volume, even if the informer does not show the write yet.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
-import { isOlder, writtenTimeoutMs } from '#controllers/framework/written.js';
+import { isOlder, writtenTimeoutMs } from '#controllers/framework/written-objects.js';
 
 interface Written<T> {
   readonly object: T;
@@ -17,8 +17,7 @@ export class LatestObjects<T extends ApiObject> {
   readonly #cache: Informer<T>;
   readonly #clock: Clock;
   /**
-   * By key. An entry is removed once the cache has caught up with it, so there are only as many as the cache lags
-   * behind.
+   * By key. An entry is removed when the cache shows the write, so the map is as large as the cache's lag.
    */
   readonly #written = new Map<string, Written<T>>();
 
@@ -27,7 +26,7 @@ export class LatestObjects<T extends ApiObject> {
     this.#clock = clock;
   }
 
-  /** `object` is the answer to a write. Returns it. */
+  /** Records the response to a write, and returns it. */
   wrote(object: T): T {
     this.#written.set(keyOf(object), { object, sinceMs: this.#clock.monotonic() });
     return object;
@@ -37,7 +36,7 @@ export class LatestObjects<T extends ApiObject> {
     return this.#ahead(key) ?? this.#cache.get(key);
   }
 
-  /** Objects of an index, and everything written that the cache does not show yet: callers must check each again. */
+  /** Objects of an index, and all unseen writes: callers must filter the result again. */
   byIndex(index: string, value: string): T[] {
     const ahead = new Map([...this.#written.keys()].map((key) => [key, this.#ahead(key)]));
     const objects = this.#cache.byIndex(index, value).filter((object) => ahead.get(keyOf(object)) === undefined);
@@ -45,7 +44,7 @@ export class LatestObjects<T extends ApiObject> {
     return objects;
   }
 
-  /** The written object, as long as the cache does not show it. */
+  /** The written object while the cache does not show it. */
   #ahead(key: string): T | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return undefined;

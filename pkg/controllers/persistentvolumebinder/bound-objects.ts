@@ -1,4 +1,4 @@
-/** The claims and volumes as they are after this controller's own writes, and those writes. */
+/** Reads and writes claims and volumes; reads include this controller's own writes. */
 import { mismatch } from '#api/core/v1/persistentvolume/match.js';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
@@ -8,18 +8,18 @@ import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { LatestObjects } from '#controllers/framework/latest.js';
+import { LatestObjects } from '#controllers/framework/latest-objects.js';
 
-/** Index of unclaimed volumes by their class. */
+/** Index of unclaimed volumes by class. */
 const freeIndex = 'unclaimedOfClass';
-/** Index of claims without a volume by their class. */
+/** Index of claims without a volume by class. */
 const waitingIndex = 'waitingOfClass';
-/** Index of volumes by the key of the claim that they name. */
+/** Index of volumes by the key of their claim. */
 const claimRefIndex = 'claimRef';
 
 /**
- * All writes name the version that they were decided on, so that two managers, or one that lags, never bind two claims
- * to a volume: the second write fails with a conflict.
+ * All writes carry the version that was read. When two managers, or one with a lagging cache, bind two claims to one
+ * volume, the second write fails with a conflict.
  */
 export class BoundObjects {
   readonly volumeCache: Informer<PersistentVolume>;
@@ -52,14 +52,14 @@ export class BoundObjects {
     return this.#claims.get(key);
   }
 
-  /** All volumes that name the claim, all unclaimed ones of its class, and maybe some others. */
+  /** Volumes that name the claim and unclaimed volumes of its class, perhaps with some others. */
   candidates(claim: PersistentVolumeClaim): PersistentVolume[] {
     const reserved = this.#volumes.byIndex(claimRefIndex, keyOf(claim));
     const free = this.#volumes.byIndex(freeIndex, storageClassOf(claim, this.#context.dialect));
     return [...new Set([...reserved, ...free])];
   }
 
-  /** Keys of the claims that the volume, which is available, may be bound to: the one that it names, or those that it suits. */
+  /** Keys of claims to which an available volume can be bound: the claim that it names, or matching claims. */
   waitingFor(volume: PersistentVolume): string[] {
     if (volume.spec.claimRef !== undefined) return [claimKeyOf(volume)];
     const { dialect } = this.#context;
@@ -67,7 +67,7 @@ export class BoundObjects {
     return waiting.filter((claim) => mismatch(volume, claim, dialect) === undefined).map(keyOf);
   }
 
-  /** As the API server knows it. */
+  /** Reads the volume's claim from the API server. */
   async liveClaim(volume: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { name = '', namespace = '' } = volume.spec.claimRef ?? {};
     try {
@@ -87,7 +87,7 @@ export class BoundObjects {
     }
   }
 
-  /** `changed` instead of `old`; nothing is written where they are the same object. Gives back what is stored then. */
+  /** Writes `changed` unless it is the same object as `old`, and returns the stored version. */
   async saveVolume(old: PersistentVolume, changed: PersistentVolume): Promise<PersistentVolume> {
     if (changed === old) return old;
     return this.#volumes.wrote(await this.#context.client.resource(persistentvolumes).update(changed));
@@ -109,7 +109,7 @@ export class BoundObjects {
   }
 }
 
-/** Key of the claim that the volume names. */
+/** The key of the claim that the volume names. */
 export function claimKeyOf({ spec }: PersistentVolume): string {
   return keyFor(spec.claimRef?.namespace, spec.claimRef?.name ?? '');
 }

@@ -1,26 +1,26 @@
 /**
- * Which node has which blocks: those that its object shows, and those that are set aside for it until it does. A node is
- * told from an earlier one of its name by its UID. What was set aside stays so until the node shows blocks or is gone,
- * whatever was answered to the write: an answer may be lost, and the write still land. Pure.
+ * Tracks the blocks of each node (by name and UID): blocks in its object, or reserved blocks until the object shows some.
+ * A reservation ends only when the node shows blocks or is deleted, because a failed write may still have taken effect.
+ * Pure.
  */
 import type { Node } from '#api/core/v1/types.gen.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
-import { isOlder } from '#controllers/framework/written.js';
+import { isOlder } from '#controllers/framework/written-objects.js';
 import type { CidrSet, Span } from '#controllers/nodeipam/cidr-set.js';
 
 interface Holding {
   readonly uid: string;
-  /** At this version the node was there: only a cache that has come as far can tell that it is gone. */
+  /** The node existed at this version: only a cache at least as new can show that it is deleted. */
   readonly version: string;
   readonly blocks: readonly { readonly set: CidrSet; readonly span: Span }[];
 }
 
 export class NodeBlocks {
   readonly #sets: readonly CidrSet[];
-  /** By name; more than one while it is not known that an earlier node is gone. */
+  /** By name; several entries while an earlier node with the name may still exist. */
   readonly #holdings = new Map<string, Holding[]>();
 
-  /** `sets`: one for each family, the primary one first. */
+  /** `sets`: one per family, the primary family first. */
   constructor(sets: readonly CidrSet[]) {
     this.#sets = sets;
   }
@@ -30,14 +30,14 @@ export class NodeBlocks {
   }
 
   /**
-   * The node exists. Blocks that it shows are its own from now on, in place of what was set aside for it. Returns those
-   * that lie outside of the ranges, which nobody else is given either.
+   * Records an existing node. Blocks in its object replace its reservation. Returns the CIDRs outside of the ranges, which
+   * are never allocated.
    */
   observe({ metadata, spec }: Node): string[] {
     const { name = '', uid = '', resourceVersion: version = '' } = metadata;
     const cidrs = spec.podCIDRs ?? [];
-    const known = this.#of(name, uid);
-    if (cidrs.length === 0 || (known !== undefined && isOlder(version, known.version))) return [];
+    const current = this.#find(name, uid);
+    if (cidrs.length === 0 || (current !== undefined && isOlder(version, current.version))) return [];
     const outside: string[] = [];
     const blocks = cidrs.flatMap((cidr) => {
       const network = parseCIDR(cidr);
@@ -52,14 +52,14 @@ export class NodeBlocks {
     return outside;
   }
 
-  /** Blocks for a node that has none: those set aside for it before, or new ones; undefined when a range has none left. */
+  /** Returns the node's reservation, or reserves blocks; undefined when a range has no free block. */
   reserve({ metadata }: Node): string[] | undefined {
     const { name = '', uid = '', resourceVersion: version = '' } = metadata;
-    let holding = this.#of(name, uid);
+    let holding = this.#find(name, uid);
     if (holding === undefined) {
       if (!this.hasFree) return undefined;
       const blocks = this.#sets.flatMap((set) => {
-        const span = set.take();
+        const span = set.allocate();
         return span === undefined ? [] : [{ set, span }];
       });
       holding = { uid, version, blocks };
@@ -69,17 +69,17 @@ export class NodeBlocks {
   }
 
   /**
-   * Frees what nodes of that name had that are gone by the word of a cache which shows `current` and is at `version`.
-   * False when it is not far enough to tell of all.
+   * Frees the blocks of deleted nodes with the name. The cache shows `current` and is at `version`. False when the cache
+   * is too old to show whether all earlier nodes are deleted.
    */
-  settle(name: string, current: Node | undefined, version: string): boolean {
+  freeDeleted(name: string, current: Node | undefined, version: string): boolean {
     const others = (this.#holdings.get(name) ?? []).filter(({ uid }) => uid !== current?.metadata.uid);
-    const gone = others.filter((holding) => !isOlder(version, holding.version));
-    for (const { uid } of gone) this.#replace(name, uid, undefined);
-    return gone.length === others.length;
+    const deleted = others.filter((holding) => !isOlder(version, holding.version));
+    for (const { uid } of deleted) this.#replace(name, uid, undefined);
+    return deleted.length === others.length;
   }
 
-  #of(name: string, uid: string): Holding | undefined {
+  #find(name: string, uid: string): Holding | undefined {
     return this.#holdings.get(name)?.find((holding) => holding.uid === uid);
   }
 
@@ -87,7 +87,7 @@ export class NodeBlocks {
     const all = this.#holdings.get(name) ?? [];
     const rest = all.filter((each) => each.uid !== uid);
     if (holding !== undefined) rest.push(holding);
-    // What stays is held all the while.
+    // Hold the new blocks before freeing the old ones, so that common blocks stay in use.
     for (const { set, span } of holding?.blocks ?? []) set.hold(span);
     for (const { set, span } of all.find((each) => each.uid === uid)?.blocks ?? []) set.free(span);
     if (rest.length > 0) this.#holdings.set(name, rest);

@@ -1,2 +1,0 @@
-/** Keys whose changes the bare server passes on to those who watch. */
-export const watchedPrefix = '/bare/watched/';
