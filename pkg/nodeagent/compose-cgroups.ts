@@ -18,9 +18,8 @@ import { CgroupTree, cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.j
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { CPUQuota, NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
 import { NodeCgroups, type ReservedCgroup } from '#nodeagent/resources/node-cgroups.js';
-import { machineProcesses } from '#nodeagent/resources/processes.js';
 import { pathOfSlice } from '#nodeagent/resources/slices.js';
-import { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
+import { machineProcesses, SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
 import { busctlRunner, SystemdUnits, type Units } from '#nodeagent/resources/systemd-units.js';
 
 export interface CgroupsInput {

@@ -12,7 +12,7 @@ import { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
-import { parseTaint } from '#nodeagent/options/taint.js';
+import { parseTaint } from '#nodeagent/options/identity-rules.js';
 import { RuntimeHealth } from '#nodeagent/runtime/health.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 

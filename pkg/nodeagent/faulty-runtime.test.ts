@@ -9,8 +9,8 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { withCalls } from '#nodeagent/testing/override-calls.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
-import { withCalls } from '#nodeagent/testing/with-calls.js';
 
 type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
 

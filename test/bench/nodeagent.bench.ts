@@ -6,11 +6,10 @@
  */
 import { realClock as clock } from '#apimachinery/clock.js';
 import { skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
-import { measureIdle, settleMs } from '#test/bench/nodeagent/idle.js';
-import { type ProbeKind, probedPods, probeKinds, startAnswering } from '#test/bench/nodeagent/probed.js';
-import { raisedRates, type Setting, withSetting } from '#test/bench/nodeagent/setting.js';
+import { raisedRates, type Setting, withSetting } from '#test/bench/nodeagent/bench-node.js';
+import { type ProbeKind, probedPods, probeKinds, startAnswering } from '#test/bench/nodeagent/probed-pods.js';
 import { measureSimulated } from '#test/bench/nodeagent/simulated.js';
-import { measureMany, measureSingle } from '#test/bench/nodeagent/starts.js';
+import { measureIdle, measureMany, measureSingle, settleMs } from '#test/bench/nodeagent/starts.js';
 import { machineLine } from '#test/bench/report.js';
 
 const { env } = process;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { replaceFile } from '#cluster/process/replace-file.js';
-import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
+import { replaceIfChanged } from '#nodeagent/files/regular-file.js';
 import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
 import { directoryStore } from '#pki/file-store.js';

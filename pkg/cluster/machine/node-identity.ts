@@ -1,7 +1,7 @@
 /** Name and addresses of this machine as a node. */
 import { hostname } from 'node:os';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
+import { nodeIPErrors } from '#nodeagent/options/identity-rules.js';
 
 /** The host name, with characters that node names may have. */
 export function machineNodeName(): string {

@@ -1,13 +1,30 @@
 /** What `--cloud-provider` means to a node agent. */
-import { readFile } from 'node:fs/promises';
+
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { parseBareMetalConfig } from '#cloud/baremetal/config.js';
 import { bareMetal } from '#cloud/baremetal/provider.js';
 import { external } from '#cloud/registry.js';
 import { OptionsError } from '#daemon/options/option.js';
-import { machineLinks } from '#nodeagent/announce/machine-links.js';
+import { Links } from '#nodeagent/announce/links.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+
+const execute = promisify(execFile);
+
+/** A program that hangs must not hold up all other addresses. */
+const timeoutMs = 10_000;
+
+/** `name`: the interface of all addresses; absent: of each the one that leads to it. */
+function machineLinks(name: string | undefined): Links {
+  return new Links({
+    run: async (program, args) => (await execute(program, args, { timeout: timeoutMs })).stdout,
+    set: (path, value) => writeFile(`/proc/sys/${path}`, value),
+    ...(name === undefined ? {} : { interface: name }),
+  });
+}
 
 /** On bare metal: the interfaces that addresses of load balancers are put on. Throws OptionsError. */
 export async function cloudDependencies(values: NodeAgentOptions): Promise<Pick<NodeAgentDependencies, 'links'>> {

@@ -9,8 +9,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import { DnsServer } from '#dns/dns-server.js';
 import { exchange } from '#dns/forward/exchange.js';
 import { LocalAddresses, runProgram } from '#dns/local-addresses.js';
-import { clusterDNSOf } from '#nodeagent/environment/cluster-dns.js';
-import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
+import { clusterDNSOf, hostDNSReader } from '#nodeagent/environment/dns.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { podsOfNode } from '#nodeagent/pods/manager.js';
 

@@ -19,7 +19,7 @@ import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { serveHealth } from '#nodeagent/testing/health-server.js';
-import type { Situation, World } from '#nodeagent/testing/situations.js';
+import type { Situation, World } from '#nodeagent/testing/scenarios.js';
 
 /** Listens on the loopback until the test ends. */
 async function listen(t: Test, server: Server): Promise<number> {

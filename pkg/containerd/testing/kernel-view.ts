@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { containerdPaths } from '#containerd/containerd.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
-import type { World } from '#nodeagent/testing/situations.js';
+import type { World } from '#nodeagent/testing/scenarios.js';
 
 const run = promisify(execFile);
 

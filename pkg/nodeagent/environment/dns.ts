@@ -1,6 +1,11 @@
 /** What a pod's `/etc/resolv.conf` says. */
+
+import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { DNSConfig } from '#nodeagent/cri/cri.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 
 export interface ClusterDNS {
   /** Name servers for pods with the policy ClusterFirst; none: they get the host's. */
@@ -102,4 +107,48 @@ function fittingSearches(searches: readonly string[], { limits, tell }: DNSFormi
     tell?.('DNSConfigForming', `${what}: ${kept.join(' ')}`);
   }
   return kept;
+}
+
+const standardDomain = 'cluster.local';
+
+/** The cluster's name servers and domain from the options; the agent's own DNS address is the default. */
+export function clusterDNSOf(values: NodeAgentOptions): ClusterDNS {
+  const own = values['dns-address'];
+  const configured = values['cluster-dns'];
+  const domain = values['cluster-domain'];
+  return {
+    servers: (configured.length > 0 ? configured : own).map((address) => canonicalAddress(address) ?? address),
+    domain: domain === '' && own.length > 0 ? standardDomain : domain,
+  };
+}
+
+/** How long the host's resolver configuration is cached. */
+const hostDNSMs = 10_000;
+
+/** Reads the file at `path` on demand and caches it. An empty path means no resolver configuration. */
+export function hostDNSReader(
+  path: string,
+  { clock, hostIPs }: { clock: Clock; hostIPs: () => readonly string[] },
+): () => Promise<DNSConfig> {
+  let cache: { at: number; config: Promise<DNSConfig> } | undefined;
+  return () => {
+    // Prevents any lookup: without a line, the runtime would give the container the host's own configuration.
+    if (path === '') {
+      const servers = hostIPs().map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
+      return Promise.resolve({ servers, searches: ['.'], options: [] });
+    }
+    if (cache === undefined || clock.monotonic() - cache.at > hostDNSMs) {
+      cache = { at: clock.monotonic(), config: hostDNS(path) };
+    }
+    return cache.config;
+  };
+}
+
+async function hostDNS(path: string): Promise<DNSConfig> {
+  try {
+    return parseResolvConf(await readFile(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { servers: [], searches: [], options: [] };
+    throw error;
+  }
 }

@@ -3,11 +3,9 @@ import { searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { ConfigMap, Container, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { expandedSearchLimits, parseResolvConf, podDNS } from '#nodeagent/environment/dns.js';
-import { containerEnvironment } from '#nodeagent/environment/environment.js';
-import { expand } from '#nodeagent/environment/expansion.js';
+import { containerEnvironment, expand, serviceVariables } from '#nodeagent/environment/environment.js';
 import { fieldValue, resourceValue } from '#nodeagent/environment/field-ref.js';
 import { hostsFile, podHostname } from '#nodeagent/environment/hosts-file.js';
-import { serviceVariables } from '#nodeagent/environment/service-variables.js';
 
 const facts = {
   nodeName: 'n1',

@@ -1,6 +1,6 @@
 /** The variables of a container. */
-import type { ConfigMap, Container, EnvVar, Pod, Secret } from '#api/core/v1/types.gen.js';
-import { expand } from '#nodeagent/environment/expansion.js';
+import type { ConfigMap, Container, EnvVar, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { fieldValue, type PodFacts, resourceValue } from '#nodeagent/environment/field-ref.js';
 
 export interface EnvironmentInput {
@@ -110,4 +110,77 @@ export async function containerEnvironment(input: EnvironmentInput): Promise<Map
   }
   for (const [name, text] of input.services) if (!result.has(name)) result.set(name, text);
   return result;
+}
+
+const upperSnake = (name: string): string => name.toUpperCase().replaceAll('-', '_').replaceAll('.', '_');
+
+function hasClusterIP(service: Service): boolean {
+  const ip = service.spec.clusterIP ?? '';
+  return ip !== '' && ip !== 'None' && service.spec.type !== 'ExternalName';
+}
+
+/** Variables that describe a service in the form of Docker links: `REDIS_SERVICE_HOST`, … */
+function serviceLinks(service: Service, prefix: string): [string, string][] {
+  const host = service.spec.clusterIP ?? '';
+  const ports = service.spec.ports ?? [];
+  const first = ports[0];
+  if (first === undefined) return [[`${prefix}_SERVICE_HOST`, host]];
+  const bracketed = host.includes(':') ? `[${host}]` : host;
+  const variables: [string, string][] = [
+    [`${prefix}_SERVICE_HOST`, host],
+    [`${prefix}_SERVICE_PORT`, String(first.port)],
+  ];
+  for (const port of ports) {
+    if (port.name !== undefined && port.name !== '') {
+      variables.push([`${prefix}_SERVICE_PORT_${upperSnake(port.name)}`, String(port.port)]);
+    }
+  }
+  for (const port of ports) {
+    const protocol = (port.protocol ?? 'TCP').toLowerCase();
+    const url = `${protocol}://${bracketed}:${port.port}`;
+    const name = `${prefix}_PORT_${port.port}_${protocol.toUpperCase()}`;
+    if (port === first) variables.push([`${prefix}_PORT`, url]);
+    variables.push(
+      [name, url],
+      [`${name}_PROTO`, protocol],
+      [`${name}_PORT`, String(port.port)],
+      [`${name}_ADDR`, host],
+    );
+  }
+  return variables;
+}
+
+/** Includes the API's own service in `apiNamespace`, and the pod's namespace's services if `enableServiceLinks` is true. */
+export function serviceVariables(
+  services: readonly Service[],
+  pod: { namespace: string; apiNamespace: string; enableServiceLinks: boolean },
+  dialect: Dialect,
+): Map<string, string> {
+  const chosen = new Map<string, Service>();
+  for (const service of services) {
+    if (!hasClusterIP(service)) continue;
+    const name = service.metadata.name ?? '';
+    const ofAPI = service.metadata.namespace === pod.apiNamespace && name === dialect.apiServiceName;
+    const own = service.metadata.namespace === pod.namespace && pod.enableServiceLinks;
+    if (own || (ofAPI && !chosen.has(name))) chosen.set(name, service);
+  }
+  const variables = new Map<string, string>();
+  for (const [name, service] of [...chosen].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [key, text] of serviceLinks(service, upperSnake(name))) variables.set(key, text);
+  }
+  return variables;
+}
+
+/**
+ * Replaces each `$(NAME)` whose variable exists; `$$(NAME)` is a literal `$(NAME)`; other names stay as they are
+ * (release 1.24: third_party/forked/golang/expansion.)
+ */
+export function expand(text: string, variables: ReadonlyMap<string, string>, onUnknown?: () => void): string {
+  if (!text.includes('$')) return text;
+  return text.replace(/\$\$|\$\(([^)]*)\)/g, (match, name: string | undefined) => {
+    if (match === '$$' || name === undefined) return '$';
+    const value = variables.get(name);
+    if (value === undefined) onUnknown?.();
+    return value ?? match;
+  });
 }

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { readLastBytes } from '#nodeagent/files/regular-file.js';
+import { readLastBytes, replaceIfChanged } from '#nodeagent/files/regular-file.js';
+import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 
 t.test('the end of a file is read, however large it is', async (t) => {
   const dir = t.testdir({ small: 'abc', empty: '', large: 'x'.repeat(10_000).concat('end') });
@@ -30,4 +31,28 @@ t.test('what is no regular file is not opened', async (t) => {
   await t.rejects(readLastBytes('/dev/null', 4096), { name: 'NotRegularFileError' });
   await writeFile(join(dir, 'after'), 'still works');
   t.equal(String(await readLastBytes(join(dir, 'after'), 5)), 'works');
+});
+
+t.test('on a full disk the old text stays whole, and room heals it', { skip: noSmallDisks }, async (t) => {
+  const dir = await smallDisk(t, { bytes: 64 * 1024, files: 20 });
+  const path = join(dir, 'hosts');
+  await replaceIfChanged(path, 'old', 0o644);
+  const { ino, mode } = await stat(path);
+  t.equal(mode & 0o777, 0o644);
+  await replaceIfChanged(path, 'old', 0o644);
+  t.equal((await stat(path)).ino, ino, 'not touched');
+  await t.rejects(writeFile(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
+  await t.rejects(replaceIfChanged(path, 'x'.repeat(10_000), 0o644), { code: 'ENOSPC' });
+  t.equal(await readFile(path, 'utf8'), 'old');
+  t.same((await readdir(dir)).sort(), ['ballast', 'hosts'], 'nothing lies beside it');
+  await rm(join(dir, 'ballast'));
+  await replaceIfChanged(path, 'x'.repeat(10_000), 0o644);
+  t.equal((await readFile(path, 'utf8')).length, 10_000);
+});
+
+t.test('what somebody made as long as the disk is replaced, and never read whole', async (t) => {
+  const path = join(t.testdir({ hosts: 'old' }), 'hosts');
+  await truncate(path, 2 ** 41);
+  await replaceIfChanged(path, 'new', 0o644);
+  t.equal(await readFile(path, 'utf8'), 'new');
 });

@@ -3,7 +3,7 @@ import { secrets } from '#api/core/v1/resources.gen.js';
 import type { Pod, Secret } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ImageAuth } from '#nodeagent/cri/cri.js';
-import { type Credential, credentialsOf, parseDockerConfig } from '#nodeagent/images/docker-auth.js';
+import { type Credential, credentialsOf, parseDockerConfig } from '#nodeagent/images/docker-config.js';
 import { matchingEntries, repositoryOf } from '#nodeagent/images/registry-match.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 

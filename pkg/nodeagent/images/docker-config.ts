@@ -3,15 +3,51 @@
  * the agent's directory, the working directory, `$HOME/.docker` and `/.docker`; else the old `.dockercfg` in the agent's
  * directory, the working directory, `$HOME` and `/`. The first that can be read counts.
  */
+
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import type { ImageAuth } from '#nodeagent/cri/cri.js';
-import { type Credential, credentialsOf, parseDockerConfig } from '#nodeagent/images/docker-auth.js';
-import { matchingEntries, repositoryOf } from '#nodeagent/images/registry-match.js';
+import { matchingEntries, registryKey, repositoryOf } from '#nodeagent/images/registry-match.js';
+
+export interface Credential {
+  /** The registry; see `registryKey`. */
+  readonly key: string;
+  readonly value: ImageAuth;
+}
+
+/** The entries by registry of `config.json` (`json`) or of the older `.dockercfg` (`cfg`). Throws SyntaxError for what is not JSON. */
+export function parseDockerConfig(text: string, format: 'json' | 'cfg'): Plain {
+  const config: unknown = JSON.parse(text === '' ? '{}' : text);
+  const entries = format === 'cfg' ? config : isPlain(config) ? config['auths'] : undefined;
+  return isPlain(entries) ? entries : {};
+}
+
+/** Skips entries without credentials. */
+export function credentialsOf(entries: Plain): Credential[] {
+  return Object.entries(entries).flatMap(([registry, entry]) => {
+    const value = toAuth(entry);
+    return value === undefined ? [] : [{ key: registryKey(registry), value }];
+  });
+}
+
+function toAuth(entry: unknown): ImageAuth | undefined {
+  if (!isPlain(entry)) return undefined;
+  const text = (name: string) => (typeof entry[name] === 'string' ? (entry[name] as string) : '');
+  const [user = '', ...rest] = Buffer.from(text('auth'), 'base64').toString().split(':');
+  const auth: ImageAuth = {};
+  const username = text('username') || user;
+  const password = text('password') || rest.join(':');
+  if (username !== '') auth.username = username;
+  if (password !== '') auth.password = password;
+  if (text('identitytoken') !== '') auth.identityToken = text('identitytoken');
+  if (text('registrytoken') !== '') auth.registryToken = text('registrytoken');
+  return Object.keys(auth).length === 0 ? undefined : auth;
+}
 
 export interface DockerConfigOptions {
   /** The agent's directory. */

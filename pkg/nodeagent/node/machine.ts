@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
 import type { Clock } from '#apimachinery/clock.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
-import { askKernel, FilesystemFigures, type FilesystemState } from '#nodeagent/node/filesystem-figures.js';
+import { askKernel, FilesystemFigures, type FilesystemState } from '#nodeagent/node/filesystem-usage.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 import { hugePages } from '#nodeagent/node/huge-pages.js';

@@ -1,5 +1,7 @@
-/** What a machine allows, found out instead of assumed. */
+/** Checks what a machine provides for a node agent and a container runtime. */
+
 import { access, constants, readFile, stat } from 'node:fs/promises';
+import { messageOf } from '#apimachinery/errors/message.js';
 
 /** Bits of the effective capability set in `/proc/self/status`. */
 const capSysResource = 24n;
@@ -57,7 +59,7 @@ export async function oomScoreAdjRestricted(): Promise<boolean> {
 /** systemd is the machine's process 1. */
 export async function systemdRuns(): Promise<boolean> {
   return stat('/run/systemd/system').then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
 }
@@ -70,4 +72,39 @@ export async function cgroupVersion(): Promise<1 | 2> {
   } catch {
     return 1;
   }
+}
+
+/** The error of `--fail-swap-on`, if the machine has swap. `list`: the text of `/proc/swaps`. */
+export function swapRefusal(list: string): string | undefined {
+  // The first line is the heading. Systems without that file have no swap.
+  if (list.trim().split('\n').length <= 1) return undefined;
+  return (
+    'running with swap on is not supported: turn it off, or set --fail-swap-on=false. ' +
+    `/proc/swaps contained:\n${list.trim()}`
+  );
+}
+
+/** Kernel settings that release 1.24's node agent requires: path below `/proc/sys/` → value. */
+export const expectedKernelSettings: Readonly<Record<string, string>> = {
+  'vm/overcommit_memory': '1',
+  'vm/panic_on_oom': '0',
+  'kernel/panic': '10',
+  'kernel/panic_on_oops': '1',
+  'kernel/keys/root_maxkeys': '1000000',
+  'kernel/keys/root_maxbytes': '25000000',
+};
+
+/** One message for each setting with another value. `read` gives a setting's text, or rejects if there is none. */
+export async function kernelSettingErrors(read: (name: string) => Promise<string>): Promise<string[]> {
+  const errors = await Promise.all(
+    Object.entries(expectedKernelSettings).map(async ([name, expected]) => {
+      const actual = await read(name).then(
+        (text) => text.trim(),
+        (error: unknown) => messageOf(error),
+      );
+      const message = `invalid kernel flag: ${name}, expected value: ${expected}, actual value: ${actual}`;
+      return actual === expected ? [] : [message];
+    }),
+  );
+  return errors.flat();
 }

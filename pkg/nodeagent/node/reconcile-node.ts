@@ -1,7 +1,9 @@
-/** What an agent puts right in a node object that was there before it, as release 1.24 does. Pure. */
+/** Compares and corrects an existing node object, as release 1.24 does. Pure. */
 import { isExtendedResource, isHugePages } from '#api/core/v1/resources/names.js';
-import type { Node } from '#api/core/v1/types.gen.js';
+import type { Node, NodeStatus } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { Resources } from '#nodeagent/node/status.js';
 
 /** A merge patch of metadata and one of the status; undefined where nothing is to be changed. */
 export interface NodeReconciliation {
@@ -75,4 +77,42 @@ function stale(fresh: Node, existing: Node, machine: ReconciledMachine): Record<
     else if (isHugePages(name) && fresh.status?.capacity?.[name] === undefined) changes[name] = null;
   }
   return changes;
+}
+
+export function isNewer(a: Node, b: Node): boolean {
+  const [left = '0', right = '0'] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  return left.length === right.length ? left > right : left.length > right.length;
+}
+
+/** Compares the agent's own conditions and fields; heartbeat times are ignored. */
+export function sameStatus(old: NodeStatus | undefined, fresh: NodeStatus): boolean {
+  if (old === undefined) return false;
+  for (const condition of fresh.conditions ?? []) {
+    const before = old.conditions?.find((c) => c.type === condition.type);
+    if (!semanticEqual({ ...before, lastHeartbeatTime: '' }, { ...condition, lastHeartbeatTime: '' })) return false;
+  }
+  const keys = ['capacity', 'allocatable', 'addresses', 'daemonEndpoints', 'nodeInfo', 'images'] as const;
+  return keys.every((key) => semanticEqual(old[key], fresh[key]));
+}
+
+/**
+ * Adds the resources that other clients advertise in the node's status, as release 1.24 does. Writing `status.capacity` is
+ * the documented way to advertise an extended resource; it is allocatable as long as it is in the capacity.
+ */
+export function withOtherResources(own: Resources, old: NodeStatus | undefined, dialect: Dialect): Resources {
+  const capacity = { ...old?.capacity, ...own.capacity };
+  const otherAllocatable = Object.entries(old?.allocatable ?? {}).filter(
+    ([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name, dialect),
+  );
+  return { capacity, allocatable: { ...Object.fromEntries(otherAllocatable), ...capacity, ...own.allocatable } };
+}
+
+/** A merge patch of a resource list: it names only what changed, so concurrent writes to other resources stay. */
+export function resourcesPatch(
+  old: Readonly<Record<string, string>> | undefined,
+  fresh: Readonly<Record<string, string>> | undefined,
+): Record<string, string | null> {
+  const changed = Object.entries(fresh ?? {}).filter(([name, amount]) => old?.[name] !== amount);
+  const gone = Object.keys(old ?? {}).filter((name) => fresh?.[name] === undefined);
+  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((name) => [name, null])) };
 }

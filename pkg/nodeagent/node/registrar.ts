@@ -13,10 +13,14 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { CRI, FilesystemUsage, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type NodeEvents, statusEvent, statusEvents } from '#nodeagent/node/node-events.js';
-import { isNewer, sameStatus } from '#nodeagent/node/observed.js';
-import { resourcesPatch, withOtherResources } from '#nodeagent/node/other-resources.js';
 import type { PressureTracker, Readings } from '#nodeagent/node/pressure.js';
-import { reconcileNode } from '#nodeagent/node/reconcile-node.js';
+import {
+  isNewer,
+  reconcileNode,
+  resourcesPatch,
+  sameStatus,
+  withOtherResources,
+} from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
 import type { RuntimeHealth } from '#nodeagent/runtime/health.js';

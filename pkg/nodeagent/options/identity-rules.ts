@@ -1,13 +1,33 @@
 /** What the agent may say about its node: labels, taints, addresses; and combinations of general options. */
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
+import { specialRange } from '#apimachinery/net/special-ip.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label } from '#nodeagent/options/label.js';
-import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
-import { parseTaint } from '#nodeagent/options/taint.js';
+
+/** Parses a taint of `--register-with-taints`: `key=value:effect` or `key:effect`; undefined for anything else. */
+export function parseTaint(text: string): { key: string; value?: string; effect: string } | undefined {
+  const match = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text);
+  if (match?.[1] === undefined || match[3] === undefined) return undefined;
+  const value = match[2] ?? '';
+  return value === '' ? { key: match[1], effect: match[3] } : { key: match[1], value, effect: match[3] };
+}
+
+/** Node addresses must be one IP address or one of each family, as in 1.24. */
+export function nodeIPErrors(nodeIPs: readonly string[]): string[] {
+  const families = nodeIPs.map((address) => ipFamily(address.trim()));
+  const pair = nodeIPs.length === 2 && families[0] !== families[1];
+  const text = JSON.stringify(nodeIPs.join(','));
+  if (families.includes(0) || (nodeIPs.length > 1 && !pair)) {
+    return [`--node-ip ${text} must be one IP address or one of each family`];
+  }
+  const anyIsUnspecified = nodeIPs.some((address) => specialRange(address.trim()) === 'unspecified');
+  return pair && anyIsUnspecified ? [`dual-stack --node-ip ${text} cannot include '0.0.0.0' or '::'`] : [];
+}
 
 export const identityRules: Rule<NodeAgentOptions> = (values, given) => [
   ...labelErrors(values['node-labels'], dialectByName(values.dialect)),

@@ -4,12 +4,11 @@ import { dirname, join, posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '#api/core/v1/types.gen.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Device, Mount, MountPropagation } from '#nodeagent/cri/cri.js';
-import { ContainerConfigError } from '#nodeagent/environment/environment.js';
-import { expand } from '#nodeagent/environment/expansion.js';
+import { ContainerConfigError, expand } from '#nodeagent/environment/environment.js';
 import { hostsFile } from '#nodeagent/environment/hosts-file.js';
-import { openBeneath } from '#nodeagent/files/beneath.js';
 import { bindMount, MountRefusedError, mountsOn, unmount } from '#nodeagent/files/mounts.js';
-import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
+import { openBeneath } from '#nodeagent/files/open-beneath.js';
+import { replaceIfChanged } from '#nodeagent/files/regular-file.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { MountedVolume } from '#nodeagent/volumes/volume-mounter.js';
 

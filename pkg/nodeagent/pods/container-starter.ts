@@ -17,7 +17,7 @@ import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/conta
 import { runHook } from '#nodeagent/pods/hooks.js';
 import type { ContainerKind } from '#nodeagent/pods/plan.js';
 import { logPath } from '#nodeagent/pods/runtime-config.js';
-import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
+import { StartError, startRetryMs } from '#nodeagent/pods/start-backoff.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
 

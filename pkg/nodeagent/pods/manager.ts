@@ -6,7 +6,7 @@ import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
-import type { PodRemains } from '#nodeagent/pods/pod-remains.js';
+import type { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
 import type { PodWorker } from '#nodeagent/pods/worker.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';

@@ -13,14 +13,13 @@ import { type Input, maxRetryMs, type PodFailure } from '#nodeagent/pods/lifecyc
 import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
 import { type ContainerKill, type ContainerStart, type PodPlan, plan } from '#nodeagent/pods/plan.js';
 import type { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
-import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
-import { StartError } from '#nodeagent/pods/start-error.js';
+import { type StartBackoff, StartError } from '#nodeagent/pods/start-backoff.js';
 import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
-import type { Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { LostContainers } from '#nodeagent/runtime/lost-containers.js';
 import type { MadeObject, RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { Inquiry } from '#nodeagent/runtime/status-verifier.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 import { VolumesError } from '#nodeagent/volumes/volume-error.js';

@@ -11,7 +11,7 @@ import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ImagePuller } from '#nodeagent/images/puller.js';
 import { type ContainerKiller, podGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
-import type { PodRemains } from '#nodeagent/pods/pod-remains.js';
+import type { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
 import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
 import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';

@@ -11,7 +11,7 @@ import type {
   PodSandboxConfig,
   PortMapping,
 } from '#nodeagent/cri/cri.js';
-import { expand } from '#nodeagent/environment/expansion.js';
+import { expand } from '#nodeagent/environment/environment.js';
 import { containerSecurity, type SecuritySettings, sandboxSecurity } from '#nodeagent/pods/security.js';
 import { type CPUQuota, sandboxResources } from '#nodeagent/resources/container-resources.js';
 import { containerHash, type RuntimeLabels } from '#nodeagent/runtime/labels.js';

@@ -15,7 +15,7 @@ import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
-import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
+import { StartError, startRetryMs } from '#nodeagent/pods/start-backoff.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { CPUQuota } from '#nodeagent/resources/container-resources.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';

@@ -2,15 +2,34 @@
  * When one pod's sandbox and containers may be started again after failures, and what its status says of each meanwhile.
  * Instants are those of the clock that is never set.
  */
-
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
-import type { StartError } from '#nodeagent/pods/start-error.js';
 import type { WaitingReason } from '#nodeagent/status/container-status.js';
+
+/** Why a sandbox or a container does not start. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+  /** Becomes the waiting reason of the container's status. */
+  readonly reason: string;
+  /** Instant of the clock that is never set (ms) before which it is not tried again. */
+  readonly retryAt: number;
+  /** The runtime's state has changed all the same. */
+  readonly hasActed: boolean;
+
+  constructor(reason: string, message: string, retryAt: number, options: { cause?: unknown; hasActed?: boolean } = {}) {
+    super(message, options);
+    this.reason = reason;
+    this.retryAt = retryAt;
+    this.hasActed = options.hasActed ?? false;
+  }
+}
+
+/** Release 1.24 looks at a pod that failed to start again after this. */
+export const startRetryMs = 10_000;
 
 /** How long a failed pull is reported as an error before it is reported as a back-off. */
 const pullErrorShownMs = 5000;

@@ -14,7 +14,7 @@ import {
   step,
   type Task,
 } from '#nodeagent/pods/lifecycle.js';
-import { PassMeter, type PassMeterOptions } from '#nodeagent/pods/pass-meter.js';
+import { PassMeter, type PassMeterOptions } from '#nodeagent/pods/sync-metrics.js';
 import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
 /** What a worker needs of its pod's tasks and reports; see `podTasks`. */

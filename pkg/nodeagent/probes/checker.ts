@@ -1,14 +1,40 @@
 /** Runs one check of a probe or a lifecycle hook against a container. */
 
+import { connect } from 'node:net';
 import type { Container, LifecycleHandler, Pod, ProbeHandler } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { IntOrString } from '#apimachinery/intstr.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
-import { type CheckResult, unknown } from '#nodeagent/probes/check-result.js';
+import { type CheckResult, failure, unknown } from '#nodeagent/probes/check-result.js';
 import { checkGRPC } from '#nodeagent/probes/grpc-check.js';
 import { checkHTTP } from '#nodeagent/probes/http-check.js';
-import { checkTCP } from '#nodeagent/probes/tcp-check.js';
+
+/** Go's texts of failed connections, as in release 1.24. */
+const connectErrors: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connect: connection refused',
+  EADDRNOTAVAIL: 'connect: cannot assign requested address',
+  EHOSTUNREACH: 'connect: no route to host',
+  ENETUNREACH: 'connect: network is unreachable',
+};
+
+/** Succeeds once the port accepts a connection. Never rejects. */
+export function checkTCP(host: string, port: number, timeoutMs: number): Promise<CheckResult> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (result: CheckResult) => {
+      socket.destroy();
+      resolve(result);
+    };
+    const dial = `dial tcp ${hostPort(host, port)}`;
+    socket.setTimeout(timeoutMs, () => end(failure(`${dial}: i/o timeout`)));
+    socket.once('connect', () => end({ success: true, output: '' }));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      end(failure(`${dial}: ${connectErrors[error.code ?? ''] ?? error.message}`)),
+    );
+  });
+}
 
 export interface CheckTarget {
   readonly pod: Pod;

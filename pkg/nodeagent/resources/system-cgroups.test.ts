@@ -7,8 +7,7 @@ import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { diskCgroupFiles } from '#nodeagent/resources/cgroup-files.js';
 import type { CgroupVersion } from '#nodeagent/resources/cgroup-settings.js';
 import { CgroupTree, cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
-import { machineProcesses } from '#nodeagent/resources/processes.js';
-import { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
+import { machineProcesses, SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
 import { FakeCgroupFiles } from '#nodeagent/resources/testing/fake-cgroup-files.js';
 
 const kernels = 2;

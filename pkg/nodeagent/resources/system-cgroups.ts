@@ -2,11 +2,13 @@
  * Puts the agent into the cgroup of `--nodeagent-cgroups`, and the processes that are in none into that of
  * `--system-cgroups`, as release 1.24 does (cm/container_manager_linux.go): at the start, and again every minute.
  */
+
+import { readFile, readlink } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { errorCode } from '#nodeagent/resources/cgroup-files.js';
 import type { CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
-import type { Processes } from '#nodeagent/resources/processes.js';
 
 export interface SystemCgroupsOptions {
   /** Of directories: these cgroups are none of systemd's. */
@@ -94,3 +96,32 @@ export class SystemCgroups {
     if (failure !== undefined) throw failure;
   }
 }
+
+/** The machine's processes. */
+export interface Processes {
+  /** This process's ID. */
+  readonly own: number;
+  /** True for kernel threads, which have no executable. */
+  isKernels(pid: number): Promise<boolean>;
+  /** The text of `/proc/<pid>/cgroup`: lines of `number:controllers:path`. */
+  cgroupsOf(pid: number): Promise<string>;
+  /** False where this process has another PID namespace than process 1. */
+  seesMachine(): Promise<boolean>;
+}
+
+export const machineProcesses: Processes = {
+  own: process.pid,
+  async isKernels(pid) {
+    try {
+      await readlink(`/proc/${pid}/exe`);
+      return false;
+    } catch (error) {
+      return errorCode(error) === 'ENOENT';
+    }
+  },
+  cgroupsOf: (pid) => readFile(`/proc/${pid}/cgroup`, 'utf8'),
+  async seesMachine() {
+    const [first, own] = await Promise.all(['1', 'self'].map((pid) => readlink(`/proc/${pid}/ns/pid`)));
+    return first === own;
+  },
+};

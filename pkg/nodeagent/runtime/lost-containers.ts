@@ -3,8 +3,8 @@
  * by: what an earlier one has told the API of is asked for, once, before it is thought gone.
  */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { ContradictionError, type Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import { ContradictionError, type Inquiry } from '#nodeagent/runtime/status-verifier.js';
 
 export class LostContainers {
   readonly #inquiry: Pick<Inquiry, 'container'>;

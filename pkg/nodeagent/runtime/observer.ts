@@ -6,10 +6,10 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from '#nodeagent/cri/cri.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
-import { FollowUps } from '#nodeagent/runtime/follow-ups.js';
-import { ContradictionError, Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import { FollowUps } from '#nodeagent/runtime/relist-schedule.js';
+import { ContradictionError, Inquiry } from '#nodeagent/runtime/status-verifier.js';
 
 export interface RuntimeObserverOptions {
   readonly cri: CRI;

@@ -8,7 +8,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { plain } from '#daemon/serving/plain-http.js';
 import type { ServedNode } from '#nodeagent/server/agent-server.js';
-import { refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
+import { refuseOtherMethods } from '#nodeagent/server/plain-responses.js';
 import { VolumeInUseError } from '#nodeagent/volumes/local-directories.js';
 
 export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<ServedNode, 'localVolumes'>): void {

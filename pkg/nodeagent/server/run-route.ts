@@ -6,7 +6,7 @@ import { plain } from '#daemon/serving/plain-http.js';
 import { queryOf } from '#daemon/serving/request-target.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
-import { refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
+import { refuseOtherMethods } from '#nodeagent/server/plain-responses.js';
 
 interface RunParams {
   readonly namespace: string;

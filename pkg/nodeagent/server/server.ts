@@ -25,7 +25,7 @@ import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
 import { addLocalVolumeRoutes } from '#nodeagent/server/local-volume-routes.js';
 import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
 import { addMetricsRoutes } from '#nodeagent/server/metrics-routes.js';
-import { refusalText, refuseAll, refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
+import { refusalText, refuseAll, refuseOtherMethods } from '#nodeagent/server/plain-responses.js';
 import { serveReadOnly } from '#nodeagent/server/read-only-server.js';
 import { addRunRoutes } from '#nodeagent/server/run-route.js';
 import { Sessions } from '#nodeagent/server/sessions.js';

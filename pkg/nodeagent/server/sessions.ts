@@ -24,12 +24,11 @@ import {
   type WantedStreams,
   wantedStreams,
 } from '#nodeagent/streaming/command.js';
-import { type Negotiated, negotiate, UpgradeRefused } from '#nodeagent/streaming/negotiate.js';
+import { type Negotiated, negotiate, UpgradeRefused, WebSocketUpgrader } from '#nodeagent/streaming/upgrade.js';
 import { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 import { openSpdyCommand } from '#nodeagent/streaming/spdy-command.js';
 import { openWebSocketCommand } from '#nodeagent/streaming/web-socket-command.js';
 import { forwardChannels, forwardedPorts } from '#nodeagent/streaming/web-socket-port-forward.js';
-import { WebSocketUpgrader } from '#nodeagent/streaming/web-socket-upgrade.js';
 
 export interface SessionsOptions {
   readonly node: Pick<ServedNode, 'clock' | 'log' | 'cri' | 'observer'>;

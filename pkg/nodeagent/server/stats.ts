@@ -2,7 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
-import type { FilesystemState } from '#nodeagent/node/filesystem-figures.js';
+import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
 import type { InterfaceUsage } from '#nodeagent/node/network-usage.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';

@@ -2,7 +2,7 @@
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
 import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import type { CgroupDetails } from '#nodeagent/stats/collector.js';
-import { taskStateNames } from '#nodeagent/stats/task-states.js';
+import { taskStateNames } from '#nodeagent/stats/process-stats.js';
 
 /** One line of a metric: what it is of, and what is known of that. */
 export interface Subject {

@@ -5,7 +5,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ContainerStats, PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
-import type { FilesystemState } from '#nodeagent/node/filesystem-figures.js';
+import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
 import type { HostUsage } from '#nodeagent/node/host-usage.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
@@ -15,9 +15,7 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
-import { LoadAverages } from '#nodeagent/stats/load-averages.js';
-import { type OpenFiles, openFiles } from '#nodeagent/stats/open-files.js';
-import { type TaskStates, taskStates } from '#nodeagent/stats/task-states.js';
+import { LoadAverages, type OpenFiles, openFiles, type TaskStates, taskStates } from '#nodeagent/stats/process-stats.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { FilesystemState } from '#nodeagent/node/filesystem-figures.js';
+import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import { type DiskUsage, diskUsage } from '#nodeagent/stats/disk-usage.js';
 

@@ -6,9 +6,7 @@ import { parseDisks, parseHostUsage } from '#nodeagent/node/host-usage.js';
 import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
 import { parseOwnCgroup } from '#nodeagent/stats/collector.js';
-import { LoadAverages } from '#nodeagent/stats/load-averages.js';
-import { openFiles } from '#nodeagent/stats/open-files.js';
-import { taskStates } from '#nodeagent/stats/task-states.js';
+import { LoadAverages, openFiles, taskStates } from '#nodeagent/stats/process-stats.js';
 
 /** A folder with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {

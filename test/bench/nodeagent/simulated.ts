@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
-import { measureIdle, settleMs } from '#test/bench/nodeagent/idle.js';
+import { measureIdle, settleMs } from '#test/bench/nodeagent/starts.js';
 import { eventually, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { pod, shell, sleeper } from '#test/e2e/pods.js';
 

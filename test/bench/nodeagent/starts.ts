@@ -1,4 +1,5 @@
 /** How long pods take to start, beside the runtime's share: the same calls made by hand, in turns with the agent's. */
+
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -8,8 +9,8 @@ import type { ContainerConfig, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { containerConfig, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
-import { raisedRates, type Setting } from '#test/bench/nodeagent/setting.js';
-import { cpuMs, figure, seconds } from '#test/bench/report.js';
+import { raisedRates, type Setting } from '#test/bench/nodeagent/bench-node.js';
+import { cpuMs, figure, megabytes, residentBytes, seconds } from '#test/bench/report.js';
 
 /** The calls of an agent for such pods, without an agent. Their labels are of the other dialect: no agent knows them. */
 class ByHand {
@@ -147,4 +148,25 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** What an agent uses while nothing happens but its probes. */
+
+export interface Limits {
+  readonly cpu: string;
+  readonly memory?: string;
+}
+
+/**
+ * What starting pods left to do is not idling: half a minute later the runtime still collects what the start left behind,
+ * several times, and that would be half of what is measured in a minute.
+ */
+export const settleMs = 60_000;
+
+export async function measureIdle(pid: number, what: string, seconds: number, limits: Limits): Promise<void> {
+  const before = cpuMs(pid);
+  await clock.sleep(seconds * 1000);
+  const used = cpuMs(pid) - before;
+  figure(`${what}: share of one core`, `${(used / (seconds * 10)).toFixed(2)} %`, limits.cpu);
+  figure(`${what}: resident memory`, megabytes(residentBytes(pid)), limits.memory);
 }

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createHTTPServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 import type { SessionStreams } from '#nodeagent/cri/cri.js';
-import { exitCodeOf, runSession } from '#nodeagent/cri/grpc/streaming.js';
+import { exitCodeOf, ReadingSocket, runSession } from '#nodeagent/cri/grpc/streaming.js';
 
 interface Runtime {
   readonly url: string;
@@ -185,5 +185,34 @@ t.test('a status of any size, and an exit code that is none, are failures of the
   for (const message of ['', 'x', '-1', '1e9', '9'.repeat(400)]) {
     const details = { causes: [{ reason: 'ExitCode', message }] };
     t.throws(() => exitCodeOf(JSON.stringify({ reason: 'NonZeroExitCode', details })), { name: 'CRIError' }, message);
+  }
+});
+
+t.test('the last words of a peer that resets the connection are read, also after writes that failed', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  for (const writes of [1, 2, 3]) {
+    const socket = new ReadingSocket();
+    let got = '';
+    socket.on('data', (part: Buffer) => {
+      got += part.toString();
+    });
+    socket.on('error', () => undefined);
+    socket.connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [peer] = (await once(server, 'connection')) as [Socket];
+    if (socket.connecting) await once(socket, 'connect');
+    socket.setNoDelay(true);
+    // All within one turn, so that nothing is read in between.
+    peer.write('last words');
+    peer.resetAndDestroy();
+    for (let i = 0; i < writes; i++) socket.write('more');
+    if (writes === 3) {
+      socket.cork();
+      for (const part of ['and', 'more']) socket.write(part);
+      socket.uncork();
+    }
+    await once(socket, 'close');
+    t.equal(got, 'last words', `${writes} writes`);
   }
 });

@@ -2,7 +2,9 @@
  * Sessions over the runtime's streaming server: exec, attach and port-forward calls answer with a URL that is to be
  * upgraded to SPDY/3.1. Its WebSocket form cannot pass on the end of standard input, so SPDY it is.
  */
+
 import { request } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -15,7 +17,24 @@ import {
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 import type { SessionStreams } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { ReadingSocket } from '#nodeagent/cri/grpc/reading-socket.js';
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A connection that is read to its end even when nothing can be written to it any more. A peer that closes with unread
+ * bytes before it resets the connection; the system keeps what had arrived until it is read, but Node.js closes a socket
+ * at the first write that fails, and drops it. Here such writes go nowhere: the reader meets the end, or the failure,
+ * behind the peer's last words.
+ */
+export class ReadingSocket extends Socket {
+  override _write(chunk: Buffer, encoding: BufferEncoding, done: Done): void {
+    super._write(chunk, encoding, () => done());
+  }
+
+  override _writev(chunks: { chunk: Buffer; encoding: BufferEncoding }[], done: Done): void {
+    super._writev?.(chunks, () => done());
+  }
+}
 
 /** Answers of the runtime's server that are no upgrade are short messages. */
 const maxAnswerBytes = 16 * 1024;

@@ -2,9 +2,9 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import type { OptionTable } from '#daemon/options/option.js';
-import { fieldName } from '#nodeagent/options/config/forms.js';
+import { fieldName } from '#nodeagent/options/config/value-formats.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
-import { parseTaint } from '#nodeagent/options/taint.js';
+import { parseTaint } from '#nodeagent/options/identity-rules.js';
 
 /** By the names that files of the dialect use. */
 export function configInForce(

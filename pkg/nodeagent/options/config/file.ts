@@ -13,7 +13,7 @@ import { FeatureGates, idleGateWarnings } from '#daemon/options/groups/feature-g
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
-import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/forms.js';
+import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/value-formats.js';
 import { type NodeAgentGates, nodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** A file's defaults where they are stricter than those of the options of the same meaning. */

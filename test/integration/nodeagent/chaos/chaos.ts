@@ -15,12 +15,12 @@ import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { type AgentFixture, newSimulatedRuntime, startAgent, testResources } from '#nodeagent/testing/agent-fixture.js';
-import { Life, MortalClock, MortalTransport, mortalCRI } from '#nodeagent/testing/mortal.js';
+import { Life, MortalClock, MortalTransport, mortalCRI } from '#nodeagent/testing/killable.js';
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
 import { Faults } from '#test/integration/nodeagent/chaos/faults.js';
 import { finalizer, type Random, randomPod } from '#test/integration/nodeagent/chaos/pods.js';
+import { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 import { Statuses } from '#test/integration/nodeagent/chaos/statuses.js';
-import { Truth } from '#test/integration/nodeagent/chaos/truth.js';
 
 export interface ChaosOptions {
   /** From 0 to 1, the same for the same seed. */

@@ -2,7 +2,7 @@
 import type { ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { finalizer } from '#test/integration/nodeagent/chaos/pods.js';
-import type { Truth } from '#test/integration/nodeagent/chaos/truth.js';
+import type { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 
 interface Checked {
   readonly pods: readonly Pod[];

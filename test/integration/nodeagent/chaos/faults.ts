@@ -3,7 +3,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { TransportError } from '#http/client/transport-error.js';
 import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
-import type { Life, Meddler } from '#nodeagent/testing/mortal.js';
+import type { Life, Meddler } from '#nodeagent/testing/killable.js';
 import type { Random } from '#test/integration/nodeagent/chaos/pods.js';
 
 export interface FaultsOptions {

@@ -1,6 +1,6 @@
 /** Follows what pods are said to be, and notes what is untrue, was taken back, or can never be. */
 import type { ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
-import type { Truth } from '#test/integration/nodeagent/chaos/truth.js';
+import type { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 
 const isOver = (phase: string | undefined) => phase === 'Succeeded' || phase === 'Failed';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
-import { checkTCP } from '#nodeagent/probes/tcp-check.js';
+import { checkTCP } from '#nodeagent/probes/checker.js';
 
 const host = '127.0.0.1';
 /** Longer than any machine takes to answer. */

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import type { FilesystemState } from '#nodeagent/node/filesystem-figures.js';
-import { FilesystemFigures, maxOpen, patienceMs } from '#nodeagent/node/filesystem-figures.js';
+import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
+import { FilesystemFigures, maxOpen, patienceMs } from '#nodeagent/node/filesystem-usage.js';
 
 const state = (usedBytes: number): FilesystemState => ({
   ...{ availableBytes: 1, capacityBytes: 2, inodesFree: 3, inodes: 4 },

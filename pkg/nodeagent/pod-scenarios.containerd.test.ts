@@ -8,8 +8,8 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
 import { kernelSituations } from '#containerd/testing/kernel-situations.js';
 import { eventually, nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { podSituations } from '#nodeagent/testing/pod-situations.js';
-import { playSituations, situationArguments, World } from '#nodeagent/testing/situations.js';
+import { podSituations } from '#nodeagent/testing/pod-scenarios.js';
+import { playSituations, situationArguments, World } from '#nodeagent/testing/scenarios.js';
 
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);

@@ -11,11 +11,11 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
+import { withCalls } from '#nodeagent/testing/override-calls.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
-import { withCalls } from '#nodeagent/testing/with-calls.js';
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
+import { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 import { Statuses } from '#test/integration/nodeagent/chaos/statuses.js';
-import { Truth } from '#test/integration/nodeagent/chaos/truth.js';
 
 type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
 /** What the runtime answers instead of what is so. */

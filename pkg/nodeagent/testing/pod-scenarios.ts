@@ -3,7 +3,7 @@
 import { pods, services } from '#api/core/v1/resources.gen.js';
 import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
-import type { Situation } from '#nodeagent/testing/situations.js';
+import type { Situation } from '#nodeagent/testing/scenarios.js';
 
 /** Real ones do not hear SIGTERM; simulated ones wait for SIGKILL. */
 const stubborn = {

@@ -1,8 +1,13 @@
 import t from 'tap';
 import type { Container, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { lookMs, StorageEvictor, type StorageEvictorOptions } from '#nodeagent/eviction/storage-evictor.js';
-import { hasStorageLimits, storageExcess } from '#nodeagent/eviction/storage-limits.js';
+import {
+  hasStorageLimits,
+  lookMs,
+  StorageEvictor,
+  type StorageEvictorOptions,
+  storageExcess,
+} from '#nodeagent/eviction/storage-evictor.js';
 
 const container = (name: string, limit?: string): Container => ({
   name,

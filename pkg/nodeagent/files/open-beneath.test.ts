@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openBeneath } from '#nodeagent/files/beneath.js';
 import { bindMount, mountsBelow, unmount } from '#nodeagent/files/mounts.js';
+import { openBeneath } from '#nodeagent/files/open-beneath.js';
 import { descriptorPath } from '#nodeagent/files/regular-file.js';
 
 t.test('a path is opened within its directory, and links stay there', async (t) => {
@@ -135,7 +135,7 @@ t.test('a file is mounted as it was opened, whatever its name is since', { skip 
 t.test('a process that may not mount says so', { skip }, async (t) => {
   const dir = t.testdir({ root: { part: {} }, target: {} });
   const script = `
-    const { openBeneath } = await import(${JSON.stringify(import.meta.resolve('#nodeagent/files/beneath.js'))});
+    const { openBeneath } = await import(${JSON.stringify(import.meta.resolve('#nodeagent/files/open-beneath.js'))});
     const { bindMount } = await import(${JSON.stringify(import.meta.resolve('#nodeagent/files/mounts.js'))});
     const part = await openBeneath(${JSON.stringify(join(dir, 'root'))}, 'part');
     await bindMount(part, ${JSON.stringify(join(dir, 'target'))}).catch((error) => console.log(error.name));`;

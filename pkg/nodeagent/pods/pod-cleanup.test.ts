@@ -1,6 +1,6 @@
 import t from 'tap';
 import { silentLogger } from '#daemon/log/logger.js';
-import { PodRemains } from '#nodeagent/pods/pod-remains.js';
+import { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
 
 t.test('a folder that does not go yet keeps no other, and is told of', async (t) => {
   const folders = new Set(['busy', 'known', 'runs', 'orphan']);

@@ -1,7 +1,7 @@
-/** The situations of pods on the simulated runtime; with real containers they are in `pod-life.containerd.test.ts`. */
+/** The situations of pods on the simulated runtime; with real containers they are in `pod-scenarios.containerd.test.ts`. */
 import t from 'tap';
-import { podSituations } from '#nodeagent/testing/pod-situations.js';
-import { playSituations, situationArguments, World } from '#nodeagent/testing/situations.js';
+import { podSituations } from '#nodeagent/testing/pod-scenarios.js';
+import { playSituations, situationArguments, World } from '#nodeagent/testing/scenarios.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 t.test("pods' lives on the simulated runtime", async (t) => {

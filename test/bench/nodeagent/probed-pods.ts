@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Pod, Probe } from '#api/core/v1/types.gen.js';
-import type { Setting } from '#test/bench/nodeagent/setting.js';
+import type { Setting } from '#test/bench/nodeagent/bench-node.js';
 
 export type ProbeKind = 'exec' | 'http' | 'tcp' | 'grpc';
 export const probeKinds: readonly ProbeKind[] = ['exec', 'http', 'tcp', 'grpc'];

@@ -1,5 +1,8 @@
 /** What a client that asks for an upgraded connection is to get: rules and words of release 1.24. */
-import type { IncomingHttpHeaders } from 'node:http';
+
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
 import {
   acceptedVersionsHeader,
   channelProtocol,
@@ -76,4 +79,39 @@ function listed(header: string | readonly string[] | undefined): string[] {
 /** As Go prints a list. */
 function goList(texts: readonly string[]): string {
   return `[${texts.join(' ')}]`;
+}
+
+/** Largest client message, as in release 1.24. */
+const maxMessageBytes = 32 * 1024 * 1024;
+
+/** Completes a WebSocket handshake with a negotiated subprotocol. */
+export class WebSocketUpgrader {
+  readonly #chosen = new WeakMap<IncomingMessage, string>();
+  readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessageBytes });
+
+  constructor() {
+    this.#server.on('headers', (headers, request) => {
+      const protocol = this.#chosen.get(request) ?? '';
+      if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
+    });
+  }
+
+  /** Undefined if the client disconnected, or sent an invalid handshake and got an error. */
+  accept(
+    upgrade: { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
+    protocol: string,
+  ): Promise<WebSocket | undefined> {
+    const { request, socket, head } = upgrade;
+    // `ws` rejects subprotocol names with a slash, such as `SPDY/3.1+portforward.k8s.io`, so hide them from it.
+    delete request.headers['sec-websocket-protocol'];
+    this.#chosen.set(request, protocol);
+    return new Promise((resolve) => {
+      socket.once('close', () => resolve(undefined));
+      this.#server.handleUpgrade(request, socket, head, resolve);
+    });
+  }
+
+  close(): void {
+    this.#server.close();
+  }
 }
