@@ -5,12 +5,12 @@ import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
 limitHeapGrowth();
-// The room for what is new would grow to 48 MB with the first burst of pods, and stay. At the size that it has, it is
-// emptied more often, and of the little that an agent needs for long hardly anything is in it then.
+// The young generation would grow to 48 MB in the first burst of pods, and stay. At its initial size it is collected
+// more often, and contains hardly any of the agent's few long-lived objects.
 setFlagsFromString('--semi-space-growth-factor=1');
-// What an agent leaves behind is little, and is swept up by one thread in less time than several take to agree on it.
+// The agent creates little garbage, which one thread collects faster than several that need to synchronize.
 setFlagsFromString('--no-parallel-scavenge');
-// After a busy time the agent collects by itself, once. V8 would do it twice more, bit by bit, while nothing happens.
+// The agent collects garbage itself once after a busy time. V8 would do it twice more in small steps.
 setFlagsFromString('--no-memory-reducer');
 const guarded = guard(process);
 process.exitCode = await run(nodeAgentProgram(guarded), guarded);

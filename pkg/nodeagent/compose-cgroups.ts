@@ -1,4 +1,4 @@
-/** Puts together what makes cgroups and keeps their limits. */
+/** Builds the parts that create and limit cgroups. */
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -25,26 +25,26 @@ import { busctlRunner, SystemdUnits, type Units } from '#nodeagent/resources/sys
 export interface CgroupsInput {
   readonly metrics: AgentMetrics;
   readonly machine: Machine;
-  /** Prepared. */
+  /** Already prepared. */
   readonly registrar: Pick<NodeRegistrar, 'facts' | 'runtimeName'>;
   readonly nodeEvents: NodeEvents;
-  /** Those that have not ended. */
+  /** Pods that have not ended. */
   readonly activePods: () => readonly Pod[];
 }
 
 export interface CgroupParts {
-  /** Absent where pods have none. */
+  /** Absent if pods have no cgroups. */
   readonly cgroups?: PodCgroups;
-  /** Absent where pods have none. */
+  /** Absent if pods have no cgroups. */
   readonly nodeCgroups?: NodeCgroups;
-  /** Absent where no process is to be moved. */
+  /** Absent if no processes are moved. */
   readonly systemCgroups?: SystemCgroups;
-  /** Absent for a node that is no machine. */
+  /** Absent for simulated nodes. */
   readonly hierarchy?: CgroupHierarchy;
   readonly systemPaths?: SystemPaths;
 }
 
-/** Throws OptionsError for what this machine cannot do. */
+/** Throws OptionsError if this machine does not support the options. */
 export async function composeCgroups(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
@@ -54,7 +54,7 @@ export async function composeCgroups(
   if (deps.writeFiles === false) {
     for (const name of ['nodeagent-cgroups', 'system-cgroups', 'runtime-cgroups'] as const)
       if ((values[name] ?? '') !== '')
-        log.warn({ option: name }, 'a simulated node has no cgroups: the option has no effect');
+        log.warn({ option: name }, 'option has no effect: a simulated node has no cgroups');
     return {};
   }
   const { dialect } = informers.client;
@@ -68,17 +68,15 @@ export async function composeCgroups(
     pageSizes: pageSizesOf(facts),
   };
   if (version === 1 && new FeatureGates(values['feature-gates']).enabled('MemoryQoS'))
-    log.warn(
-      'the gate MemoryQoS has no effect: the cgroups of this machine are of version 1, which cannot keep memory',
-    );
+    log.warn('feature gate MemoryQoS has no effect: it needs cgroup version 2, and this machine has version 1');
   const machineParts = {
     hierarchy: { mountPoint: cgroupMountPoint, version },
     systemPaths: systemPathsOf(values),
     ...newSystemCgroups(values, deps, new CgroupTree(shared)),
   };
   if (!values['cgroups-per-qos']) return machineParts;
-  const isSystemds = values['cgroup-driver'] === 'systemd';
-  const tree = new CgroupTree({ ...shared, ...(isSystemds ? { units: await newUnits(version) } : {}) });
+  const usesSystemd = values['cgroup-driver'] === 'systemd';
+  const tree = new CgroupTree({ ...shared, ...(usesSystemd ? { units: await newUnits(version) } : {}) });
   const root = join('/', values['cgroup-root']);
   const path = join(root, `${dialect.shortName}pods`);
   const memoryQoS = isMemoryQoS(values, version);
@@ -98,29 +96,29 @@ export async function composeCgroups(
     onChange: () => nodeCgroups.update(),
     onOperation: (operation, ms) => metrics.cgroupSeconds.labels(operation).observe(ms / 1000),
     clock,
-    onRefused: (refused, error) => log.warn({ err: error, path: refused }, 'a cgroup could not be set up as wanted'),
-    ...(isSystemds ? { scopePrefix: scopePrefixes[runtimeName] ?? runtimeName } : {}),
+    onRejected: (cgroup, error) => log.warn({ err: error, path: cgroup }, 'setting up a cgroup failed'),
+    ...(usesSystemd ? { scopePrefix: scopePrefixes[runtimeName] ?? runtimeName } : {}),
   });
   return { ...machineParts, cgroups, nodeCgroups };
 }
 
-/** Of the scopes that runtimes make, by their names, where these are others. */
+/** Prefixes of runtimes' scopes, by runtime name, if they differ from it. */
 const scopePrefixes: Readonly<Record<string, string>> = { containerd: 'cri-containerd', 'cri-o': 'crio' };
 
-/** As in 1.24, where systemd is to make cgroups and does not run, nothing else will do. Throws OptionsError. */
+/** As in 1.24, fails if systemd is to manage cgroups and does not run. Throws OptionsError. */
 async function newUnits(version: 1 | 2): Promise<Units> {
   const busctl = await findProgram('busctl');
   const problem = !(await systemdRuns())
     ? 'systemd does not run on this machine'
     : busctl === undefined
-      ? 'busctl, with which it is spoken to, is not installed'
+      ? 'busctl is not installed'
       : undefined;
   if (busctl === undefined || problem !== undefined)
     throw new OptionsError([`--cgroup-driver=systemd: systemd cgroup manager not available: ${problem}`]);
   return new SystemdUnits(busctlRunner(busctl), version);
 }
 
-/** Absolute, or undefined for an option that is not given. */
+/** An absolute path, or undefined for an unset option. */
 function absolute(path: string | undefined): string | undefined {
   return path === undefined || path === '' ? undefined : join('/', path);
 }
@@ -151,7 +149,7 @@ function reservedOf(values: NodeAgentOptions) {
   return [values['system-reserved'], values['orch-reserved']];
 }
 
-/** What containers are given of a node whose cgroups are of that version. */
+/** Resource settings of containers on a node with that cgroup version. */
 export function resourceFacts(values: NodeAgentOptions, facts: MachineFacts, version: 1 | 2): NodeResourceFacts {
   const { memoryBytes = 0 } = allocatableLimits({ ...facts, pids: 0 }, reservedOf(values));
   return {
@@ -165,7 +163,7 @@ export function resourceFacts(values: NodeAgentOptions, facts: MachineFacts, ver
   };
 }
 
-/** As in 1.24, what is not said is LimitedSwap. */
+/** As in 1.24, the default is LimitedSwap. */
 function swapOf(values: NodeAgentOptions): Pick<NodeResourceFacts, 'swap'> {
   if (!new FeatureGates(values['feature-gates']).enabled('NodeSwap')) return {};
   return { swap: values['memory-swap-behavior'] === 'UnlimitedSwap' ? 'UnlimitedSwap' : 'LimitedSwap' };
@@ -196,13 +194,13 @@ function enforcedCgroups(values: NodeAgentOptions, { shortName }: Dialect): Rese
       reserved: values['orch-reserved'],
     },
   ];
-  const isSystemds = values['cgroup-driver'] === 'systemd';
+  const usesSystemd = values['cgroup-driver'] === 'systemd';
   return all
     .filter(({ name }) => enforced.includes(name))
-    .map((each) => (isSystemds ? { ...each, path: pathOfSlice(each.path) } : each));
+    .map((each) => (usesSystemd ? { ...each, path: pathOfSlice(each.path) } : each));
 }
 
-/** @param share As the option takes it: `50%`. */
+/** `share`: the option's value, such as `50%`. */
 function reservedPercent(share: string | undefined): { readonly reservedPercent?: number } {
   return share === undefined ? {} : { reservedPercent: Number(share.replace('%', '')) };
 }

@@ -1,4 +1,4 @@
-/** Puts together what stands for the node in the API: its object and its lease. */
+/** Builds the parts that represent the node in the API: its object and its lease. */
 
 import type { Taint } from '#api/core/v1/types.gen.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
@@ -20,20 +20,20 @@ export interface RegistrarInput {
   readonly machine: Machine;
   readonly observer: RuntimeObserver;
   readonly events: NodeEvents;
-  /** What the node reports, 0 for none. */
+  /** The port that the node reports, 0 for none. */
   readonly serverPort: () => number;
-  /** The machine has not been this node before, or was set up anew. */
+  /** The machine is new to this node name, or was set up again. */
   readonly isNewMachine: () => boolean;
 }
 
-/** Not prepared yet. */
+/** The result is not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
   { machine, observer, events, serverPort, isNewMachine }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
-  // Pods wait until the provider's controllers have seen the node; they take the taint away.
+  // Keeps pods away until the provider's controllers have initialized the node; they remove the taint.
   const { taints } = informers.client.dialect;
   const uninitialized: Taint[] =
     values['cloud-provider'] === external ? [{ key: taints.uninitialized, value: 'true', effect: 'NoSchedule' }] : [];

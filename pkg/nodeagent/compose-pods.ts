@@ -1,4 +1,4 @@
-/** Puts together what runs the pods of a node. */
+/** Builds the parts that run the pods of a node. */
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
@@ -38,7 +38,7 @@ import { ContainerConfigurator } from '#nodeagent/pods/container-configurator.js
 import { ContainerKiller } from '#nodeagent/pods/container-killer.js';
 import { ContainerStarter } from '#nodeagent/pods/container-starter.js';
 import { PodManager } from '#nodeagent/pods/manager.js';
-import { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
+import { PodCleanup } from '#nodeagent/pods/pod-cleanup.js';
 import { podTasks } from '#nodeagent/pods/pod-tasks.js';
 import { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
 import { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
@@ -48,7 +48,7 @@ import { Prober } from '#nodeagent/probes/prober.js';
 import type { NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
-import { Inquiry } from '#nodeagent/runtime/status-verifier.js';
+import { StatusVerifier } from '#nodeagent/runtime/status-verifier.js';
 import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import { StatusManager } from '#nodeagent/status/manager.js';
@@ -66,7 +66,7 @@ export interface PodPartsInput {
   readonly metrics: AgentMetrics;
   readonly labels: RuntimeLabels;
   readonly observer: RuntimeObserver;
-  /** Prepared. */
+  /** Already prepared. */
   readonly registrar: NodeRegistrar;
   readonly machine: Machine;
   readonly nodeEvents: NodeEvents;
@@ -78,7 +78,7 @@ export interface PodParts extends CgroupParts {
   readonly prober: Prober;
   readonly logFiles: LogFiles;
   readonly statics: StaticPods;
-  /** Reads what the sources of static pods have, until `signal` aborts. */
+  /** Reads the sources of static pods until `signal` aborts. */
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
   readonly podLogsDir: string;
@@ -86,14 +86,14 @@ export interface PodParts extends CgroupParts {
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
-  /** Ends probes and watches. */
+  /** Stops probes and watches. */
   close(): void;
 }
 
-/** Restarts of crashing containers wait 10 s, twice as long each time, 5 min at most. */
+/** Back-off of crashing containers: 10 s, doubled each time, at most 5 min. */
 const restartBackoffMs = { initialMs: 10_000, maxMs: 300_000 };
 
-/** Makes the directories that pods need on the machine. */
+/** Also creates the pods' directories on the machine. */
 export async function composePods(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
@@ -123,7 +123,7 @@ export async function composePods(
     node: () => registrar.node,
     isRunning: (key) => manager.runsNamed(key),
   });
-  const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0] ?? mirrors.of(uid);
+  const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0] ?? mirrors.mirrorOf(uid);
   const statuses = new StatusManager({
     client: statusClient,
     clock,
@@ -134,7 +134,7 @@ export async function composePods(
   });
   const prober = new Prober({ clock, random, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
-  const remains = new PodRemains({ log, cri, observer, volumes, ...files });
+  const cleanup = new PodCleanup({ log, cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
   const killer = new ContainerKiller({ clock, cri, events, checker });
@@ -152,7 +152,7 @@ export async function composePods(
     },
   });
   const services = {
-    ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node, admission },
+    ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, cleanup, node, admission },
     ...starters,
     ...files,
     runtimeName: input.registrar.runtimeName,
@@ -160,16 +160,16 @@ export async function composePods(
     restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.monotonic() }),
     messages: new TerminationMessages({ clock, ...files }),
     killer,
-    inquiry: new Inquiry(cri),
+    verifier: new StatusVerifier(cri),
   };
   const manager: PodManager = new PodManager({
-    ...{ log, cri, labels, observer, objects, statuses, remains, statics, mirrors },
+    ...{ log, cri, labels, observer, objects, statuses, cleanup, statics, mirrors },
     informer: informers.pods,
     newWorker: (pod) =>
       new PodWorker({
         ...{ pod, clock, log, metrics, tracer },
         operations: (latest) => podTasks(services, latest),
-        // Longer for some than for others, as in 1.24: so that not all come at once.
+        // Randomized, as in 1.24, so that resyncs do not coincide.
         resyncMs: () => values['sync-frequency'] * (1 + random() / 2),
       }),
   });
@@ -180,7 +180,7 @@ export async function composePods(
   return { manager, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
 }
 
-/** Of the writes of statuses, a fifth may say that pods are being started: those that say they run shall not wait for them. */
+/** A fifth of status writes may report pods that are still starting, so that those of running pods do not wait. */
 function progressRate(values: NodeAgentOptions, clock: Clock): TokenBucket {
   return new TokenBucket({ qps: values['orch-api-qps'] / 5, burst: values['orch-api-burst'] / 5, clock });
 }
@@ -192,7 +192,7 @@ interface PodFiles {
   readonly logLinks?: LogLinks;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
-  /** For claims. */
+  /** Volumes for claims. */
   readonly localVolumes: LocalVolumeDirectories;
 }
 
@@ -203,7 +203,7 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
   if (deps.writeFiles === false) return { logFiles, podLogsDir, localVolumes: new SimulatedLocalDirectories(root) };
   const { dialect } = deps.informers.client;
   const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
-  // Beside the logs: /var/log/containers for /var/log/pods.
+  // Next to the logs: /var/log/containers for /var/log/pods.
   const logLinks = new LogLinks(join(dirname(podLogsDir), 'containers'));
   const localVolumes = new LocalDirectories({
     ...{ root, pods: directories, quotas: new ProjectQuotas({ log: deps.log }) },
@@ -223,17 +223,17 @@ interface StarterInput extends PodPartsInput, PodFiles, CgroupParts {
   readonly providers: CredentialProviders;
 }
 
-/** The plugins that the options name, or none. Throws OptionsError. */
+/** Reads the configured plugins. Throws OptionsError. */
 async function newProviders(
   values: NodeAgentOptions,
   { clock, log }: NodeAgentDependencies,
 ): Promise<CredentialProviders> {
   const config = values['image-credential-provider-config'] ?? '';
-  const found = config === '' ? [] : await readProviders(config, values['image-credential-provider-bin-dir'] ?? '');
-  return new CredentialProviders(found, { clock, log, run: runPlugin });
+  const providers = config === '' ? [] : await readProviders(config, values['image-credential-provider-bin-dir'] ?? '');
+  return new CredentialProviders(providers, { clock, log, run: runPlugin });
 }
 
-/** What starts sandboxes and containers. */
+/** The parts that start sandboxes and containers. */
 function newStarters(
   values: NodeAgentOptions,
   { informers, clock, log, cri }: NodeAgentDependencies,
@@ -242,17 +242,17 @@ function newStarters(
   const { dialect } = informers.client;
   const { objects, events } = input;
   const clusterDNS = clusterDNSOf(values);
-  // Simulated registries ask nobody.
+  // Simulated registries need no credentials.
   const dockerConfig =
     input.directories === undefined
       ? undefined
       : new DockerConfig({ rootDir: values['root-dir'], homeDir: homedir(), clock, log, read: readDockerConfig });
-  const tellOfSecret =
+  const logSecretFailure =
     ({ metadata: { namespace } }: Pod) =>
     (name: string, error: unknown) => {
-      // Not the error itself: it may quote what is in the secret.
+      // Do not log the error itself: it may quote the secret.
       const problem = error instanceof SyntaxError ? 'not JSON' : messageOf(error);
-      log.info({ problem, namespace, name }, 'Unable to retrieve pull secret, the image pull may not succeed.');
+      log.info({ problem, namespace, name }, 'unable to retrieve pull secret, the image pull may fail');
     };
   const puller = new ImagePuller({
     ...{ clock, events },
@@ -260,7 +260,7 @@ function newStarters(
     serialize: values['serialize-image-pulls'],
     rate: { qps: values['registry-qps'], burst: values['registry-burst'] },
     credentials: async (pod, image, signal) => [
-      ...(await pullCredentials(pod, image, { objects, dialect, signal, onFailure: tellOfSecret(pod) })),
+      ...(await pullCredentials(pod, image, { objects, dialect, signal, onFailure: logSecretFailure(pod) })),
       ...(await input.providers.credentials(image)),
       ...((await dockerConfig?.credentials(image)) ?? []),
     ],
@@ -296,7 +296,7 @@ function newStarters(
 
 type AdmissionParts = Pick<PodAdmissionOptions, 'pods' | 'isStatic' | 'preempt'>;
 
-/** As 1.24 says it. */
+/** Texts of 1.24. */
 const preempted = { reason: 'Preempting', message: 'Preempted in order to admit critical pod', isEviction: true };
 
 function newAdmission(
@@ -308,8 +308,8 @@ function newAdmission(
     dialect,
     allowedUnsafeSysctls: values['allowed-unsafe-sysctls'],
     appArmor: registrar.facts.appArmor,
-    node: () => registrar.knownNode,
-    refreshNode: () => registrar.look(),
+    node: () => registrar.currentNode,
+    refreshNode: () => registrar.refresh(),
     ...{ pods, isStatic, preempt },
     isKnown: (uid) => observer.get(uid) !== undefined,
   });

@@ -1,4 +1,4 @@
-/** Puts together where static pods come from. */
+/** Builds the sources of static pods. */
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -10,7 +10,7 @@ import { StaticPods } from '#nodeagent/sources/static-pods.js';
 
 export interface StaticSources {
   readonly statics: StaticPods;
-  /** Reads what the sources have, until `signal` aborts. */
+  /** Reads the sources until `signal` aborts. */
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Puts together what gives pods their volumes. */
+/** Builds the parts that provide volumes. */
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -10,7 +10,7 @@ import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 import { TokenManager } from '#nodeagent/volumes/tokens.js';
 import { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
 
-/** Where the node does not say how long what was read is good; as in release 1.24. */
+/** Default of the node's TTL annotation, as in release 1.24. */
 const defaultTTLSeconds = 60;
 
 export function newObjects(
@@ -19,7 +19,7 @@ export function newObjects(
   registrar: Pick<NodeRegistrar, 'knownNode'>,
 ): ReferencedObjects {
   const detection = detectionOf(values, () => {
-    const text = registrar.knownNode.metadata.annotations?.[client.dialect.annotations.nodeTTL] ?? '';
+    const text = registrar.currentNode.metadata.annotations?.[client.dialect.annotations.nodeTTL] ?? '';
     return 1000 * (/^\d+$/.test(text) ? Number(text) : defaultTTLSeconds);
   });
   return new ReferencedObjects({ client: objectClient, clock, random, log, isStandalone, detection });
@@ -56,7 +56,7 @@ export function newVolumes(
   if (directories === undefined) return new PodVolumes(shared);
   const mounter = new VolumeMounter({
     ...{ dialect: client.dialect, directories, events },
-    node: () => registrar.knownNode,
+    node: () => registrar.currentNode,
     limitsMemory: new FeatureGates(values['feature-gates']).enabled('SizeMemoryBackedVolumes'),
     ...(mounterPath === '' || mounterPath === 'mount' ? {} : { mounter: mounterPath }),
   });

@@ -1,4 +1,4 @@
-/** Puts a node agent together: makes all that it consists of, and ties it. Nothing runs yet. */
+/** Builds a node agent from its parts. Nothing runs yet. */
 
 import { Registry } from 'prom-client';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
@@ -14,7 +14,7 @@ import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
-import { lookMs, StorageEvictor, storageSignals } from '#nodeagent/eviction/storage-evictor.js';
+import { checkPeriodMs, StorageEvictor, storageSignals } from '#nodeagent/eviction/storage-evictor.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { AgentMetrics, nodeCounts } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
@@ -33,7 +33,7 @@ import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
-/** What the agent runs, starts and stops. */
+/** The parts that the agent starts and stops. */
 export interface AgentParts {
   readonly informers: {
     readonly pods: Informer<Pod>;
@@ -48,35 +48,35 @@ export interface AgentParts {
   readonly statics: StaticPods;
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
-  /** Absent where pods have none. */
+  /** Absent if pods have no cgroups. */
   readonly nodeCgroups?: NodeCgroups;
-  /** Absent where no process is to be moved. */
+  /** Absent if no processes are moved. */
   readonly systemCgroups?: SystemCgroups;
-  /** Absent where there are no files. */
+  /** Absent on nodes without log files. */
   readonly rotator?: LogRotator;
-  /** Absent where pods have no files. */
+  /** Absent on nodes without files. */
   readonly storageEvictor?: StorageEvictor;
-  /** Absent where no addresses are announced. */
+  /** Absent if no addresses are announced. */
   readonly announcer?: Announcer;
-  /** Starts the server; undefined where there is to be none. */
+  /** Starts the server; undefined if the agent has none. */
   serve(): Promise<AgentServer | undefined>;
-  /** Ends probes and watches. */
+  /** Stops probes and watches. */
   close(): void;
-  /** Resolves when the last events are out. */
+  /** Resolves once the last events are written. */
   closeRecorder(): Promise<void>;
 }
 
-/** Asks the runtime and the machine who they are. `serverPort`: what the node reports, 0 for none. */
+/** Reads the properties of runtime and machine. `serverPort`: the port that the node reports, 0 for none. */
 export async function composeAgent(
   values: NodeAgentOptions,
-  given: NodeAgentDependencies,
+  dependencies: NodeAgentDependencies,
   serverPort: () => number,
 ): Promise<AgentParts> {
-  const { informers: factory, clock, log, nodeName } = given;
+  const { informers: factory, clock, log, nodeName } = dependencies;
   const { dialect } = factory.client;
-  const metrics = new AgentMetrics(given.metrics ?? new Registry(), dialect);
-  const cri = new MeasuredCRI(given.cri, { metrics, clock, tracer: given.tracer });
-  const deps = { ...given, cri };
+  const metrics = new AgentMetrics(dependencies.metrics ?? new Registry(), dialect);
+  const cri = new MeasuredCRI(dependencies.cri, { metrics, clock, tracer: dependencies.tracer });
+  const deps = { ...dependencies, cri };
   const informers = {
     pods: factory.informer(pods, podsOfNode(nodeName)),
     node: factory.informer(nodes, { fieldSelector: `metadata.name=${nodeName}` }),
@@ -146,8 +146,8 @@ interface EvictionInput extends Pick<PodParts, 'manager' | 'statics' | 'statuses
 }
 
 /**
- * What evicts the pods that hold more files than they may. Undefined where pods have no files, or the gate
- * LocalStorageCapacityIsolation is off.
+ * Evicts pods that exceed their storage limits. Undefined on nodes without files, or without the gate
+ * LocalStorageCapacityIsolation.
  */
 function newStorageEvictor(
   values: NodeAgentOptions,
@@ -156,11 +156,11 @@ function newStorageEvictor(
 ): { readonly storageEvictor?: StorageEvictor } {
   const gates = new FeatureGates(values['feature-gates']);
   if (directories === undefined || !gates.enabled('LocalStorageCapacityIsolation')) return {};
-  // Who watches the growth of a counter misses what it begins with.
+  // Creates the series at 0, so that rates include the first eviction.
   for (const signal of storageSignals) metrics.evictions.labels(signal);
   const podDir = (uid: string) => directories.pod(uid);
-  // Two looks never come so close together that the second finds the figures of the first.
-  const meter = new StorageMeter({ clock, machine, podDir, podLogsDir, periodMs: lookMs / 2 });
+  // Shorter than the evictor's period, so that each check measures again.
+  const meter = new StorageMeter({ clock, machine, podDir, podLogsDir, periodMs: checkPeriodMs / 2 });
   const isStatic = (uid: string) => statics.get(uid) !== undefined;
   const storageEvictor = new StorageEvictor({
     ...{ clock, log, cri, observer, meter },

@@ -1,4 +1,4 @@
-/** What a node agent is given: the world around it. */
+/** Dependencies of a node agent. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
@@ -15,14 +15,14 @@ import type { Checker } from '#nodeagent/probes/checker.js';
 import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
 
 export interface NodeAgentDependencies {
-  /** Started and ended by the caller; may be shared by the node agents of a process, with all that they watch. */
+  /** Started and stopped by the caller; the node agents of a process may share it and its watches. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
   readonly cri: CRI;
-  /** The node's name, in lower case. */
+  /** The node's name in lower case. */
   readonly nodeName: string;
   /** Default: the machine that this process runs on. */
   readonly machine?: Machine;
@@ -30,30 +30,30 @@ export interface NodeAgentDependencies {
   readonly checker?: Checker;
   /** Default: files on disk. */
   readonly logFiles?: LogFiles;
-  /** False for runtimes whose containers see no files: volumes are resolved, but nothing is written. Default true. */
+  /** False for runtimes without files: volumes are resolved, but nothing is written. Default true. */
   readonly writeFiles?: boolean;
-  /** Default: an own one. Sharing it among the agents of a process shares the watches of ConfigMaps and Secrets. */
+  /** Default: its own. The agents of a process share watches of ConfigMaps and Secrets by sharing it. */
   readonly objects?: ReferencedObjects;
   /**
-   * For events, the heartbeat, the statuses of pods, their tokens and what they refer to, each with a rate of its own: many pods that start
-   * at once need many of each. Default: the client of `informers`.
+   * Clients with their own rates for events, heartbeats, statuses and tokens, since many starting pods need many of
+   * each. Default: the client of `informers`.
    */
   readonly eventClient?: Client;
   readonly heartbeatClient?: Client;
   readonly statusClient?: Client;
   readonly tokenClient?: Client;
-  /** For the ConfigMaps and Secrets of pods. */
+  /** For ConfigMaps and Secrets of pods. */
   readonly objectClient?: Client;
-  /** Default: events to the API. */
+  /** Default: writes events to the API. */
   readonly recorder?: EventRecorder;
-  /** There is no API: the node is not registered, and runs static pods only. */
+  /** Without an API: the node is not registered, and runs static pods only. */
   readonly isStandalone?: boolean;
-  /** Takes the agent's series; one agent per registry. */
+  /** Registry of the agent's metrics; one agent per registry. */
   readonly metrics?: Registry;
-  /** Where addresses of load balancers are put; absent: none is announced. */
+  /** Network interfaces for addresses of load balancers; absent: none are announced. */
   readonly links?: AnnouncerLinks;
-  /** Makes the server of logs and sessions; absent: there is none, and the node reports port 0. */
+  /** Builds the server of logs and sessions; absent: none, and the node reports port 0. */
   readonly server?: AgentServerFactory;
-  /** Of the work on pods; absent: nothing is traced. */
+  /** Traces work on pods; absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'begin' | 'call'>;
 }

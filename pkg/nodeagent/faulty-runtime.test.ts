@@ -9,7 +9,7 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { withCalls } from '#nodeagent/testing/override-calls.js';
+import { overrideCalls } from '#nodeagent/testing/override-calls.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
@@ -20,7 +20,7 @@ async function agentWithFaults(t: { teardown(fn: () => unknown): void }, calls: 
   const agent = await virtualAgent(t, {
     dependencies: (_, runtime) => {
       real = runtime;
-      return { cri: withCalls(runtime, calls), checker: new SimulatedChecker(runtime) };
+      return { cri: overrideCalls(runtime, calls), checker: new SimulatedChecker(runtime) };
     },
   });
   if (real === undefined) throw new Error('there is no runtime');

@@ -486,5 +486,5 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.equal(status('shell')?.containerStatuses?.[0]?.restartCount, 0);
   });
 
-  t.same([...fixture.missingFields.found], [], 'the description of the runtime interface has every field');
+  t.same([...fixture.missingFields.paths], [], 'the description of the runtime interface has every field');
 });

@@ -1,4 +1,4 @@
-/** The node agent: registers the node, runs the pods bound to it, and serves their logs and sessions. */
+/** The node agent: registers the node, runs its pods, and serves their logs and sessions. */
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
@@ -15,8 +15,8 @@ export class NodeAgent implements Daemon {
   readonly #options: NodeAgentOptions;
   readonly #deps: NodeAgentDependencies;
   readonly #ready: Deferred<void> = deferred();
-  /** The pods of the API are being run. */
-  readonly #podsKnown: Deferred<void> = deferred();
+  /** Resolves once the API's pods are running. */
+  readonly #apiPodsStarted: Deferred<void> = deferred();
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
   #port = 0;
@@ -53,7 +53,7 @@ export class NodeAgent implements Daemon {
     }
   }
 
-  /** The node is registered and Ready, and its pods are being run. */
+  /** Resolves once the node is registered and Ready, and its pods are running. */
   ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -86,7 +86,7 @@ export class NodeAgent implements Daemon {
     }
   }
 
-  /** Resolves when the agent is to stop; rejects with the failure of what runs until then. */
+  /** Resolves when the agent should stop; rejects if a part fails. */
   async #runParts(
     parts: AgentParts,
     background: { run(work: Promise<void>): void; failed: Promise<void> },
@@ -95,7 +95,7 @@ export class NodeAgent implements Daemon {
     const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
     const { nodeCgroups, systemCgroups } = parts;
     const { clock, isStandalone = false } = this.#deps;
-    // No pod is to start in a cgroup that is not there.
+    // Cgroups must exist before pods start.
     await nodeCgroups?.start();
     if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
     if (systemCgroups !== undefined) background.run(systemCgroups.run(signal));
@@ -106,20 +106,20 @@ export class NodeAgent implements Daemon {
     } else this.#register(parts, { background, onRegistered: registered.resolve }, signal);
     background.run(statuses.run(signal));
     background.run(readStatics(signal));
-    // A runtime that is not there yet makes a node that is not ready, not an agent that gives up.
-    await untilItWorks(() => observer.start(), { clock, signal });
+    // Wait for the runtime; until then the node is not ready.
+    await retryUntilSuccess(() => observer.start(), { clock, signal });
     if (signal.aborted) return;
-    // Without a first listing the node was not ready.
+    // The first listing may make the node ready.
     registrar.poke();
     manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
     if (storageEvictor !== undefined) background.run(storageEvictor.run(signal));
-    if (this.#options.runonce) return untilTheyRun({ statics, statuses, clock, signal });
+    if (this.#options.runonce) return untilContainersRun({ statics, statuses, clock, signal });
     if (isStandalone) background.run(this.#clean(parts, signal));
     else background.run(this.#runPodsOfAPI(parts, background, signal));
     if (announcer !== undefined) background.run(announcer.run(signal));
     await Promise.race([registered.promise, background.failed, aborted(signal)]);
-    if (!isStandalone) await Promise.race([this.#podsKnown.promise, background.failed, aborted(signal)]);
+    if (!isStandalone) await Promise.race([this.#apiPodsStarted.promise, background.failed, aborted(signal)]);
     if (!signal.aborted) this.#ready.resolve();
     await Promise.race([background.failed, aborted(signal)]);
   }
@@ -150,12 +150,12 @@ export class NodeAgent implements Daemon {
     await until(() => informers.pods.hasSynced() && informers.services.hasSynced(), { clock, signal });
     if (signal.aborted) return;
     manager.startAPI();
-    this.#podsKnown.resolve();
+    this.#apiPodsStarted.resolve();
     background.run(mirrors.run(signal));
     await this.#clean(parts, signal);
   }
 
-  /** What nobody wants goes only when everybody has said what they want. */
+  /** Removes orphans only once all sources have reported their pods. */
   async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     await until(() => statics.hasSynced, { clock, signal });
@@ -167,20 +167,23 @@ export class NodeAgent implements Daemon {
   }
 }
 
-/** How often is looked for what pods have left. */
+/** Period of the search for orphans. */
 const housekeepingMs = 10_000;
-/** Each link is looked at once a minute, as 1.24 does: nobody waits for a dead one to go. */
+/** Dangling links are removed once a minute, as in 1.24. */
 const roundsPerLinks = 6;
 const retryMs = 1000;
 const syncCheckMs = 20;
 
-async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; signal: AbortSignal }): Promise<void> {
+async function retryUntilSuccess(
+  work: () => Promise<void>,
+  wait: { clock: Clock; signal: AbortSignal },
+): Promise<void> {
   while (!wait.signal.aborted) {
     try {
       await work();
       return;
     } catch {
-      // The observer has told in its log.
+      // The observer has logged the error.
       await wait.clock.sleep(retryMs, wait.signal);
     }
   }
@@ -197,15 +200,15 @@ interface RunOnceInput {
   readonly signal: AbortSignal;
 }
 
-const lookMs = 200;
-/** As long as 1.24 tries: ten times, after 1 s, 2 s, 4 s, … */
+const pollMs = 200;
+/** 1.24's limit: ten tries after 1 s, 2 s, 4 s, … */
 const giveUpMs = 1023_000;
 
 /**
- * The end of `--runonce`: resolves when every container of every static pod runs, or `signal` aborts. Rejects when one
- * of them cannot.
+ * Implements `--runonce`: resolves once every container of every static pod runs, or `signal` aborts. Rejects if one of
+ * them fails.
  */
-async function untilTheyRun({ statics, statuses, clock, signal }: RunOnceInput): Promise<void> {
+async function untilContainersRun({ statics, statuses, clock, signal }: RunOnceInput): Promise<void> {
   const end = clock.monotonic() + giveUpMs;
   while (!signal.aborted) {
     const states = statics.list().map((pod) => ({ pod, state: stateOf(pod, statuses.get(pod.metadata.uid ?? '')) }));
@@ -216,7 +219,7 @@ async function untilTheyRun({ statics, statuses, clock, signal }: RunOnceInput):
       return;
     }
     if (clock.monotonic() >= end) throw new Error(`error running pods: [${[...failed, ...waiting].join(' ')}]`);
-    await clock.sleep(lookMs, signal);
+    await clock.sleep(pollMs, signal);
   }
 }
 

@@ -8,14 +8,14 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
 import { kernelSituations } from '#containerd/testing/kernel-situations.js';
 import { eventually, nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { podSituations } from '#nodeagent/testing/pod-scenarios.js';
-import { playSituations, situationArguments, World } from '#nodeagent/testing/scenarios.js';
+import { podScenarios } from '#nodeagent/testing/pod-scenarios.js';
+import { runScenarios, scenarioArguments, World } from '#nodeagent/testing/scenarios.js';
 
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);
 
 t.test("pods' lives on containerd", { skip }, async (t) => {
-  const fixture = await containerdFixture(t, { args: situationArguments });
+  const fixture = await containerdFixture(t, { args: scenarioArguments });
   const { dir, cri, api, images, status, isReady } = fixture;
   const shell = (script: string, more: Partial<Container> = {}): Container => ({
     ...{ name: 'main', image: images.busybox, command: ['sh', '-c', script] },
@@ -181,7 +181,7 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
       ...{ api, cri, image: images.busybox },
       until: (condition, what) => eventually(condition, what, 120_000),
     });
-    const situations = [...podSituations, ...kernelSituations(fixture, world)];
-    await playSituations(t, situations, { world, together: true });
+    const situations = [...podScenarios, ...kernelSituations(fixture, world)];
+    await runScenarios(t, situations, { world, together: true });
   });
 });

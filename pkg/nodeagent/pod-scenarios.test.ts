@@ -1,11 +1,11 @@
 /** The situations of pods on the simulated runtime; with real containers they are in `pod-scenarios.containerd.test.ts`. */
 import t from 'tap';
-import { podSituations } from '#nodeagent/testing/pod-scenarios.js';
-import { playSituations, situationArguments, World } from '#nodeagent/testing/scenarios.js';
+import { podScenarios } from '#nodeagent/testing/pod-scenarios.js';
+import { runScenarios, scenarioArguments, World } from '#nodeagent/testing/scenarios.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 t.test("pods' lives on the simulated runtime", async (t) => {
-  const { api, runtime, clock } = await virtualAgent(t, { args: [...situationArguments] });
+  const { api, runtime, clock } = await virtualAgent(t, { args: [...scenarioArguments] });
   /** An hour of virtual time at most. */
   const until = async (condition: () => boolean | Promise<boolean>, what: string) => {
     for (let i = 0; i < 36_000; i++) {
@@ -15,5 +15,5 @@ t.test("pods' lives on the simulated runtime", async (t) => {
     throw new Error(`${what}: did not come true`);
   };
   const world = new World({ api, cri: runtime, image: 'docker.io/test/app:1.0', until });
-  await playSituations(t, podSituations, { world, together: false });
+  await runScenarios(t, podScenarios, { world, together: false });
 });

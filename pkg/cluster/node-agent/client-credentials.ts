@@ -1,4 +1,4 @@
-/** How a node agent proves itself to the API server: by its client config, or by a certificate that it keeps itself. */
+/** Selects a node agent's credentials for the API server: its kubeconfig, or a certificate that it renews itself. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -26,13 +26,13 @@ export interface CredentialsContext {
 
 export interface ClientCredentials {
   readonly connection: Connection;
-  /** To be run beside the agent; absent where the client config is all there is. */
+  /** Runs beside the agent; absent if only the kubeconfig is used. */
   readonly manager?: CertificateManager;
-  /** With which it asks as long as there is no certificate; to be closed with the other. */
+  /** The connection for requests before the first certificate; closed with the main connection. */
   readonly introduction?: Connection;
 }
 
-/** Rejects with KubeconfigError for files that cannot be used. */
+/** Rejects with KubeconfigError for invalid files. */
 export async function clientCredentials(
   path: string,
   values: NodeAgentOptions,
@@ -58,14 +58,14 @@ export async function clientCredentials(
   }
   log.info(
     { bootstrapPath },
-    'Using the bootstrap config to ask for a client certificate and to write the client config',
+    'using the bootstrap kubeconfig to request a client certificate and to write the kubeconfig',
   );
   const store = clientCertificateStore({ dialect: context.dialect, directory: values['cert-dir'] });
   await writeOwnConfig(path, { bootstrapPath, file: store.currentFile });
   return managed(introduce, { introduce, rotates, values, context, connectionOptions });
 }
 
-/** The agent's own, while it is of use. */
+/** The agent's own kubeconfig if it is valid. */
 async function usableConfig(
   path: string,
   load: (file: string) => Promise<ClientConfig>,
@@ -75,15 +75,15 @@ async function usableConfig(
     const config = await load(path);
     return { config, certificate: await validCertificate(config, clock) };
   } catch (error) {
-    log.info({ path, problem: messageOf(error) }, 'The client config is of no use, and is made anew');
+    log.info({ path, problem: messageOf(error) }, 'kubeconfig is not usable and will be written again');
     return undefined;
   }
 }
 
 async function managed(
   target: ClientConfig,
-  given: {
-    /** What to ask with as long as there is no certificate. */
+  options: {
+    /** The credentials for requests before the first certificate. */
     readonly introduce: ClientConfig;
     readonly initial?: KeyCertificate | undefined;
     readonly rotates: boolean;
@@ -92,7 +92,7 @@ async function managed(
     readonly connectionOptions: ConnectionOptions;
   },
 ): Promise<ClientCredentials> {
-  const { context, connectionOptions, introduce, initial, rotates, values } = given;
+  const { context, connectionOptions, introduce, initial, rotates, values } = options;
   const introduction = new Connection(introduce, connectionOptions);
   const manager = clientCertificateManager({
     ...context,
@@ -102,7 +102,7 @@ async function managed(
     client: (current) => (current === undefined ? introduction : connection).client('certificates'),
   });
   await manager.load();
-  // The certificate alone says who the agent is.
+  // The certificate replaces all other credentials.
   const { token: _token, headers: _headers, ...server } = target;
   const connection = new Connection({ ...server, tls: new ManagedTls(manager, target.tls) }, connectionOptions);
   return { connection, manager, introduction };

@@ -1,4 +1,4 @@
-/** What `--cloud-provider` means to a node agent. */
+/** Implements `--cloud-provider` of a node agent. */
 
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,10 +14,10 @@ import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 
 const execute = promisify(execFile);
 
-/** A program that hangs must not hold up all other addresses. */
+/** Limit of a hanging program, which would delay other addresses. */
 const timeoutMs = 10_000;
 
-/** `name`: the interface of all addresses; absent: of each the one that leads to it. */
+/** `name`: the interface of all addresses; absent: the one on each address's route. */
 function machineLinks(name: string | undefined): Links {
   return new Links({
     run: async (program, args) => (await execute(program, args, { timeout: timeoutMs })).stdout,
@@ -26,17 +26,17 @@ function machineLinks(name: string | undefined): Links {
   });
 }
 
-/** On bare metal: the interfaces that addresses of load balancers are put on. Throws OptionsError. */
+/** On bare metal: the interfaces for load balancer addresses. Throws OptionsError. */
 export async function cloudDependencies(values: NodeAgentOptions): Promise<Pick<NodeAgentDependencies, 'links'>> {
   const provider = values['cloud-provider'] ?? '';
   if (provider === '' || provider === external) return {};
   if (provider !== bareMetal) throw new OptionsError([`unknown cloud provider "${provider}"`]);
   const path = values['cloud-config'] ?? '';
   if (path === '') return { links: machineLinks(undefined) };
-  return { links: machineLinks(parseBareMetalConfig(await textOf(path), path).interface) };
+  return { links: machineLinks(parseBareMetalConfig(await readConfig(path), path).interface) };
 }
 
-async function textOf(path: string): Promise<string> {
+async function readConfig(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

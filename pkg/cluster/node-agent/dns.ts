@@ -1,4 +1,4 @@
-/** The name server that runs beside a node agent, where the agent's options say so. */
+/** Builds the DNS server that runs beside a node agent if its options enable it. */
 import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -14,7 +14,7 @@ import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { podsOfNode } from '#nodeagent/pods/manager.js';
 
 export interface NodeDnsDependencies {
-  /** Those of the agent, which share what both watch. */
+  /** The agent's informers, so that both share watches. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: () => number;
@@ -27,7 +27,7 @@ const port = 53;
 const ids = 65_536;
 const podIPIndex = 'podIP';
 
-/** Undefined where there is to be none. */
+/** Undefined if disabled. */
 export function nodeDns(values: NodeAgentOptions, dependencies: NodeDnsDependencies): DnsServer | undefined {
   const addresses = values['dns-address'];
   if (addresses.length === 0) return undefined;
@@ -60,7 +60,7 @@ export function nodeDns(values: NodeAgentOptions, dependencies: NodeDnsDependenc
   });
 }
 
-/** Pods in the network of the host have its address, and search what it searches. */
+/** False for pods on the host's network, which have the host's address and search domains. */
 function searchesCluster({ spec, status }: Pod): boolean {
   const { dnsConfig, dnsPolicy = 'ClusterFirst', hostNetwork = false } = spec;
   const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';

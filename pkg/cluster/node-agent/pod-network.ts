@@ -1,4 +1,4 @@
-/** The network of pods that is kept beside a node agent, where the agent's options say so. */
+/** Builds the pod network that runs beside a node agent if its options enable it. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { NodeServiceProxyDependencies } from '#cluster/node-agent/service-proxy.js';
 import { runProgram } from '#dns/local-addresses.js';
@@ -6,7 +6,7 @@ import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { KernelNetwork } from '#podnetwork/kernel.js';
 import { PodNetwork } from '#podnetwork/pod-network.js';
 
-/** Undefined where there is to be none. */
+/** Undefined if disabled. */
 export function nodePodNetwork(
   values: NodeAgentOptions,
   dependencies: Omit<NodeServiceProxyDependencies, 'metrics'>,
@@ -23,7 +23,7 @@ export function nodePodNetwork(
   });
 }
 
-/** Name of the tunnel's interface unless told. */
+/** Default name of the tunnel's interface. */
 export function tunnelOf({ shortName }: Dialect): string {
   return `${shortName}-vxlan`;
 }

@@ -1,4 +1,4 @@
-/** The agent with what it stands on, and the order in which they start and stop. */
+/** Starts and stops the agent and its dependencies in order. */
 import type { FastifyInstance } from 'fastify';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
@@ -14,19 +14,19 @@ import type { NodeAgent } from '#nodeagent/nodeagent.js';
 export interface NodeAgentProcessParts {
   readonly agent: NodeAgent;
   readonly informers: InformerFactory;
-  /** Absent: there is no API. */
+  /** Absent without an API. */
   readonly connection?: Connection;
-  /** How it proves itself there. */
+  /** The agent's credentials. */
   readonly credentials?: Pick<ClientCredentials, 'manager' | 'introduction'>;
   readonly cri: CRI;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Tracer;
-  /** What the node has of its own: the cluster's name server, the service proxy. */
+  /** Daemons of the node beside the agent: DNS server, service proxy, pod network. */
   readonly beside: readonly Daemon[];
   readonly log: Logger;
   /** The local health endpoint; port 0 for none. */
   readonly health: { readonly address: string; readonly port: number };
-  /** Gives memory back after many pods have started at once. */
+  /** Frees memory after a burst of pod starts. */
   readonly idleCollection: IdleCollectionOptions;
 }
 
@@ -47,15 +47,15 @@ export class NodeAgentProcess implements Daemon {
   async start(signal: AbortSignal): Promise<void> {
     const { agent, beside, credentials, informers, idleCollection } = this.#parts;
     await this.#serveHealth();
-    // What the agent watches ends after the agent: it reads its caches to the last.
+    // Informers stop after the agent, which uses their caches to the end.
     const watching = new AbortController();
     const watched = informers.start(watching.signal);
     const collecting = collectWhenIdle(idleCollection, watching.signal);
     const certifying = credentials?.manager?.run(watching.signal);
-    // They go on until the agent has ended: containers that end may still ask.
+    // They run until the agent has ended, since ending containers may still need them.
     const accompanying = beside.map((daemon) => daemon.start(watching.signal));
     try {
-      // Without what it watches it would go on with what it knew once.
+      // If the informers fail, the agent must not continue with stale caches.
       await Promise.race([agent.start(signal), watched, ...accompanying]);
     } finally {
       watching.abort();

@@ -1,4 +1,4 @@
-/** The node agent as a program of its own: options and files in, one agent on a real runtime out. */
+/** The node agent as a separate program: builds an agent on a real runtime from options and files. */
 
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { kernelSettingErrors, swapRefusal } from '#nodeagent/node/prerequisites.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
-import { configInForce } from '#nodeagent/options/config/configz.js';
+import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { applyConfigFile } from '#nodeagent/options/config/file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
@@ -46,14 +46,14 @@ import {
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import { simulatedDependencies, simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
-/** Rates for options that are zero, as of every client. */
+/** Default rates of clients, for options that are zero. */
 const defaultQps = 5;
 const defaultBurst = 10;
 const orDefault = (value: number, standard: number): number => (value === 0 ? standard : value);
 
 type Context = ProgramContext<NodeAgentOptionTable>;
 
-/** `facts`: what the metrics tell of the process. */
+/** `facts`: properties of the process for its metrics. */
 export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTable> {
   return {
     name: (dialect) => dialect.components.nodeAgent,
@@ -88,12 +88,13 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
   const service = dialect.components.nodeAgent;
   const tracer = await openTracer(values['tracing-config-file'], { dialect, service, log, metrics });
-  const api = await apiOf({ ...context, metrics, nodeName, tracer }, values);
+  const api = await connectToAPI({ ...context, metrics, nodeName, tracer }, values);
   const { informers, dependencies, connection, credentials } = api;
   const { client } = informers;
   const cloud = await cloudDependencies(values);
-  if (simulated && cloud.links !== undefined) log.warn('a simulated node announces no addresses');
-  const surroundings = { ...surroundingsOf(context, values, tracer), ...(simulated ? {} : cloud) };
+  if (simulated && cloud.links !== undefined)
+    log.warn('option --cloud-provider has no effect: a simulated node announces no addresses');
+  const surroundings = { ...runtimeDependencies(context, values, tracer), ...(simulated ? {} : cloud) };
   const { cri } = surroundings;
   const agent = new NodeAgent(values, {
     informers,
@@ -120,7 +121,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           }),
         }),
   });
-  // Where there is no API, there are no names either.
+  // Without an API there is no DNS.
   const dns = connection && nodeDns(values, { informers, clock, random, log, metrics, nodeName });
   const proxy = connection && nodeServiceProxy(values, { informers, clock, random, log, metrics, nodeName });
   const podNetwork = connection && nodePodNetwork(values, { informers, clock, random, log, nodeName });
@@ -138,23 +139,23 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   });
 }
 
-/** Where there is no API, nobody can be asked for certificates. */
+/** Without an API, serving certificates cannot be requested. */
 function withoutApi(values: NodeAgentOptions, log: Context['log']): NodeAgentOptions {
   if ((values.kubeconfig ?? '') !== '' || !values['rotate-server-certificates']) return values;
-  log.warn('--rotate-server-certificates needs an API server: the serving certificate is made here');
+  log.warn('--rotate-server-certificates has no effect without an API server: using a self-signed serving certificate');
   return { ...values, 'rotate-server-certificates': false };
 }
 
 interface ApiAccess {
   readonly informers: InformerFactory;
-  /** Absent: there is no API. */
+  /** Absent without an API. */
   readonly connection?: Connection;
   readonly credentials?: ClientCredentials;
   readonly dependencies: Partial<NodeAgentDependencies>;
 }
 
-/** The API server of the client config; without one the node stands alone, and runs static pods only. */
-async function apiOf(
+/** Connects to the kubeconfig's API server; without one the node runs standalone, with static pods only. */
+async function connectToAPI(
   context: Context & {
     readonly metrics: Registry;
     readonly nodeName: string;
@@ -165,10 +166,10 @@ async function apiOf(
   const { dialect, clock, random, log, metrics, tracer } = context;
   const path = values.kubeconfig ?? '';
   if (path === '' || values.runonce) {
-    if (path !== '') log.warn('--runonce runs static pods only: the API server of --kubeconfig is not asked');
-    else log.warn('Standalone mode, no API client');
+    if (path !== '') log.warn('--kubeconfig has no effect with --runonce: only static pods run');
+    else log.warn('running standalone without an API server');
     const recorder: EventRecorder = {
-      record: (object, type, reason, message) => log.info({ object, type, reason, message }, 'Event occurred'),
+      record: (object, type, reason, message) => log.info({ object, type, reason, message }, 'event occurred'),
     };
     return { informers: absentInformers(dialect), dependencies: { isStandalone: true, recorder } };
   }
@@ -194,7 +195,7 @@ async function apiOf(
         burst: orDefault(values['event-burst'], defaultBurst),
         traced: false,
       }),
-      // The node must not be taken for dead because its agent is busy.
+      // Heartbeats must not wait for other requests, or the node would count as dead.
       heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
       statusClient: connection.client('status'),
       tokenClient: connection.client('tokens'),
@@ -207,7 +208,7 @@ function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: No
   return new DebugEndpoints({
     argv,
     configz: {
-      [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configInForce(
+      [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: currentConfig(
         nodeAgentOptionTable(dialect),
         values,
         dialect,
@@ -223,8 +224,8 @@ async function refuseSwap(): Promise<void> {
   if (refusal !== undefined) throw new OptionsError([refusal]);
 }
 
-/** The runtime behind the endpoint, or one in memory. */
-function surroundingsOf(
+/** The runtime at the endpoint, or a simulated one. */
+function runtimeDependencies(
   { dialect, clock }: Context,
   values: NodeAgentOptions,
   tracer: Tracer | undefined,
@@ -244,20 +245,20 @@ function surroundingsOf(
   return { cri, machine: new LocalMachine('/', clock) };
 }
 
-/** Without the capability for it the kernel refuses; the agent runs all the same. */
+/** Without the capability the kernel refuses; the agent continues. */
 async function setOOMScoreAdj(score: number, { log }: Context): Promise<void> {
   try {
     await writeFile('/proc/self/oom_score_adj', String(score));
   } catch (error) {
-    log.warn({ err: error, score }, 'Setting oom_score_adj was refused');
+    log.warn({ err: error, score }, 'setting oom_score_adj failed');
   }
 }
 
-/** More than its parent allows needs a capability; the agent runs all the same. */
+/** Raising the limit needs a capability; the agent continues without. */
 async function setMaxOpenFiles(files: number, { log }: Context): Promise<void> {
   try {
     await promisify(execFile)('prlimit', [`--pid=${process.pid}`, `--nofile=${files}:${files}`]);
   } catch (error) {
-    log.warn({ err: error, files }, 'Failed to set rlimit on max file handles');
+    log.warn({ err: error, files }, 'setting the limit of open files failed');
   }
 }

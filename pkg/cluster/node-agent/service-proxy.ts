@@ -1,4 +1,4 @@
-/** The service proxy that runs beside a node agent, where the agent's options say so. */
+/** Builds the service proxy that runs beside a node agent if its options enable it. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { InformerFactory } from '#client/informer/informer.js';
@@ -12,7 +12,7 @@ import { proxyOptions, rangesByFamily } from '#proxy/options.js';
 import { runWithInput } from '#proxy/program/run-program.js';
 
 export interface NodeServiceProxyDependencies {
-  /** Those of the agent, which share what both watch. */
+  /** The agent's informers, so that both share watches. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: () => number;
@@ -21,7 +21,7 @@ export interface NodeServiceProxyDependencies {
   readonly nodeName: string;
 }
 
-/** Undefined where there is to be none. */
+/** Undefined if disabled. */
 export function nodeServiceProxy(
   values: NodeAgentOptions,
   dependencies: NodeServiceProxyDependencies,

@@ -48,7 +48,7 @@ import { IngressController } from '#ingress/ingress-controller.js';
 import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
-import { configInForce } from '#nodeagent/options/config/configz.js';
+import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { applyConfigFile } from '#nodeagent/options/config/file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
@@ -319,7 +319,7 @@ export class ClusterProcess {
       this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], ways);
     const client = clientFor({ tracer });
     const informers = this.#informers(client);
-    const configz = configInForce(nodeAgentOptionTable(dialect), values, dialect);
+    const configz = currentConfig(nodeAgentOptionTable(dialect), values, dialect);
     const debug = new DebugEndpoints({
       argv: node.arguments,
       configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configz },

@@ -19,7 +19,7 @@ import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { serveHealth } from '#nodeagent/testing/health-server.js';
-import type { Situation, World } from '#nodeagent/testing/scenarios.js';
+import type { Scenario, World } from '#nodeagent/testing/scenarios.js';
 
 /** Listens on the loopback until the test ends. */
 async function listen(t: Test, server: Server): Promise<number> {
@@ -30,7 +30,7 @@ async function listen(t: Test, server: Server): Promise<number> {
 
 const mi = 2 ** 20;
 
-export function kernelSituations(fixture: ContainerdFixture, world: World): readonly Situation[] {
+export function kernelSituations(fixture: ContainerdFixture, world: World): readonly Scenario[] {
   const kernel = new KernelView(fixture.dir, world);
   const ready = (...names: string[]) =>
     world.until(() => names.every((name) => world.isReady(name)), `${names.join()} are ready`);
@@ -107,9 +107,9 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         const containers = [world.shell('cat /etc/resolv.conf; exit 7')];
         const options = [{ name: 'ndots', value: '2' }];
         const [cluster, host, none] = await Promise.all([
-          world.said('dns-cluster', { dnsPolicy: 'ClusterFirst', dnsConfig: { options }, containers }),
-          world.said('dns-host', { dnsPolicy: 'Default', containers }),
-          world.said('dns-none', { dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.1'] }, containers }),
+          world.outputOf('dns-cluster', { dnsPolicy: 'ClusterFirst', dnsConfig: { options }, containers }),
+          world.outputOf('dns-host', { dnsPolicy: 'Default', containers }),
+          world.outputOf('dns-none', { dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.1'] }, containers }),
         ]);
         t.match(cluster, /^nameserver 192\.0\.2\.10$/m);
         t.match(cluster, /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local/m);
@@ -188,7 +188,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
           world.run(name, { hostNetwork: true, containers: [sleeping({ readinessProbe })] });
         }
         await ready('probe-http', 'probe-tcp', 'probe-grpc');
-        const unhealthy = (name: string) => world.told(name, 'Unhealthy')[0] ?? '';
+        const unhealthy = (name: string) => world.eventMessages(name, 'Unhealthy')[0] ?? '';
         const bad = ['bad-http', 'bad-tcp', 'bad-grpc'];
         await world.until(() => bad.every((name) => unhealthy(name) !== ''), 'the others fail');
         t.equal(unhealthy('bad-http'), 'Readiness probe failed: HTTP probe failed with statuscode: 500');
@@ -219,7 +219,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
           lines.map((line) => line.split(' ').at(-1)),
           ['up', 'hook', 'signal'],
         );
-        t.same(world.told('polite', 'FailedPreStopHook'), []);
+        t.same(world.eventMessages('polite', 'FailedPreStopHook'), []);
       },
     },
     {

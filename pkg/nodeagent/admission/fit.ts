@@ -1,4 +1,4 @@
-/** Whether a pod finds what it asks for on the node, beside the pods that are there. Rules of release 1.24's scheduler. */
+/** Checks whether a pod's requests fit on the node beside its other pods. Rules of release 1.24's scheduler. */
 import { podRequests } from '#api/core/v1/pod/resources.js';
 import { isExtendedResource } from '#api/core/v1/resources/names.js';
 import type { Container, ContainerPort, Pod } from '#api/core/v1/types.gen.js';
@@ -16,42 +16,42 @@ export interface Shortage {
 const counted = ['cpu', 'memory', 'ephemeral-storage'];
 const amount = (name: string, quantity = '0'): number => (name === 'cpu' ? milliValue(quantity) : value(quantity));
 
-/** What a pod takes of a resource: CPU in thousandths, everything else in whole units. */
+/** A pod's request of a resource: CPU in thousandths, everything else in whole units. */
 export function requestOf(pod: Pod, resource: string): number {
   return resource === 'pods' ? 1 : amount(resource, podRequests(pod)[resource]);
 }
 
-/** What there is too little of. `allocatable`: quantities by name. */
+/** The resources that do not suffice. `allocatable`: quantities by name. */
 export function shortages(
   pod: Pod,
   others: readonly Pod[],
   allocatable: Readonly<Record<string, string>>,
   dialect: Dialect,
 ): Shortage[] {
-  const found: Shortage[] = [];
+  const result: Shortage[] = [];
   const places = value(allocatable['pods'] ?? '0');
   if (others.length + 1 > places) {
-    found.push({ resource: 'pods', requested: 1, used: others.length, capacity: places });
+    result.push({ resource: 'pods', requested: 1, used: others.length, capacity: places });
   }
   const requests = podRequests(withoutForeign(pod, allocatable, dialect));
   const asksFor = (name: string) => amount(name, requests[name]) > 0;
   const names = [...counted, ...Object.keys(requests).filter((name) => isScalar(name, dialect))];
-  if (!names.some(asksFor)) return found;
-  const taken = others.map((other) => podRequests(other));
+  if (!names.some(asksFor)) return result;
+  const otherRequests = others.map((other) => podRequests(other));
   for (const resource of names) {
     const requested = amount(resource, requests[resource]);
-    const used = taken.reduce((sum, each) => sum + amount(resource, each[resource]), 0);
+    const used = otherRequests.reduce((sum, each) => sum + amount(resource, each[resource]), 0);
     const capacity = amount(resource, allocatable[resource]);
-    if (requested > capacity - used) found.push({ resource, requested, used, capacity });
+    if (requested > capacity - used) result.push({ resource, requested, used, capacity });
   }
-  return found;
+  return result;
 }
 
 function isScalar(name: string, dialect: Dialect): boolean {
   return name.startsWith('hugepages-') || isExtendedResource(name, dialect);
 }
 
-/** Extended resources that the node does not have are the cluster's: somebody else counts them. */
+/** Drops extended resources that the node does not have, since other components count them. */
 function withoutForeign(pod: Pod, allocatable: Readonly<Record<string, string>>, dialect: Dialect): Pod {
   const isHere = (name: string) => !isExtendedResource(name, dialect) || Object.hasOwn(allocatable, name);
   const containers = pod.spec.containers.map((container): Container => {
@@ -61,17 +61,17 @@ function withoutForeign(pod: Pod, allocatable: Readonly<Record<string, string>>,
   return { ...pod, spec: { ...pod.spec, containers } };
 }
 
-/** Whether another pod has one of the pod's host ports. */
-export function hasTakenPort(pod: Pod, others: readonly Pod[]): boolean {
-  const taken = others.flatMap(hostPorts);
-  return hostPorts(pod).some((port) => taken.some((other) => clash(port, other)));
+/** True if another pod uses one of the pod's host ports. */
+export function hasPortConflict(pod: Pod, others: readonly Pod[]): boolean {
+  const usedPorts = others.flatMap(hostPorts);
+  return hostPorts(pod).some((port) => usedPorts.some((other) => clash(port, other)));
 }
 
 function hostPorts({ spec }: Pod): ContainerPort[] {
   return spec.containers.flatMap(({ ports = [] }) => ports.filter(({ hostPort = 0 }) => hostPort > 0));
 }
 
-/** An address that is not said, or is zero, stands for all of the node's. */
+/** An absent or zero address means all of the node's addresses. */
 function clash(a: ContainerPort, b: ContainerPort): boolean {
   if (a.hostPort !== b.hostPort || (a.protocol ?? 'TCP') !== (b.protocol ?? 'TCP')) return false;
   const [left, right] = [a, b].map(({ hostIP = '' }) => (hostIP === '' ? '0.0.0.0' : hostIP));

@@ -1,13 +1,13 @@
 /**
- * Which pods a node refuses although they are bound to it: those that the scheduler never saw, or that came when the node
- * was another one already. Pure. Order, reasons and messages of release 1.24 (kubelet lifecycle/predicate.go).
+ * Decides which bound pods a node rejects: pods that bypassed the scheduler, or that were bound before the node
+ * changed. Pure. Order, reasons and messages of release 1.24 (kubelet lifecycle/predicate.go).
  */
 import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
 import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
 import { podPriority } from '#api/core/v1/pod/conditions.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { hasTakenPort, type Shortage, shortages } from '#nodeagent/admission/fit.js';
+import { hasPortConflict, type Shortage, shortages } from '#nodeagent/admission/fit.js';
 import { forbiddenSysctl } from '#nodeagent/admission/sysctls.js';
 
 /** Becomes reason and message of the pod's status, whose phase is Failed. */
@@ -20,15 +20,15 @@ export interface AdmissionInput {
   readonly dialect: Dialect;
   readonly pod: Pod;
   readonly node: Node;
-  /** The node's other pods that are not over. */
+  /** The node's other pods that have not ended. */
   readonly others: readonly Pod[];
   /** Names and prefixes (`net.*`). */
   readonly allowedUnsafeSysctls: readonly string[];
-  /** The pod is the node's own. */
+  /** The pod is a static pod. */
   readonly isStatic?: boolean;
 }
 
-/** Whether the node cannot do without it. */
+/** True for pods that may preempt others. */
 export function isCriticalPod({ pod, isStatic }: Pick<AdmissionInput, 'pod' | 'isStatic'>): boolean {
   return isStatic === true || podPriority(pod) >= systemCriticalPriority;
 }
@@ -42,8 +42,8 @@ export function refusal(input: AdmissionInput): Refusal | undefined {
   const forbidden = forbiddenSysctl(pod, allowedUnsafeSysctls);
   if (forbidden !== undefined) return { reason: 'SysctlForbidden', message: forbidden };
   const { labels } = dialect;
-  const wantedOS = pod.metadata.labels?.[labels.os];
-  if (wantedOS !== undefined && wantedOS !== ourOS) {
+  const requiredOS = pod.metadata.labels?.[labels.os];
+  if (requiredOS !== undefined && requiredOS !== ourOS) {
     const message = `Failed to admit pod as the \`${labels.os}\` label doesn't match node label`;
     return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
   }
@@ -52,7 +52,7 @@ export function refusal(input: AdmissionInput): Refusal | undefined {
   }
   const [short] = lacking(input);
   const failed = failedPredicate(input);
-  // Others are ended for what a critical pod lacks: whatever else is wrong with it weighs more.
+  // A critical pod preempts others for missing resources, so report its other failures first.
   if (short !== undefined && !(isCriticalPod(input) && failed !== undefined)) {
     const { resource, requested, used, capacity } = short;
     const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
@@ -61,7 +61,7 @@ export function refusal(input: AdmissionInput): Refusal | undefined {
   return failed === undefined ? undefined : { reason: failed, message: `Predicate ${failed} failed` };
 }
 
-/** What the pod asks for and the node does not have left. */
+/** The pod's requests that the node cannot satisfy. */
 export function lacking({ pod, others, node, dialect }: Omit<AdmissionInput, 'allowedUnsafeSysctls'>): Shortage[] {
   return shortages(pod, others, node.status?.allocatable ?? {}, dialect);
 }
@@ -70,8 +70,8 @@ function failedPredicate({ pod, node, others, isStatic }: AdmissionInput): strin
   if (!matchesRequiredNodeAffinity(pod.spec, node)) return 'NodeAffinity';
   const { nodeName = '' } = pod.spec;
   if (nodeName !== '' && nodeName !== node.metadata.name) return 'NodeName';
-  if (hasTakenPort(pod, others)) return 'NodePorts';
-  // Static pods are the node's own, whatever its taints say of others.
+  if (hasPortConflict(pod, others)) return 'NodePorts';
+  // Static pods ignore taints.
   if (isStatic === true) return undefined;
   const taint = findUntoleratedTaint(node.spec.taints, pod.spec.tolerations, ['NoExecute']);
   return taint === undefined ? undefined : 'TaintToleration';

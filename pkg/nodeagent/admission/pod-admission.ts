@@ -1,4 +1,4 @@
-/** Admits the pods of a node one after the other; what runs already is admitted. */
+/** Admits the pods of a node one after the other; running pods are already admitted. */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unenforceable } from '#nodeagent/admission/app-armor.js';
@@ -8,49 +8,49 @@ import { PreemptionError, podsToPreempt } from '#nodeagent/admission/preemption.
 export interface PodAdmissionOptions {
   readonly dialect: Dialect;
   readonly allowedUnsafeSysctls: readonly string[];
-  /** Whether the machine's kernel confines by AppArmor. */
+  /** Whether the machine's kernel has AppArmor enabled. */
   readonly appArmor: boolean;
   /** The node as last seen. */
   readonly node: () => Node;
-  /** The node as the API has it now. */
+  /** The current node, from the API. */
   readonly refreshNode: () => Promise<Node>;
   /** All pods of the node, with their newest statuses. */
   readonly pods: () => readonly Pod[];
-  /** Whether the runtime holds anything of it. By UID. */
+  /** Whether the runtime has anything of the pod. By UID. */
   readonly isKnown: (uid: string) => boolean;
   /** Whether it is a static pod. By UID. */
   readonly isStatic: (uid: string) => boolean;
-  /** Ends a pod, by UID, for the sake of a critical one, which lacks `resource` before all. */
+  /** Ends a pod, by UID, for a critical one that lacks `resource`. */
   readonly preempt: (uid: string, resource: string) => void;
 }
 
 export type AdmissionVerdict =
   | { readonly type: 'admitted' }
   | { readonly type: 'refused'; readonly refusal: Refusal }
-  /** Others are being ended for it. */
+  /** Other pods are being preempted for it. */
   | { readonly type: 'waiting' };
 
 export class PodAdmission {
   readonly #options: PodAdmissionOptions;
   readonly #admitted = new Set<string>();
-  /** Those of them for which others are being ended. */
+  /** Admitted pods that wait for preempted ones to end. */
   readonly #waiting = new Set<string>();
-  /** Those that are being ended for them. */
+  /** Preempted pods. */
   readonly #condemned = new Set<string>();
 
   constructor(options: PodAdmissionOptions) {
     this.#options = options;
   }
 
-  /** Whether the pod may run here; it is counted from now on, unless it is refused. Throws StatusError. */
+  /** Decides whether the pod may run here; unless refused, its requests count from now on. Throws StatusError. */
   async admit(pod: Pod): Promise<AdmissionVerdict> {
     const { node, refreshNode } = this.#options;
     const uid = pod.metadata.uid ?? '';
     const isUnknown = !this.#counts(uid) || this.#waiting.has(uid);
-    if (isUnknown && this.#judge(pod, node()) !== undefined) {
-      // The scheduler may have seen the node later than this agent has.
+    if (isUnknown && this.#refusalOf(pod, node()) !== undefined) {
+      // The scheduler may have seen a newer version of the node.
       const newest = await this.#newestNode(pod, refreshNode);
-      const refused = this.#judge(pod, newest);
+      const refused = this.#refusalOf(pod, newest);
       if (refused !== undefined) return this.#makeRoom(pod, newest, refused);
     }
     this.#admitted.add(uid);
@@ -58,7 +58,7 @@ export class PodAdmission {
     return { type: 'admitted' };
   }
 
-  /** Others end for a critical pod that only lacks what they have. */
+  /** Preempts other pods for a critical one that only lacks resources. */
   #makeRoom(pod: Pod, node: Node, refused: Refusal): AdmissionVerdict {
     const uid = pod.metadata.uid ?? '';
     const input = this.#input(pod, node);
@@ -80,20 +80,20 @@ export class PodAdmission {
       const message = `${what}: preemption: error finding a set of pods to preempt: ${error.message}`;
       return { type: 'refused', refusal: { reason: 'UnexpectedAdmissionError', message } };
     }
-    // What is being freed is its own: nobody else gets it.
+    // Reserve the freed resources for this pod.
     this.#admitted.add(uid);
     this.#waiting.add(uid);
     return { type: 'waiting' };
   }
 
-  /** Static pods are the node's own: they are judged without the API where that does not answer. */
+  /** Static pods are admitted without the API if it does not answer. */
   async #newestNode(pod: Pod, refreshNode: () => Promise<Node>): Promise<Node> {
     const { node, isStatic } = this.#options;
     if (!isStatic(pod.metadata.uid ?? '')) return refreshNode();
     return refreshNode().catch(() => node());
   }
 
-  /** Why the pod must wait, as the node is; undefined when it need not. What ran already goes on. */
+  /** Why the pod must wait; undefined if it need not. A pod that has run continues. */
   blocked(pod: Pod): Refusal | undefined {
     if ((pod.status?.phase ?? 'Pending') !== 'Pending') return undefined;
     const message = unenforceable(pod, this.#options.dialect, this.#options);
@@ -110,7 +110,7 @@ export class PodAdmission {
     return this.#admitted.has(uid) || this.#options.isKnown(uid);
   }
 
-  #judge(pod: Pod, node: Node): Refusal | undefined {
+  #refusalOf(pod: Pod, node: Node): Refusal | undefined {
     return refusal(this.#input(pod, node));
   }
 

@@ -1,13 +1,13 @@
 /**
- * Which pods end so that a critical one finds room: as few as can be, the least guaranteed first. Pure. Rules of release
- * 1.24 (kubelet preemption/preemption.go).
+ * Selects pods to preempt for a critical one: as few as possible, lowest QoS class first. Pure. Rules of release 1.24
+ * (kubelet preemption/preemption.go).
  */
 import { podPriority } from '#api/core/v1/pod/conditions.js';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { requestOf, type Shortage } from '#nodeagent/admission/fit.js';
 
-/** What is still to be freed: CPU in thousandths, everything else in whole units. */
+/** An amount still to be freed: CPU in thousandths, everything else in whole units. */
 interface Need {
   readonly resource: string;
   readonly amount: number;
@@ -15,13 +15,13 @@ interface Need {
 
 export interface PreemptionInput {
   readonly pod: Pod;
-  /** Those that run. */
+  /** The running pods. */
   readonly others: readonly Pod[];
   readonly shortages: readonly Shortage[];
   readonly isCritical: (pod: Pod) => boolean;
 }
 
-/** Ending all that may be ended would not be enough. */
+/** Preempting all candidates would not suffice. */
 export class PreemptionError extends Error {
   override readonly name = 'PreemptionError';
 }
@@ -31,23 +31,23 @@ export function podsToPreempt({ pod, others, shortages, isCritical }: Preemption
   const needs = shortages.map(
     ({ resource, requested, used, capacity }): Need => ({ resource, amount: requested - (capacity - used) }),
   );
-  const mayEnd = (other: Pod) =>
+  const mayPreempt = (other: Pod) =>
     (isCritical(pod) && !isCritical(other)) ||
     (pod.spec.priority !== undefined && other.spec.priority !== undefined && podPriority(pod) > podPriority(other));
-  const candidates = others.filter(mayEnd);
-  const missing = without(needs, candidates);
+  const candidates = others.filter(mayPreempt);
+  const missing = remainingNeeds(needs, candidates);
   if (missing.length > 0) throw noSetOf(missing);
   const ofClass = (name: string) => candidates.filter((each) => podQosClass(each) === name);
   const [bestEffort, burstable, guaranteed] = ['BestEffort', 'Burstable', 'Guaranteed'].map(ofClass);
   const all = bestEffort ?? [];
-  const fromGuaranteed = fewest(guaranteed ?? [], without(needs, [...all, ...(burstable ?? [])]));
-  const fromBurstable = fewest(burstable ?? [], without(needs, [...all, ...fromGuaranteed]));
-  const fromBestEffort = fewest(all, without(needs, [...fromBurstable, ...fromGuaranteed]));
+  const fromGuaranteed = selectFewest(guaranteed ?? [], remainingNeeds(needs, [...all, ...(burstable ?? [])]));
+  const fromBurstable = selectFewest(burstable ?? [], remainingNeeds(needs, [...all, ...fromGuaranteed]));
+  const fromBestEffort = selectFewest(all, remainingNeeds(needs, [...fromBurstable, ...fromGuaranteed]));
   return [...fromBestEffort, ...fromBurstable, ...fromGuaranteed];
 }
 
-/** Again and again the pod that comes closest to what is still needed; of two the one that asked for less. */
-function fewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
+/** Repeatedly selects the pod that covers most of the remaining needs; ties go to smaller requests. */
+function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
   const left = [...pods];
   const chosen: Pod[] = [];
   let open = needs;
@@ -59,14 +59,14 @@ function fewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
       const nearer = distance(pod, open) - distance(best, open);
       if (nearer < 0 || (nearer === 0 && asksForLess(pod, best))) best = pod;
     }
-    open = without(open, [best]);
+    open = remainingNeeds(open, [best]);
     chosen.push(best);
     left.splice(left.indexOf(best), 1);
   }
   return chosen;
 }
 
-function without(needs: readonly Need[], pods: readonly Pod[]): Need[] {
+function remainingNeeds(needs: readonly Need[], pods: readonly Pod[]): Need[] {
   return needs
     .map(({ resource, amount }) => ({
       resource,
@@ -75,7 +75,7 @@ function without(needs: readonly Need[], pods: readonly Pod[]): Need[] {
     .filter(({ amount }) => amount > 0);
 }
 
-/** Each need weighs the same, however large it is. */
+/** All needs have equal weight, whatever their size. */
 function distance(pod: Pod, needs: readonly Need[]): number {
   return needs.reduce((sum, { resource, amount }) => {
     const open = Math.max(0, amount - requestOf(pod, resource));

@@ -1,10 +1,10 @@
-/** Which kernel settings pods may have: the safe ones, and those that the node's options allow. */
+/** Sysctls that pods may set: safe ones, and those that the node's options allow. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 
-/** Where the kernel keeps a setting apart for each pod. */
+/** Kernel namespace that isolates a sysctl per pod. */
 type Namespace = 'ipc' | 'net';
 
-/** Settings that harm neither the node nor other pods; release 1.24's. */
+/** Safe sysctls of release 1.24. */
 const safe = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -24,24 +24,24 @@ function namespaceOf(name: string): Namespace | undefined {
   return name === 'kernel.sem' ? 'ipc' : namespaces.find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 
-/** `net/ipv4/a.b` is `net.ipv4.a/b`: whichever separator comes first is the one between its parts. */
+/** `net/ipv4/a.b` is `net.ipv4.a/b`: the first separator is the one between its parts. */
 export function dottedSysctl(name: string): string {
   if (!/^[^.]*\//.test(name)) return name;
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** One message for each name or prefix (`net.*`) that the kernel does not keep apart for each pod. */
+/** One message for each name or prefix (`net.*`) that the kernel does not namespace. */
 export function allowedSysctlErrors(allowed: readonly string[]): string[] {
   return allowed
     .filter((pattern) => namespaceOf(dottedSysctl(pattern.replace(/\*$/, ''))) === undefined)
     .map((pattern) => `the sysctl ${JSON.stringify(pattern)} is not known to be namespaced`);
 }
 
-/** Why the pod may not have one of its settings; undefined when it may have all. `allowed`: names and prefixes. */
+/** Why the pod may not set one of its sysctls; undefined if it may set all. `allowed`: names and prefixes. */
 export function forbiddenSysctl({ spec }: Pod, allowed: readonly string[]): string | undefined {
   const patterns = [...safe, ...allowed.map(dottedSysctl)];
-  for (const { name: given } of spec.securityContext?.sysctls ?? []) {
-    const name = dottedSysctl(given);
+  for (const { name: configuredName } of spec.securityContext?.sysctls ?? []) {
+    const name = dottedSysctl(configuredName);
     const isAllowed = patterns.some((each) =>
       each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each,
     );

@@ -26,19 +26,19 @@ class Machine implements AnnouncerLinks {
     return [...this.addresses].flatMap(([address, untilMs]) => (untilMs > this.#clock.monotonic() ? [address] : []));
   }
 
-  async lend(address: string, seconds: number) {
+  async add(address: string, seconds: number) {
     if (this.failing) throw new Error('no interface');
     const isNew = !this.present.includes(address);
     this.addresses.set(address, this.#clock.monotonic() + seconds * 1000);
     return isNew;
   }
 
-  async withdraw(address: string) {
+  async remove(address: string) {
     if (this.failing) throw new Error('busy');
     this.addresses.delete(address);
   }
 
-  async tellNeighbours(addresses: readonly string[]) {
+  async announce(addresses: readonly string[]) {
     this.told.push(...addresses);
   }
 }

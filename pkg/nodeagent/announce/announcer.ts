@@ -1,10 +1,10 @@
 /**
- * Announces the addresses of load balancers on bare metal: puts those that are this node's on its interfaces, tells the
- * neighbours, and takes off those that are another's.
+ * Announces the addresses of load balancers on bare metal: adds this node's addresses to its interfaces, informs
+ * neighbours, and removes other nodes' addresses.
  *
- * An address is lent to the interface for a time, and lent anew as long as the agent runs: with an agent that has
- * ended, its addresses go too, at about the time when the node counts as silent and another one takes them. An agent
- * that merely does not reach the API server keeps them, so that traffic does not end with the control plane.
+ * An address is added with a limited lifetime and renewed as long as the agent runs. When the agent ends, its addresses
+ * expire at about the time when the node counts as silent and another node takes them. An agent that only loses the API
+ * server keeps them, so traffic does not depend on the control plane.
  */
 import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
@@ -17,12 +17,12 @@ import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { addressesOf, keepsTrafficLocal } from '#cloud/baremetal/announcers.js';
 import type { Logger } from '#daemon/log/logger.js';
 
-/** What the announcer does to the machine. All reject with what went wrong. */
+/** Operations on the machine's network interfaces. All reject on failure. */
 export interface AnnouncerLinks {
-  /** True when the address was not there. */
-  lend(address: string, seconds: number): Promise<boolean>;
-  withdraw(address: string): Promise<void>;
-  tellNeighbours(addresses: readonly string[]): Promise<void>;
+  /** Adds or renews the address; true if it was not there. */
+  add(address: string, seconds: number): Promise<boolean>;
+  remove(address: string): Promise<void>;
+  announce(addresses: readonly string[]): Promise<void>;
 }
 
 export interface AnnouncerOptions {
@@ -33,24 +33,24 @@ export interface AnnouncerOptions {
   readonly links: AnnouncerLinks;
 }
 
-/** How long an address stays when nobody prolongs that; the time after which a silent node counts as such. */
-const lentSeconds = 40;
+/** Lifetime of an address without renewal; equals the time after which a node counts as silent. */
+const lifetimeSeconds = 40;
 const renewalMs = 10_000;
-/** Frames get lost, and a neighbour that misses the only one would send to the old node for minutes. */
+/** Announcements repeat, since a neighbour that loses the only frame would use the old node for minutes. */
 const repeatMs = [1000, 3000];
 
 const announcedIndex = 'announcedService';
 
-/** Looks that changes of many objects ask for at once are one. */
+/** Combines changes of many objects into one pass. */
 const settleMs = 100;
 
 /** Instants are monotonic ms. */
-interface Lent {
-  /** When its time is to be prolonged. */
+interface Announced {
+  /** When to renew its lifetime. */
   renewMs: number;
-  /** When its neighbours are to be told again, and how often they have been. */
-  tellMs: number;
-  told: number;
+  /** When to announce it again, and the number of announcements so far. */
+  announceMs: number;
+  announceCount: number;
 }
 
 export class Announcer {
@@ -58,7 +58,7 @@ export class Announcer {
   readonly #nodes: Informer<Node>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
-  readonly #lent = new Map<string, Lent>();
+  readonly #announced = new Map<string, Announced>();
   #wake = new AbortController();
 
   constructor(options: AnnouncerOptions) {
@@ -69,7 +69,10 @@ export class Announcer {
     this.#slices.addIndexers({ [announcedIndex]: (slice) => [this.#serviceOf(slice)] });
   }
 
-  /** Until `signal` aborts. The addresses stay for the rest of their time: an agent that is restarted interrupts nothing. */
+  /**
+   * Runs until `signal` aborts. The addresses then stay for the rest of their lifetime, so a restart interrupts
+   * nothing.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const changed = () => this.#wake.abort();
@@ -86,7 +89,7 @@ export class Announcer {
     try {
       while (!signal.aborted) {
         this.#wake = new AbortController();
-        // Caches that are not filled yet would make this node look alone.
+        // With unfilled caches, this node would look like the only one.
         const isFilled = this.#nodes.hasSynced() && this.#services.hasSynced() && this.#slices.hasSynced();
         if (isFilled) await this.#pass();
         await clock.sleep(this.#pauseMs(), AbortSignal.any([signal, this.#wake.signal]));
@@ -100,27 +103,27 @@ export class Announcer {
   async #pass(): Promise<void> {
     const { clock, links, log, nodeName, informers } = this.#options;
     const { dialect } = informers.client;
-    const wanted = addressesOf(nodeName, dialect, {
+    const ownAddresses = addressesOf(nodeName, dialect, {
       nodes: this.#nodes.list(),
       services: this.#services.list(),
       nodesWithEndpoints: (service) => this.#nodesWithEndpoints(service),
     });
-    for (const address of [...this.#lent.keys()]) if (!wanted.has(address)) await this.#withdraw(address);
-    for (const address of wanted) await this.#lend(address);
-    const due = [...this.#lent].filter(([, { tellMs }]) => tellMs <= clock.monotonic());
+    for (const address of [...this.#announced.keys()]) if (!ownAddresses.has(address)) await this.#remove(address);
+    for (const address of ownAddresses) await this.#add(address);
+    const due = [...this.#announced].filter(([, { announceMs: tellMs }]) => tellMs <= clock.monotonic());
     if (due.length === 0) return;
     try {
-      await links.tellNeighbours(due.map(([address]) => address));
+      await links.announce(due.map(([address]) => address));
     } catch (error) {
-      log.error({ err: error }, 'telling the neighbours of addresses failed');
+      log.error({ err: error }, 'announcing addresses to neighbours failed');
     }
-    for (const [, lent] of due) {
-      lent.tellMs = clock.monotonic() + (repeatMs[lent.told] ?? Number.POSITIVE_INFINITY);
-      lent.told += 1;
+    for (const [, entry] of due) {
+      entry.announceMs = clock.monotonic() + (repeatMs[entry.announceCount] ?? Number.POSITIVE_INFINITY);
+      entry.announceCount += 1;
     }
   }
 
-  /** Key of the service of a slice; that of none where it has none. */
+  /** Key of a slice's service; no service has the key of an unlabelled slice. */
   #serviceOf({ metadata }: EndpointSlice): string {
     const { serviceName } = this.#options.informers.client.dialect.labels;
     return `${metadata.namespace}/${metadata.labels?.[serviceName] ?? ''}`;
@@ -135,38 +138,40 @@ export class Announcer {
     );
   }
 
-  async #lend(address: string): Promise<void> {
+  async #add(address: string): Promise<void> {
     const { clock, links, log } = this.#options;
-    const lent = this.#lent.get(address);
-    if (lent !== undefined && lent.renewMs > clock.monotonic()) return;
+    const entry = this.#announced.get(address);
+    if (entry !== undefined && entry.renewMs > clock.monotonic()) return;
     try {
-      const isNew = await links.lend(address, lentSeconds);
+      const isNew = await links.add(address, lifetimeSeconds);
       const renewMs = clock.monotonic() + renewalMs;
-      if (lent !== undefined && !isNew) {
-        lent.renewMs = renewMs;
+      if (entry !== undefined && !isNew) {
+        entry.renewMs = renewMs;
         return;
       }
-      this.#lent.set(address, { renewMs, tellMs: clock.monotonic(), told: 0 });
-      log.info({ address }, 'Announcing the address of a load balancer');
+      this.#announced.set(address, { renewMs, announceMs: clock.monotonic(), announceCount: 0 });
+      log.info({ address }, 'announcing a load balancer address');
     } catch (error) {
-      log.error({ err: error, address }, 'putting the address of a load balancer on an interface failed');
+      log.error({ err: error, address }, 'adding a load balancer address to an interface failed');
     }
   }
 
-  async #withdraw(address: string): Promise<void> {
+  async #remove(address: string): Promise<void> {
     const { links, log } = this.#options;
     try {
-      await links.withdraw(address);
-      this.#lent.delete(address);
-      log.info({ address }, 'Announcing the address of a load balancer no more');
+      await links.remove(address);
+      this.#announced.delete(address);
+      log.info({ address }, 'stopped announcing a load balancer address');
     } catch (error) {
-      log.error({ err: error, address }, 'taking the address of a load balancer off failed');
+      log.error({ err: error, address }, 'removing a load balancer address failed');
     }
   }
 
   #pauseMs(): number {
     const now = this.#options.clock.monotonic();
-    const due = [...this.#lent.values()].map(({ tellMs, renewMs }) => Math.max(0, Math.min(tellMs, renewMs) - now));
+    const due = [...this.#announced.values()].map(({ announceMs: tellMs, renewMs }) =>
+      Math.max(0, Math.min(tellMs, renewMs) - now),
+    );
     return Math.min(renewalMs, ...due);
   }
 }

@@ -1,17 +1,17 @@
-/** Addresses on the machine's network interfaces, by the `ip` program of iproute2. */
+/** Manages addresses on the machine's network interfaces with iproute2's `ip` program. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
 
-/** Runs a program; resolves with what it writes, rejects with what it says when it fails. */
+/** Runs a program; resolves with its output, rejects with its error. */
 export type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
 
-/** Writes a setting of the kernel, by its path below `/proc/sys`. */
+/** Writes a kernel setting, by its path below `/proc/sys`. */
 export type WriteSetting = (path: string, value: string) => Promise<void>;
 
 export interface LinksOptions {
   readonly run: RunProgram;
   readonly set: WriteSetting;
-  /** Absent: of each address the one that the machine reaches it by. */
+  /** Absent: for each address the interface on its route. */
   readonly interface?: string;
 }
 
@@ -33,8 +33,8 @@ export class Links {
   }
 
   /**
-   * Puts the address on an interface for so many seconds, or prolongs its time there. The kernel takes it away by itself
-   * when nobody does. True when it was not there before. It is no source of the machine's own traffic.
+   * Adds the address to an interface with a lifetime in seconds, or renews it; the kernel removes it at the end of its
+   * lifetime. True if it was not there before. The address is not used as a source of the machine's own traffic.
    */
   async lend(address: string, seconds: number): Promise<boolean> {
     const present = await this.#interfaceWith(address);
@@ -43,16 +43,16 @@ export class Links {
     return present === undefined;
   }
 
-  /** Takes it off. Nothing when it is not there. */
+  /** Removes the address; does nothing if it is not there. */
   async withdraw(address: string): Promise<void> {
     const name = await this.#interfaceWith(address);
     if (name !== undefined) await this.#ip(['address', 'del', hostPrefix(address), 'dev', name]);
   }
 
   /**
-   * Tells the neighbours on the links of these addresses that they are here now: gratuitous ARP and unsolicited
-   * neighbour advertisements. The kernel sends them for all addresses of an interface when its hardware address is set,
-   * also to what it is; that needs neither a raw socket nor another program.
+   * Tells neighbours that these addresses are here now, by gratuitous ARP and unsolicited neighbour advertisements. The
+   * kernel sends them for all addresses of an interface when its hardware address is set, even to the same value; that
+   * needs neither a raw socket nor another program.
    */
   async tellNeighbours(addresses: readonly string[]): Promise<void> {
     const names = new Set<string>();
@@ -62,15 +62,15 @@ export class Links {
     }
     for (const name of names) {
       await this.#options.set(`net/ipv4/conf/${name}/arp_notify`, '1');
-      await this.#setWhereThere(`net/ipv6/conf/${name}/ndisc_notify`);
+      await this.#setIfExists(`net/ipv6/conf/${name}/ndisc_notify`);
       const [link] = await this.#links(['link', 'show', 'dev', name]);
       const hardware = link?.address;
       if (hardware !== undefined) await this.#ip(['link', 'set', 'dev', name, 'address', hardware]);
     }
   }
 
-  /** Kernels may be without IPv6. */
-  async #setWhereThere(path: string): Promise<void> {
+  /** Ignores missing settings, since kernels may lack IPv6. */
+  async #setIfExists(path: string): Promise<void> {
     try {
       await this.#options.set(path, '1');
     } catch (error) {
@@ -80,13 +80,13 @@ export class Links {
 
   async #interfaceWith(address: string): Promise<string | undefined> {
     const links = await this.#links(['address', 'show', 'to', hostPrefix(address)]);
-    const isIt = ({ local = '' }: { local?: string }) => canonicalAddress(local) === address;
-    return links.find(({ addr_info = [] }) => addr_info.some(isIt))?.ifname;
+    const matches = ({ local = '' }: { local?: string }) => canonicalAddress(local) === address;
+    return links.find(({ addr_info = [] }) => addr_info.some(matches))?.ifname;
   }
 
   async #interfaceTo(address: string): Promise<string> {
     const [route] = JSON.parse(await this.#ip(['-j', 'route', 'get', address])) as { dev?: string }[];
-    if (route?.dev === undefined || route.dev === 'lo') throw new Error(`no interface leads to ${address}`);
+    if (route?.dev === undefined || route.dev === 'lo') throw new Error(`no route to ${address}`);
     return route.dev;
   }
 
@@ -104,5 +104,8 @@ const hostPrefix = (address: string): string => `${address}/${ipFamily(address) 
 
 const lifetime = (seconds: number): string[] => ['valid_lft', String(seconds), 'preferred_lft', '0'];
 
-/** Whether somebody else has it is the cluster's to know: the node before may not have noticed yet that it has gone. */
+/**
+ * Without duplicate address detection: the previous node may still have the address, and the cluster has already
+ * decided.
+ */
 const flags = (address: string): string[] => (ipFamily(address) === 4 ? ['noprefixroute'] : ['noprefixroute', 'nodad']);

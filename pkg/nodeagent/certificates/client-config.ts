@@ -1,6 +1,6 @@
 /**
- * Which client config an agent goes by that may have to introduce itself first: its own as long as that holds a valid
- * certificate, else the one with which to ask for one, from which its own is made.
+ * Selects the kubeconfig of an agent with TLS bootstrap: its own while its certificate is valid, else the bootstrap
+ * one, with which the agent requests a certificate and from which its own is derived.
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -18,17 +18,17 @@ import type { ClientConfig } from '#client/rest/client-config.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { writeFileAtomic } from '#pki/file-store.js';
 
-/** The certificate of a client config with its key. Rejects when it has none, or none that can be used now. */
+/** The certificate and key of a client config. Rejects if it has none, or an expired one. */
 export async function validCertificate({ tls }: ClientConfig, clock: Clock): Promise<KeyCertificate> {
   const { cert, key } = (await tls?.current()) ?? {};
   if (cert === undefined || key === undefined) throw new KubeconfigError('it has no client certificate');
   const pair = timed({ certificate: cert.toString(), privateKey: key.toString() });
   if (!hasNotEnded(pair, clock.now()))
-    throw new KubeconfigError(`its client certificate ended at ${new Date(pair.notAfter).toISOString()}`);
+    throw new KubeconfigError(`its client certificate expired at ${new Date(pair.notAfter).toISOString()}`);
   return pair;
 }
 
-/** Writes the agent's own client config: the cluster of the other, with the certificate that is to be in `file`. */
+/** Writes the agent's own kubeconfig: the cluster of the bootstrap one, with the certificate in `file`. */
 export async function writeOwnConfig(
   path: string,
   { bootstrapPath, file }: { readonly bootstrapPath: string; readonly file: string },
@@ -39,7 +39,7 @@ export async function writeOwnConfig(
   await writeFileAtomic(path, formatKubeconfig(ownConfig(parsed, file)), 0o600);
 }
 
-/** Of the cluster of the current context, with the names that 1.24 gives. Throws KubeconfigError without one. */
+/** A kubeconfig with the cluster of the current context, and 1.24's names. Throws KubeconfigError without one. */
 function ownConfig(bootstrap: Kubeconfig, file: string): Kubeconfig {
   const current = bootstrap['current-context'];
   const context = bootstrap.contexts.find(({ name }) => name === current)?.context;
@@ -51,14 +51,14 @@ function ownConfig(bootstrap: Kubeconfig, file: string): Kubeconfig {
   return {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: names.cluster, cluster: reached(cluster) }],
+    clusters: [{ name: names.cluster, cluster: withoutExtensions(cluster) }],
     users: [{ name: names.user, user: { 'client-certificate': file, 'client-key': file } }],
     contexts: [{ name: 'default-context', context: { ...names, ...(namespace === undefined ? {} : { namespace }) } }],
     'current-context': 'default-context',
   };
 }
 
-/** How the cluster is reached, without what else programs keep there. */
-function reached({ extensions: _, ...cluster }: Cluster): Cluster {
+/** The cluster without extensions of other programs. */
+function withoutExtensions({ extensions: _, ...cluster }: Cluster): Cluster {
   return cluster;
 }

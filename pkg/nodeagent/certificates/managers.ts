@@ -1,4 +1,4 @@
-/** The certificates that a node agent asks the cluster for, and what its metrics say of them. */
+/** The certificates that a node agent requests from the cluster, and their metrics. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -20,16 +20,16 @@ export interface NodeCertificateOptions {
   readonly nodeName: string;
   /** Directory of the certificates. */
   readonly directory: string;
-  /** Whom to ask. */
+  /** The client for requests. */
   readonly client: (current: TimedKeyCertificate | undefined) => Client;
 }
 
-/** The store of the certificate by which the agent is known to the API server. */
+/** The store of the agent's client certificate. */
 export function clientCertificateStore({ dialect, directory }: { dialect: Dialect; directory: string }) {
   return new CertificateStore(directory, `${dialect.components.nodeAgent}-client`);
 }
 
-/** By which the agent is known to the API server. */
+/** Manages the agent's client certificate. */
 export function clientCertificateManager(
   options: NodeCertificateOptions & { readonly rotates: boolean; readonly initial?: KeyCertificate | undefined },
 ): CertificateManager {
@@ -55,7 +55,7 @@ export function clientCertificateManager(
   return manager;
 }
 
-/** With which the agent serves. `addresses`: names and addresses of the node; undefined while they are not known. */
+/** Manages the agent's serving certificate. `addresses`: names and addresses of the node; undefined while unknown. */
 export function servingCertificateManager(
   options: NodeCertificateOptions & { readonly addresses: () => readonly string[] | undefined },
 ): CertificateManager {
@@ -81,10 +81,10 @@ export function servingCertificateManager(
     usages: ['digital signature', 'key encipherment', 'server auth'],
     rotates: true,
     template() {
-      const known = addresses() ?? [];
-      if (known.length === 0) return undefined;
-      const ips = known.filter((address) => ipFamily(address) !== 0);
-      return { subject: subjectOf(options), dns: known.filter((name) => !ips.includes(name)), ips };
+      const names = addresses() ?? [];
+      if (names.length === 0) return undefined;
+      const ips = names.filter((address) => ipFamily(address) !== 0);
+      return { subject: subjectOf(options), dns: names.filter((each) => !ips.includes(each)), ips };
     },
     onFailure: () => errors?.inc(),
     onRenewed: (livedMs) => {

@@ -1,10 +1,10 @@
 /**
  * The Container Runtime Interface (runtime.v1) as the node agent uses it. Two implementations: `grpc/` for a real
- * runtime behind a unix socket, `simulated/` for one in memory; both pass `contract.ts`.
+ * runtime behind a unix socket, `simulated/` for one in memory; both pass `testing/cri-contract.ts`.
  *
- * Field names are those of the protocol. Instants are milliseconds since the epoch (the protocol has nanoseconds), 0
- * where the runtime has none. Every call throws `CRIError`. Stop and remove calls are idempotent: they succeed for
- * what is stopped or gone already.
+ * Field names are those of the protocol. Instants are milliseconds since the epoch (the protocol has nanoseconds), 0 if
+ * unset. Every call throws `CRIError`. Stop and remove calls are idempotent: they succeed for objects that are already
+ * stopped or gone.
  */
 import type { Duplex, Readable, Writable } from 'node:stream';
 
@@ -36,7 +36,7 @@ export interface NamespaceOption {
   network: NamespaceMode;
   pid: NamespaceMode;
   ipc: NamespaceMode;
-  /** Container whose pid namespace is used, with `pid: 'TARGET'`. */
+  /** Container whose PID namespace is used with `pid: 'TARGET'`. */
   targetId?: string;
 }
 
@@ -68,16 +68,16 @@ export interface DNSConfig {
 export interface LinuxContainerResources {
   /** Microseconds. */
   cpuPeriod?: number;
-  /** Microseconds per period; -1 without limit. */
+  /** Microseconds per period; -1: no limit. */
   cpuQuota?: number;
   cpuShares?: number;
   memoryLimitInBytes?: number;
-  /** Of memory and swap together; -1 without limit. */
+  /** Sum of memory and swap; -1: no limit. */
   memorySwapLimitInBytes?: number;
   oomScoreAdj?: number;
   cpusetCpus?: string;
   hugepageLimits?: HugepageLimit[];
-  /** Files of cgroups of version 2, by name. */
+  /** Cgroup version 2 files, by name. */
   unified?: Record<string, string>;
 }
 
@@ -111,9 +111,9 @@ export interface PodSandboxConfig {
     cgroupParent?: string;
     securityContext: LinuxSandboxSecurityContext;
     sysctls?: Record<string, string>;
-    /** Of the sandbox itself, besides its containers. */
+    /** Overhead of the sandbox itself. */
     overhead?: LinuxContainerResources;
-    /** Of all its containers together. */
+    /** Total of all containers. */
     resources?: LinuxContainerResources;
   };
 }
@@ -144,7 +144,7 @@ export interface PodSandboxFilter {
 
 export interface ContainerMetadata {
   name: string;
-  /** Counts the restarts: 0 for the first. */
+  /** Number of earlier starts: 0 for the first. */
   attempt: number;
 }
 
@@ -177,16 +177,16 @@ export interface LinuxContainerSecurityContext {
   maskedPaths?: string[];
   readonlyPaths?: string[];
   seccomp?: SecurityProfile;
-  /** `runtime/default`, `localhost/<profile>`, `unconfined`; absent: the runtime's own. */
+  /** `runtime/default`, `localhost/<profile>`, `unconfined`; absent: the runtime's default. */
   apparmorProfile?: string;
   selinuxOptions?: SELinuxOption;
 }
 
 export interface ContainerConfig {
   metadata: ContainerMetadata;
-  /** Reference or id of an image that the runtime holds. */
+  /** Reference or ID of an image in the runtime. */
   image: string;
-  /** The image's entrypoint when empty. */
+  /** Empty: the image's entrypoint. */
   command: string[];
   args: string[];
   workingDir: string;
@@ -209,9 +209,9 @@ export interface Container {
   id: string;
   podSandboxId: string;
   metadata: ContainerMetadata;
-  /** As in the config. */
+  /** The value of the config. */
   image: string;
-  /** Digest or id of the image. */
+  /** Digest or ID of the image. */
   imageRef: string;
   state: ContainerState;
   createdAt: number;
@@ -229,7 +229,7 @@ export interface ContainerStatus {
   exitCode: number;
   image: string;
   imageRef: string;
-  /** `Completed`, `Error`, `OOMKilled`, or the runtime's own. */
+  /** `Completed`, `Error`, `OOMKilled`, or a runtime-specific one. */
   reason: string;
   message: string;
   labels: Record<string, string>;
@@ -248,7 +248,7 @@ export interface ContainerFilter {
 export interface ExecSyncRequest {
   containerId: string;
   cmd: readonly string[];
-  /** Throws DeadlineExceeded after this time; 0 waits without end. */
+  /** Throws DeadlineExceeded after this time; 0: no limit. */
   timeoutSeconds: number;
 }
 
@@ -263,14 +263,14 @@ export interface TerminalSize {
   height: number;
 }
 
-/** Where a session's bytes come from and go to. Absent streams are not opened. With a terminal there is no stderr. */
+/** The streams of a session. Absent ones are not opened. There is no stderr with a terminal. */
 export interface SessionStreams {
-  /** Its end is passed on as the end of the process's standard input. */
+  /** Its end closes the process's standard input. */
   stdin?: Readable;
   stdout?: Writable;
   stderr?: Writable;
   tty: boolean;
-  /** Called once with the function that tells the runtime a terminal's new size. */
+  /** Called once with the function that sets the terminal's size. */
   onResizable?: (resize: (size: TerminalSize) => void) => void;
   /** Aborting ends the session. */
   signal?: AbortSignal;
@@ -295,13 +295,13 @@ export interface ContainerStats {
   writableLayerInodesUsed: number;
 }
 
-/** A hint that a sandbox or container may have changed; what changed is found by listing. */
+/** A sandbox or container may have changed; list it for its state. */
 export interface RuntimeEvent {
-  /** Id of the container or sandbox. */
+  /** ID of the container or sandbox. */
   id: string;
-  /** The pod's UID where the source knows it. */
+  /** The pod's UID, if known. */
   podUID?: string;
-  /** What it has come to, where the source tells: once a listing shows that, the event has nothing more to say. */
+  /** The new state, if known: the event is obsolete once a listing shows it. */
   became?: 'running' | 'stopped';
 }
 
@@ -316,9 +316,9 @@ export interface RuntimeService {
   status(): Promise<RuntimeCondition[]>;
   updateRuntimeConfig(podCIDR: string): Promise<void>;
 
-  /** Creates and starts a sandbox with its network; returns its id. */
+  /** Creates and starts a sandbox with its network; returns its ID. */
   runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string): Promise<string>;
-  /** Kills what runs in it and gives back its network. */
+  /** Kills its containers and releases its network. */
   stopPodSandbox(id: string): Promise<void>;
   removePodSandbox(id: string): Promise<void>;
   podSandboxStatus(id: string): Promise<PodSandboxStatus>;
@@ -326,19 +326,19 @@ export interface RuntimeService {
 
   createContainer(podSandboxId: string, config: ContainerConfig, sandbox: PodSandboxConfig): Promise<string>;
   startContainer(id: string): Promise<void>;
-  /** SIGTERM, then SIGKILL after the timeout; 0 kills at once. Resolves when it has exited. */
+  /** SIGTERM, then SIGKILL after the timeout; 0 kills at once. Resolves once the container has exited. */
   stopContainer(id: string, timeoutSeconds: number): Promise<void>;
   removeContainer(id: string): Promise<void>;
   listContainers(filter?: ContainerFilter): Promise<Container[]>;
   containerStatus(id: string): Promise<ContainerStatus>;
   updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void>;
-  /** After the log file was moved away. */
+  /** Must follow each move of the log file. */
   reopenContainerLog(id: string): Promise<void>;
 
   execSync(request: ExecSyncRequest): Promise<ExecSyncResult>;
-  /** Runs a command; resolves with its exit code when it ended and all output was written. */
+  /** Runs a command; resolves with its exit code once it has ended and all output is written. */
   exec(request: ExecRequest, streams: SessionStreams): Promise<number>;
-  /** Joins the streams of the container's main process; resolves when it ends or detaches. */
+  /** Connects to the streams of the container's main process; resolves when it ends or detaches. */
   attach(containerId: string, streams: SessionStreams): Promise<void>;
   /**
    * A byte stream to a SPDY/3.1 server that forwards to ports inside the sandbox's network, protocol
@@ -347,17 +347,17 @@ export interface RuntimeService {
   portForward(podSandboxId: string): Promise<Duplex>;
 
   listContainerStats(filter?: { podSandboxId?: string }): Promise<ContainerStats[]>;
-  /** Starts telling `handler` of changes; returns the function that ends it. */
+  /** Reports changes to `handler`; returns the function that stops it. */
   subscribe(handler: RuntimeEventHandler): () => void;
 }
 
 export interface Image {
-  /** Content id (`sha256:…`). */
+  /** Content ID (`sha256:…`). */
   id: string;
   repoTags: string[];
   repoDigests: string[];
   sizeBytes: number;
-  /** User that the image sets: a uid, or a name. */
+  /** The image's user: a UID or a name. */
   uid?: number;
   username: string;
   pinned: boolean;
@@ -382,21 +382,21 @@ export interface FilesystemUsage {
 export interface PullOptions {
   readonly auth?: ImageAuth;
   readonly sandbox?: PodSandboxConfig;
-  /** Ends the pull: it rejects with Cancelled. */
+  /** Cancels the pull, which rejects with Cancelled. */
   readonly signal?: AbortSignal;
 }
 
 export interface ImageService {
   listImages(): Promise<Image[]>;
-  /** Undefined when the runtime does not hold it. */
+  /** Undefined if the runtime does not have it. */
   imageStatus(image: string): Promise<Image | undefined>;
-  /** Returns the image's reference (digest or id). */
+  /** Returns the image's reference (digest or ID). */
   pullImage(image: string, options?: PullOptions): Promise<string>;
   removeImage(image: string): Promise<void>;
   imageFsInfo(): Promise<FilesystemUsage[]>;
 }
 
-/** A container runtime. `close` ends the connection; what runs in the runtime goes on. */
+/** A container runtime. `close` closes the connection; containers continue to run. */
 export interface CRI extends RuntimeService, ImageService {
   close(): Promise<void>;
 }

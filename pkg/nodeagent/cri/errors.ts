@@ -1,4 +1,4 @@
-/** Failures of a container runtime, translated once by each implementation of the CRI. */
+/** Failures of a container runtime; each implementation of the CRI translates its errors to these. */
 import { messageOf } from '#apimachinery/errors/message.js';
 
 export type CRIErrorCode =
@@ -6,14 +6,14 @@ export type CRIErrorCode =
   | 'NotFound'
   | 'AlreadyExists'
   | 'InvalidArgument'
-  /** The runtime did not answer in time; what was asked may still happen. */
+  /** The runtime did not answer in time; the call may still take effect. */
   | 'DeadlineExceeded'
   /** No connection to the runtime. */
   | 'Unavailable'
-  /** The caller gave up. */
+  /** The caller cancelled the call. */
   | 'Cancelled'
   | 'Unimplemented'
-  /** Any other failure; the message is the runtime's. */
+  /** Any other failure, with the runtime's message. */
   | 'Unknown';
 
 export class CRIError extends Error {
@@ -31,7 +31,7 @@ export function isCRIError(error: unknown, code: CRIErrorCode): boolean {
   return error instanceof CRIError && error.code === code;
 }
 
-/** An error's text as release 1.24 puts it into events and statuses; what the runtime says has the call's code in front. */
+/** An error's text for events and statuses, as in release 1.24; runtime errors have the call's code in front. */
 export function rpcMessageOf(error: unknown): string {
   if (!(error instanceof CRIError)) return messageOf(error);
   return `rpc error: code = ${error.code === 'Cancelled' ? 'Canceled' : error.code} desc = ${error.message}`;

@@ -1,4 +1,4 @@
-/** Counts, times and traces the operations of a container runtime, under release 1.24's names. */
+/** Counts, times and traces the operations of a container runtime, with release 1.24's names. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
@@ -30,7 +30,7 @@ import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 interface Meters {
   readonly metrics: AgentMetrics;
   readonly clock: Clock;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
@@ -115,7 +115,7 @@ export class MeasuredCRI implements CRI {
     return this.#timed('update_container', () => this.#cri.updateContainerResources(id, resources));
   }
 
-  /** Not measured by the release either. */
+  /** Not measured in release 1.24 either. */
   reopenContainerLog(id: string): Promise<void> {
     return this.#cri.reopenContainerLog(id);
   }
@@ -178,7 +178,7 @@ export class MeasuredCRI implements CRI {
     }
   }
 
-  /** For sessions: their time is their user's, not the runtime's. */
+  /** For sessions, whose duration depends on the client. */
   async #counted<T>(operation: string, call: () => Promise<T>): Promise<T> {
     this.#metrics.operations.labels(operation).inc();
     try {
@@ -190,17 +190,17 @@ export class MeasuredCRI implements CRI {
   }
 }
 
-/** Words of operations that are written otherwise in the protocol. */
-const spelled: Readonly<Record<string, string>> = {
+/** Names that differ in the protocol. */
+const protocolNames: Readonly<Record<string, string>> = {
   podsandbox: 'PodSandbox',
   update_container: 'UpdateContainerResources',
 };
 
-/** Named as the protocol has it, and described as OpenTelemetry's conventions for gRPC say. */
+/** The call's name in the protocol, with the attributes of OpenTelemetry's gRPC conventions. */
 function spanOf(operation: string): CallSpan {
-  const words = (spelled[operation] ?? operation)
+  const words = (protocolNames[operation] ?? operation)
     .split('_')
-    .map((word) => spelled[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
+    .map((word) => protocolNames[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
   const method = words.join('');
   const service = `runtime.v1.${method.includes('Image') ? 'Image' : 'Runtime'}Service`;
   return {

@@ -1,4 +1,4 @@
-/** What a pod's `/etc/resolv.conf` says. */
+/** Builds a pod's `/etc/resolv.conf`. */
 
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -8,19 +8,19 @@ import type { DNSConfig } from '#nodeagent/cri/cri.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 
 export interface ClusterDNS {
-  /** Name servers for pods with the policy ClusterFirst; none: they get the host's. */
+  /** Name servers for pods with the policy ClusterFirst; if empty, they get the host's. */
   readonly servers: readonly string[];
   /** Such as `cluster.local`; empty adds no search domains. */
   readonly domain: string;
 }
 
 const maxServers = 3;
-/** Longer ones let some resolvers abort. */
+/** Some resolvers abort on longer ones. */
 const maxSearch = 253;
 
 export interface SearchLimits {
   readonly paths: number;
-  /** Of all paths, with a space between two. */
+  /** Total of all paths, including separating spaces. */
   readonly characters: number;
 }
 
@@ -29,9 +29,9 @@ export const expandedSearchLimits: SearchLimits = { paths: 32, characters: 2048 
 
 export interface DNSForming {
   readonly limits: SearchLimits;
-  /** What the agent is called in messages. */
+  /** The agent's name in messages. */
   readonly agent: string;
-  /** What of the pod's wishes is left out; reason and message of an event. */
+  /** Called with reason and message of an event for dropped settings. */
   readonly tell?: (reason: string, message: string) => void;
 }
 
@@ -56,7 +56,7 @@ function mergeOptions(base: readonly string[], added: readonly string[]): string
   return [...merged.values()];
 }
 
-/** Rules of `dnsPolicy` and `dnsConfig`; pods on the host's network fall back to Default as in 1.24. */
+/** Applies `dnsPolicy` and `dnsConfig`; pods on the host's network fall back to Default as in 1.24. */
 export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig, forming: DNSForming): DNSConfig {
   const { tell } = forming;
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false, dnsConfig } = pod.spec;
@@ -91,22 +91,22 @@ function missingClusterDNS({ metadata: { name, namespace, uid } }: Pod, policy: 
 }
 
 function fittingServers(servers: readonly string[], tell: DNSForming['tell']): string[] {
-  const kept = servers.slice(0, maxServers);
-  if (kept.length < servers.length) {
+  const applied = servers.slice(0, maxServers);
+  if (applied.length < servers.length) {
     const what = 'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is';
-    tell?.('DNSConfigForming', `${what}: ${kept.join(' ')}`);
+    tell?.('DNSConfigForming', `${what}: ${applied.join(' ')}`);
   }
-  return kept;
+  return applied;
 }
 
 function fittingSearches(searches: readonly string[], { limits, tell }: DNSForming): string[] {
-  const kept = searches.slice(0, limits.paths).filter((search) => search.length <= maxSearch);
-  while (kept.join(' ').length > limits.characters) kept.pop();
-  if (kept.length < searches.length) {
+  const applied = searches.slice(0, limits.paths).filter((search) => search.length <= maxSearch);
+  while (applied.join(' ').length > limits.characters) applied.pop();
+  if (applied.length < searches.length) {
     const what = 'Search Line limits were exceeded, some search paths have been omitted, the applied search line is';
-    tell?.('DNSConfigForming', `${what}: ${kept.join(' ')}`);
+    tell?.('DNSConfigForming', `${what}: ${applied.join(' ')}`);
   }
-  return kept;
+  return applied;
 }
 
 const standardDomain = 'cluster.local';

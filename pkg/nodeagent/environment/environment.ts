@@ -1,4 +1,4 @@
-/** The variables of a container. */
+/** Builds the environment variables of a container. */
 import type { ConfigMap, Container, EnvVar, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { fieldValue, type PodFacts, resourceValue } from '#nodeagent/environment/field-ref.js';
@@ -8,14 +8,14 @@ export interface EnvironmentInput {
   readonly container: Container;
   readonly facts: PodFacts;
   readonly services: ReadonlyMap<string, string>;
-  /** Undefined when it does not exist. */
+  /** Undefined if it does not exist. */
   readonly configMap: (name: string) => Promise<ConfigMap | undefined>;
   readonly secret: (name: string) => Promise<Secret | undefined>;
-  /** Names of keys that are no variable names, for an event. */
+  /** Called with keys that are no valid variable names, for an event. */
   readonly onInvalidKeys?: (source: string, keys: readonly string[]) => void;
 }
 
-/** The container's configuration cannot be made; `CreateContainerConfigError` in its status. */
+/** The container's configuration is invalid; `CreateContainerConfigError` in its status. */
 export class ContainerConfigError extends Error {
   override readonly name = 'ContainerConfigError';
 }
@@ -57,7 +57,7 @@ async function addFromSources(input: EnvironmentInput, result: Map<string, strin
   }
 }
 
-/** Undefined: the variable is left out. */
+/** Undefined: the variable is omitted. */
 async function variableValue(variable: EnvVar, input: EnvironmentInput): Promise<string | undefined> {
   const { valueFrom: from } = variable;
   const { pod, container, facts } = input;
@@ -85,17 +85,17 @@ async function variableValue(variable: EnvVar, input: EnvironmentInput): Promise
 }
 
 /**
- * The container's variables in the order of precedence: services, `envFrom`, `env`. Values may refer to variables
- * before them. Throws ContainerConfigError when something it needs is not there.
+ * The container's variables in order of increasing precedence: services, `envFrom`, `env`. Values may refer to earlier
+ * variables. Throws ContainerConfigError if a referenced object or key is missing.
  */
 export async function containerEnvironment(input: EnvironmentInput): Promise<Map<string, string>> {
   const result = new Map<string, string>();
-  const known = new Map(input.services);
+  const definedVariables = new Map(input.services);
   await addFromSources(input, result);
-  for (const [name, text] of result) known.set(name, text);
+  for (const [name, text] of result) definedVariables.set(name, text);
   for (const variable of input.container.env ?? []) {
     let text: string | undefined;
-    if (variable.valueFrom === undefined) text = expand(variable.value ?? '', known);
+    if (variable.valueFrom === undefined) text = expand(variable.value ?? '', definedVariables);
     else {
       try {
         text = await variableValue(variable, input);
@@ -105,7 +105,7 @@ export async function containerEnvironment(input: EnvironmentInput): Promise<Map
       }
     }
     if (text === undefined) continue;
-    known.set(variable.name, text);
+    definedVariables.set(variable.name, text);
     result.set(variable.name, text);
   }
   for (const [name, text] of input.services) if (!result.has(name)) result.set(name, text);

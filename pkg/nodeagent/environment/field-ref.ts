@@ -1,13 +1,13 @@
-/** What `fieldRef` and `resourceFieldRef` stand for: in variables and in downward API files. */
+/** Resolves `fieldRef` and `resourceFieldRef`, for variables and downward API files. */
 import type { Container, Pod, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
 
-/** What a pod learns of its node and of itself only once it runs. */
+/** Values that are only known once the pod runs. */
 export interface PodFacts {
   readonly nodeName: string;
   readonly hostIP: string;
   readonly podIPs: readonly string[];
-  /** What the node has to give, for limits that a container does not set. */
+  /** The node's allocatable resources, the default of absent limits. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
@@ -18,7 +18,7 @@ function formatMap(map: Readonly<Record<string, string>> | undefined): string {
     .join('\n');
 }
 
-/** Throws RangeError for a path that is not supported. */
+/** Throws RangeError for an unsupported path. */
 export function fieldValue(pod: Pod, path: string, facts: PodFacts): string {
   const subscript = /^metadata\.(annotations|labels)\['(.*)'\]$/.exec(path);
   if (subscript !== null) {

@@ -1,4 +1,4 @@
-/** A pod's `/etc/hosts`. */
+/** Builds a pod's `/etc/hosts`. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 
 export interface HostsFileInput {
@@ -7,9 +7,9 @@ export interface HostsFileInput {
   readonly hostname: string;
   /** Hostname with subdomain and cluster domain; empty for none. */
   readonly hostDomain: string;
-  /** Of the node, for pods on its network. */
+  /** The node's `/etc/hosts`, for pods on the host's network. */
   readonly hostFile: string;
-  /** The product that manages the file, for its first line. */
+  /** The product's name for the first line of the file. */
   readonly productName: string;
 }
 
@@ -37,10 +37,10 @@ export function hostsFile(input: HostsFileInput): string {
   return `${text}\n# Entries added by HostAliases.\n${lines.join('\n')}\n`;
 }
 
-/** Host names are at most 63 characters. */
+/** Limit of host names. */
 const maxHostname = 63;
 
-/** The pod's host name, and its full name in the cluster's domain where it has a subdomain. */
+/** The pod's hostname, and its fully qualified name if it has a subdomain. */
 export function podHostname(pod: Pod, clusterDomain: string): { hostname: string; hostDomain: string } {
   const { hostname, subdomain, setHostnameAsFQDN } = pod.spec;
   const name = (hostname !== undefined && hostname !== '' ? hostname : (pod.metadata.name ?? ''))

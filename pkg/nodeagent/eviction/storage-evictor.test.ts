@@ -2,8 +2,8 @@ import t from 'tap';
 import type { Container, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import {
+  checkPeriodMs,
   hasStorageLimits,
-  lookMs,
   StorageEvictor,
   type StorageEvictorOptions,
   storageExcess,
@@ -85,16 +85,16 @@ t.test('what a pod holds is looked at again and again, failures or not', async (
   } as unknown as StorageEvictorOptions;
   const stop = new AbortController();
   const running = new StorageEvictor(options).run(stop.signal);
-  await clock.advance(lookMs);
+  await clock.advance(checkPeriodMs);
   fails = false;
   bytes = 5;
-  await clock.advance(lookMs);
+  await clock.advance(checkPeriodMs);
   t.same(evicted, []);
   bytes = 6;
-  await clock.advance(lookMs);
+  await clock.advance(checkPeriodMs);
   const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 10. ';
   t.same(evicted, [['u', { reason: 'Evicted', message, isEviction: true, graceSeconds: 0 }]]);
-  await clock.advance(lookMs);
+  await clock.advance(checkPeriodMs);
   t.equal(evicted.length, 2, 'it has not gone yet');
   t.same(counted, ['ephemeralpodfs.limit'], 'and counts once');
   stop.abort();

@@ -9,7 +9,7 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StorageMeter, StorageUsage } from '#nodeagent/stats/storage-meter.js';
 
 /** Disk usage of a pod in bytes. */
-export interface StorageHeld {
+export interface PodStorage {
   /** By volume; volumes without a measurement are not checked. */
   readonly volumes: ReadonlyMap<string, number>;
   /** By container: its writable layer and its logs. */
@@ -36,8 +36,8 @@ export function hasStorageLimits({ spec }: Pod): boolean {
   );
 }
 
-/** Why the pod is to go; undefined when it keeps its limits. */
-export function storageExcess(pod: Pod, held: StorageHeld): StorageExcess | undefined {
+/** Why the pod must be evicted; undefined if it is within its limits. */
+export function storageExcess(pod: Pod, held: PodStorage): StorageExcess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = emptyDir?.sizeLimit;
     const used = held.volumes.get(name);
@@ -61,20 +61,20 @@ export function storageExcess(pod: Pod, held: StorageHeld): StorageExcess | unde
 
 const isPositive = (quantity: string | undefined): boolean => quantity !== undefined && value(quantity) > 0;
 
-/** What all containers may hold together, or the init container that may hold most. */
+/** Sum of the containers' limits, or the largest limit of an init container. */
 function podLimit({ spec }: Pod): string | undefined {
-  const of = (containers: Pod['spec']['containers']) =>
+  const limitsOf = (containers: Pod['spec']['containers']) =>
     containers.flatMap(({ resources }) => resources?.limits?.[resource] ?? []);
-  const [first, ...rest] = of(spec.containers);
+  const [first, ...rest] = limitsOf(spec.containers);
   const sum = first === undefined ? undefined : rest.reduce(addQuantities, first);
-  return [...(sum === undefined ? [] : [sum]), ...of(spec.initContainers ?? [])].reduce<string | undefined>(
+  return [...(sum === undefined ? [] : [sum]), ...limitsOf(spec.initContainers ?? [])].reduce<string | undefined>(
     (most, each) => (most === undefined || compareQuantities(each, most) > 0 ? each : most),
     undefined,
   );
 }
 
 /** Memory volumes, claims and host paths do not count. */
-function total({ spec }: Pod, { volumes, containers }: StorageHeld): number {
+function total({ spec }: Pod, { volumes, containers }: PodStorage): number {
   let bytes = 0;
   for (const { name, emptyDir, configMap, downwardAPI } of spec.volumes ?? []) {
     const isOnDisk = emptyDir !== undefined && (emptyDir.medium ?? '') === '';
@@ -92,14 +92,14 @@ export interface StorageEvictorOptions {
   readonly meter: Pick<StorageMeter, 'usage'>;
   /** Pods of the node that may be evicted and have not ended. */
   readonly pods: () => readonly Pod[];
-  /** False for a pod that ends already. */
+  /** False for a pod that is already ending. */
   readonly evict: (uid: string, failure: PodFailure) => boolean;
-  /** Told of each pod once. */
+  /** Called once per pod. */
   readonly onEvicted: (signal: StorageSignal) => void;
 }
 
-/** As 1.24 looks. */
-export const lookMs = 10_000;
+/** Period of checks, as in 1.24. */
+export const checkPeriodMs = 10_000;
 
 export class StorageEvictor {
   readonly #options: StorageEvictorOptions;
@@ -111,18 +111,18 @@ export class StorageEvictor {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(checkPeriodMs, signal);
       if (signal.aborted) return;
       try {
-        await this.look();
+        await this.checkPods();
       } catch (error) {
-        log.warn({ err: error }, 'what pods hold on disk could not be measured');
+        log.warn({ err: error }, 'measuring the storage usage of pods failed');
       }
     }
   }
 
-  /** One look at all pods that have limits; nodes without such pods measure nothing. */
-  async look(): Promise<void> {
+  /** Checks all pods with limits; nodes without such pods measure nothing. */
+  async checkPods(): Promise<void> {
     const { cri, observer, meter, pods, evict, onEvicted } = this.#options;
     const limited = pods().filter(hasStorageLimits);
     const usage = await meter.usage(limited);
@@ -133,14 +133,14 @@ export class StorageEvictor {
     for (const pod of limited) {
       const uid = pod.metadata.uid ?? '';
       const runtime = observer.get(uid);
-      const known = usage.get(uid);
-      if (runtime === undefined || known === undefined) continue;
+      const podUsage = usage.get(uid);
+      if (runtime === undefined || podUsage === undefined) continue;
       const layers = new Map<string, number>();
-      // The newest of a name comes first; what its predecessors left is not its own.
+      // Newest containers come first; layers of earlier runs do not count.
       for (const { id, metadata } of runtime.containers) {
         if (!layers.has(metadata.name)) layers.set(metadata.name, written.get(id) ?? 0);
       }
-      const excess = storageExcess(pod, heldBy(known, layers));
+      const excess = storageExcess(pod, podStorage(podUsage, layers));
       if (excess === undefined) continue;
       const { signal, message } = excess;
       if (evict(uid, { reason: 'Evicted', message, isEviction: true, graceSeconds: 0 })) onEvicted(signal);
@@ -148,7 +148,7 @@ export class StorageEvictor {
   }
 }
 
-function heldBy({ volumes, logs }: StorageUsage, layers: ReadonlyMap<string, number>): StorageHeld {
+function podStorage({ volumes, logs }: StorageUsage, layers: ReadonlyMap<string, number>): PodStorage {
   const containers = new Map([...logs].map(([name, { usedBytes }]) => [name, usedBytes]));
   for (const [name, bytes] of layers) containers.set(name, (containers.get(name) ?? 0) + bytes);
   return { volumes: new Map(volumes.map(({ name, usedBytes }) => [name, usedBytes])), containers };

@@ -1,4 +1,4 @@
-/** Runs mount(8) for file systems that may take long, or for ever: of other machines, of devices. */
+/** Runs mount(8) for file systems that may take long or hang, such as network file systems and devices. */
 import { runChild } from '#nodeagent/processes/child.js';
 
 export interface MountRequest {
@@ -6,48 +6,48 @@ export interface MountRequest {
   readonly source: string;
   readonly target: string;
   readonly options: readonly string[];
-  /** A program that is given `mount` and its arguments instead. */
+  /** Replaces mount(8); it is called with `mount` and its arguments. */
   readonly mounter?: string;
 }
 
-/** The command was killed with its helpers: nobody waits for it any more. */
+/** The command and its children were killed after an abort. */
 export class MountInterruptedError extends Error {
   override readonly name = 'MountInterruptedError';
 }
 
 export interface CommandResult {
-  /** Null: a signal ended it. */
+  /** Null if a signal ended it. */
   readonly status: number | null;
-  /** What it wrote, errors too, as far as it is kept. */
+  /** Standard output and error, up to a limit. */
   readonly output: string;
 }
 
-/** More is not shown to anybody. */
+/** Limit of output in error messages. */
 const maxOutputBytes = 4096;
 
-/** Throws an error in the words of release 1.24 when the command fails, and MountInterruptedError. */
+/** Throws an error with release 1.24's text if the command fails, or MountInterruptedError. */
 export async function runMount(request: MountRequest, signal: AbortSignal): Promise<void> {
   const { type, source, target, options, mounter } = request;
   const args = ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), '--', source, target];
   const command = mounter ?? 'mount';
-  const given = mounter === undefined ? args : ['mount', ...args];
-  const { status, output } = await runCommand(command, given, signal);
+  const commandArgs = mounter === undefined ? args : ['mount', ...args];
+  const { status, output } = await runCommand(command, commandArgs, signal);
   if (status === 0) return;
-  const shown = given.filter((arg) => arg !== '--').join(' ');
+  const shown = commandArgs.filter((arg) => arg !== '--').join(' ');
   const what = `Mounting command: ${command}\nMounting arguments: ${shown}\nOutput: ${output}`;
   throw new Error(`mount failed: exit status ${status ?? -1}\n${what}`);
 }
 
 /**
- * Runs a command that may start others, which are killed with it. Throws MountInterruptedError when the signal has
- * aborted, and the system's error when there is no such command.
+ * Runs a command and kills it with its children on abort. Throws MountInterruptedError if the signal has aborted, and
+ * the system's error if the command does not exist.
  */
 export async function runCommand(
   command: string,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<CommandResult> {
-  if (signal.aborted) throw new MountInterruptedError(`${command} was not begun`);
+  if (signal.aborted) throw new MountInterruptedError(`${command} was not started`);
   try {
     const { code, stdout, stderr } = await runChild(command, args, { signal, maxBytes: maxOutputBytes });
     return { status: code, output: Buffer.concat([stdout, stderr]).toString() };

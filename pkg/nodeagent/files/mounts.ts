@@ -1,4 +1,4 @@
-/** Mounts of this machine: what there is, and how mounts are made and ended. */
+/** Lists, creates and removes mounts of this machine. */
 import { execFile } from 'node:child_process';
 import { type FileHandle, readFile, realpath, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface Mount {
-  /** Where it is. */
+  /** The mount point. */
   readonly dir: string;
   /** `ext4`, `xfs`, … */
   readonly type: string;
@@ -26,7 +26,7 @@ async function mountPoints(): Promise<string[]> {
   return (await mounts()).map(({ dir }) => dir);
 }
 
-/** The mount that a path is on; of several one over the other, the uppermost. Undefined when there is no such path. */
+/** The mount that contains a path; the uppermost of stacked mounts. Undefined if the path does not exist. */
 export async function mountOf(path: string): Promise<Mount | undefined> {
   const [real, all] = await Promise.all([realPath(path), mounts()]);
   if (real === undefined) return undefined;
@@ -37,12 +37,15 @@ export async function mountOf(path: string): Promise<Mount | undefined> {
   );
 }
 
-/** The kernel writes spaces and the like as octal numbers. */
+/** The kernel writes spaces and some other characters as octal numbers. */
 function decodeMountPath(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
-/** Mount points at and below a directory, the deepest first; twice what is mounted over. None when it does not exist. */
+/**
+ * Mount points at and below a directory, deepest first; stacked mounts appear several times. Empty if it does not
+ * exist.
+ */
 export async function mountsBelow(dir: string): Promise<string[]> {
   const [real, points] = await Promise.all([realPath(dir), mountPoints()]);
   if (real === undefined) return [];
@@ -50,7 +53,7 @@ export async function mountsBelow(dir: string): Promise<string[]> {
   return below.sort((a, b) => b.length - a.length);
 }
 
-/** The kernel names mounts by paths without links. */
+/** The kernel lists mounts by paths without links. */
 async function realPath(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
@@ -60,33 +63,33 @@ async function realPath(path: string): Promise<string | undefined> {
   }
 }
 
-/** The mount points that are this very path: as many as there are mounts one over the other. */
+/** The mounts at exactly this path, one entry per stacked mount. */
 export async function mountsOn(path: string): Promise<string[]> {
   return (await mountPoints()).filter((point) => point === path);
 }
 
 export interface VirtualMount {
-  /** A file system of the kernel, without a device: `tmpfs`, `hugetlbfs`. */
+  /** A file system without a device: `tmpfs`, `hugetlbfs`. */
   readonly type: string;
   readonly dir: string;
   readonly options: readonly string[];
 }
 
-/** Mounts a file system at `dir`, unless there is one. */
+/** Mounts a file system at `dir` unless something is mounted there. */
 export async function mountOnce({ type, dir, options }: VirtualMount): Promise<void> {
   if ((await mountsOn(dir)).length > 0) return;
   await run('mount', ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, dir]);
 }
 
-/** Gives the bind mount at `dir` options of its own, such as `ro`. */
+/** Sets options of the bind mount at `dir`, such as `ro`. */
 export async function remountBind(dir: string, options: readonly string[]): Promise<void> {
   if (options.length > 0) await run('mount', ['-o', ['remount', 'bind', ...options].join(','), dir]);
 }
 
-/** A server that does not answer holds up umount(8) for ever; 1.24 ends the mount by force after this. */
+/** Dead servers block umount(8) forever; as in 1.24, the mount is then removed by force. */
 const unmountTimeoutMs = 60_000;
 
-/** @param options.lazy At once, even while it is in use: it is gone for good when nobody uses it any more. */
+/** `options.lazy`: detaches at once; the file system is unmounted when it is no longer in use. */
 export async function unmount(dir: string, options: { lazy?: boolean } = {}): Promise<void> {
   const args = options.lazy === true ? ['-l', dir] : [dir];
   try {
@@ -97,32 +100,31 @@ export async function unmount(dir: string, options: { lazy?: boolean } = {}): Pr
   }
 }
 
-/** Ends the mount that lies on top at `dir`, lazily, unless it has ended since it was seen. */
+/** Detaches the uppermost mount at `dir`, unless it is already gone. */
 export async function endMount(dir: string): Promise<void> {
   if ((await mountsOn(dir)).length > 0) await unmount(dir, { lazy: true });
 }
 
-/** The process may not mount: it lacks CAP_SYS_ADMIN. */
+/** The process lacks CAP_SYS_ADMIN, which mounting needs. */
 export class MountRefusedError extends Error {
   override readonly name = 'MountRefusedError';
 }
 
 /**
- * Mounts what a descriptor stands for at `target`, which is of the same kind (directory or file). Neither a name nor a
- * link that somebody changes meanwhile leads it elsewhere. What else is mounted there is ended first.
- * Throws MountRefusedError where mounting is not permitted.
+ * Bind-mounts an opened file or directory at `target`, which is of the same kind. Exchanged names and links cannot
+ * redirect it. Other mounts at `target` are removed first. Throws MountRefusedError if mounting is not permitted.
  */
 export async function bindMount(source: FileHandle, target: string): Promise<void> {
-  const wanted = await source.stat();
-  const isWanted = async () => {
-    const found = await stat(target);
-    return found.dev === wanted.dev && found.ino === wanted.ino;
+  const sourceStats = await source.stat();
+  const isMounted = async () => {
+    const targetStats = await stat(target);
+    return targetStats.dev === sourceStats.dev && targetStats.ino === sourceStats.ino;
   };
   for (const point of await mountsOn(target)) {
-    if (await isWanted()) return;
+    if (await isMounted()) return;
     await unmount(point);
   }
-  // The name of the descriptor is not to be resolved to one of a file: that could have been exchanged since.
+  // `--no-canonicalize`: resolving the descriptor's path to a file name could reach another file.
   const from = `/proc/${process.pid}/fd/${source.fd}`;
   try {
     await run('mount', ['--no-canonicalize', '--bind', from, target]);
@@ -133,7 +135,7 @@ export async function bindMount(source: FileHandle, target: string): Promise<voi
     }
     throw error;
   }
-  if (await isWanted()) return;
+  if (await isMounted()) return;
   await unmount(target);
-  throw new Error(`${target} was to be another file than what is mounted there`);
+  throw new Error(`mounting at ${target} failed: another file is mounted there`);
 }

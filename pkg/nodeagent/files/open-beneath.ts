@@ -1,22 +1,22 @@
 /**
- * Opens what a path names within a directory, step by step, so that nothing that somebody changes there meanwhile leads
- * out of it: the rules of openat2 with RESOLVE_BENEATH, which Node.js has no call for.
+ * Opens a path within a directory step by step, so that concurrent changes there cannot lead outside: the rules of
+ * openat2 with RESOLVE_BENEATH, which Node.js does not support.
  */
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
 import { descriptorPath, pathOnly } from '#nodeagent/files/regular-file.js';
 
 export interface OpenBeneathOptions {
-  /** Makes the directories that are missing, with this mode; absent: they must be there. */
+  /** Mode of missing directories to create; absent: they must exist. */
   readonly makeMode?: number;
 }
 
-/** As many as the kernel follows. */
+/** The kernel's limit. */
 const maxLinks = 40;
 const maxPathBytes = 4096;
 
-class LeadsOutError extends Error {
-  override readonly name = 'LeadsOutError';
+class EscapingPathError extends Error {
+  override readonly name = 'EscapingPathError';
 }
 
 type Step =
@@ -24,40 +24,40 @@ type Step =
   | { readonly kind: 'link'; readonly target: string };
 
 /**
- * A descriptor (O_PATH: to be mounted, asked and walked on, not read) of what `path` names below `root`. Links are
- * followed within the root; one that is absolute or leads out is refused with LeadsOutError before anything is made.
- * @param root Its own path may have links; below it everything belongs to somebody else.
+ * Returns a descriptor (O_PATH: for mounting, stat and walking, not reading) of `path` below `root`. Follows links
+ * within the root; throws EscapingPathError for links that are absolute or lead outside, before creating anything.
+ * `root`: its own path may contain links; its content is untrusted.
  */
 export async function openBeneath(root: string, path: string, options: OpenBeneathOptions = {}): Promise<FileHandle> {
-  let names = namesOf([], path);
+  let names = resolveNames([], path);
   for (let links = 0; links <= maxLinks; links++) {
-    const reached = await walk(root, names, options);
-    if (!('rest' in reached)) return reached.handle;
-    names = namesOf(reached.before, `${reached.target}/${reached.rest.join('/')}`);
+    const result = await walk(root, names, options);
+    if (!('rest' in result)) return result.handle;
+    names = resolveNames(result.before, `${result.target}/${result.rest.join('/')}`);
   }
-  throw new LeadsOutError(`too many links in ${JSON.stringify(path)}`);
+  throw new EscapingPathError(`too many links in ${JSON.stringify(path)}`);
 }
 
-/** The names of a path that begins in the directory `before`. */
-function namesOf(before: readonly string[], path: string): string[] {
+/** Resolves the names of a path relative to the directory `before`. */
+function resolveNames(before: readonly string[], path: string): string[] {
   if (path.startsWith('/') || path.length > maxPathBytes)
-    throw new LeadsOutError('the path leads out of its directory');
+    throw new EscapingPathError('the path leads outside its directory');
   const names = [...before];
   for (const name of path.split('/')) {
     if (name === '..') {
-      // What is before it is no link: a directory's parent is what stands before its name.
-      if (names.pop() === undefined) throw new LeadsOutError('the path leads out of its directory');
+      // Preceding names are no links, so the parent is the preceding name.
+      if (names.pop() === undefined) throw new EscapingPathError('the path leads outside its directory');
     } else if (name !== '' && name !== '.') names.push(name);
   }
   return names;
 }
 
-type Reached =
+type WalkResult =
   | { readonly handle: FileHandle }
   | { readonly before: readonly string[]; readonly target: string; readonly rest: readonly string[] };
 
 /** Walks to the end, or to the first link. */
-async function walk(root: string, names: readonly string[], options: OpenBeneathOptions): Promise<Reached> {
+async function walk(root: string, names: readonly string[], options: OpenBeneathOptions): Promise<WalkResult> {
   let current = await open(root, pathOnly | constants.O_DIRECTORY);
   for (const [i, name] of names.entries()) {
     const parent = current;
@@ -103,18 +103,18 @@ async function makeDirectory(path: string, mode: number): Promise<FileHandle> {
   const isNew = await mkdir(path, { mode: mode & 0o777 }).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
-      // Somebody was quicker: what it is will be seen.
+      // Another process has created it; opening it shows what it is.
       if (error.code === 'EEXIST') return false;
       throw error;
     },
   );
-  const made = await open(path, pathOnly | constants.O_NOFOLLOW | constants.O_DIRECTORY);
+  const handle = await open(path, pathOnly | constants.O_NOFOLLOW | constants.O_DIRECTORY);
   try {
-    // Set apart from the creation: that is subject to the process's umask, and knows no setgid.
-    if (isNew) await chmod(descriptorPath(made), mode & 0o7777);
-    return made;
+    // Not at creation, because of the process's umask, and because mkdir ignores setgid.
+    if (isNew) await chmod(descriptorPath(handle), mode & 0o7777);
+    return handle;
   } catch (error) {
-    await made.close();
+    await handle.close();
     throw error;
   }
 }

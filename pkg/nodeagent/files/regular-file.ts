@@ -1,14 +1,17 @@
 /**
- * Reads files in places where containers can write. What is there may be a link out of the container, a pipe whose other
- * end never comes, a device, or larger than the machine's memory: only regular files are opened, and only so much is read.
+ * Reads files that containers can write. Such a file may be a link to the outside, a pipe without a writer, a device,
+ * or larger than memory: only regular files are opened, and reads are limited.
  */
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 
-/** Names a file without opening it: neither its permissions nor its driver are asked. Linux; Node.js has no name for it. */
+/**
+ * Linux's O_PATH, which Node.js does not define: refers to a file without opening it, so neither permissions nor
+ * drivers matter.
+ */
 export const pathOnly = 0o10000000;
 
-/** The path by which this process reaches what a descriptor stands for, whatever its name is by now. */
+/** The path by which this process reaches an opened file, whatever its current name. */
 export function descriptorPath({ fd }: Pick<FileHandle, 'fd'>): string {
   return `/proc/self/fd/${fd}`;
 }
@@ -17,16 +20,18 @@ class NotRegularFileError extends Error {
   override readonly name = 'NotRegularFileError';
 }
 
-/** Opens for reading; undefined when nothing is there. Throws NotRegularFileError for links, pipes, devices and the like. */
+/**
+ * Opens for reading; undefined if nothing exists. Throws NotRegularFileError for links, pipes, devices and the like.
+ */
 export async function openRegularFile(path: string): Promise<FileHandle | undefined> {
-  const found = await openUnlessMissing(path);
-  if (found === undefined) return undefined;
+  const pathHandle = await openUnlessMissing(path);
+  if (pathHandle === undefined) return undefined;
   try {
-    if (!(await found.stat()).isFile()) throw new NotRegularFileError(`${path} is not a regular file`);
-    // The same file, even if its name stands for another one by now.
-    return await open(descriptorPath(found), constants.O_RDONLY);
+    if (!(await pathHandle.stat()).isFile()) throw new NotRegularFileError(`${path} is not a regular file`);
+    // Opens the same file, even if another one has its name now.
+    return await open(descriptorPath(pathHandle), constants.O_RDONLY);
   } finally {
-    await found.close();
+    await pathHandle.close();
   }
 }
 
@@ -39,7 +44,7 @@ async function openUnlessMissing(path: string): Promise<FileHandle | undefined> 
   }
 }
 
-/** The last bytes of a regular file, at most `limit`; undefined when there is none. Throws as `openRegularFile`. */
+/** The last bytes of a regular file, at most `limit`; undefined if there is none. Throws as `openRegularFile`. */
 export async function readLastBytes(path: string, limit: number): Promise<Buffer | undefined> {
   const file = await openRegularFile(path);
   if (file === undefined) return undefined;
@@ -54,17 +59,17 @@ export async function readLastBytes(path: string, limit: number): Promise<Buffer
 }
 
 /**
- * Gives a file this text in one step. One that has it already is not touched; else it is replaced by another, so that
- * whoever has the old one mounted keeps it as it was, also when the disk is full. Throws the file system's errors.
+ * Writes a file's text atomically, unless it already has it. Replaces the file, so that bind mounts of the old one keep
+ * its content, even on a full disk. Throws the file system's errors.
  */
 export async function replaceIfChanged(path: string, text: string, mode: number): Promise<void> {
   const bytes = Buffer.from(text);
-  // One byte more shows that it is longer: a container that can write it may have made it as long as the disk.
+  // One byte more detects a longer file; a container may have filled the disk with it.
   if ((await readLastBytes(path, bytes.length + 1))?.equals(bytes)) return;
   const fresh = `${path}.new`;
   try {
     await writeFile(fresh, bytes);
-    // Set apart from the creation: that is subject to the process's umask.
+    // Not at creation, because of the process's umask.
     await chmod(fresh, mode);
     await rename(fresh, path);
   } catch (error) {

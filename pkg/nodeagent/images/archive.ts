@@ -1,4 +1,4 @@
-/** OCI image archives, made here: for clusters that reach no registry. */
+/** Builds OCI image archives, for clusters without a registry. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { type TarEntry, tar } from '#nodeagent/images/tar.js';
@@ -6,7 +6,7 @@ import { type TarEntry, tar } from '#nodeagent/images/tar.js';
 export interface ImageDefinition {
   /** Full reference, such as `docker.io/orch/pause:1.0`. */
   readonly name: string;
-  /** Layers below that of `files`, the lowest first; those that images share are the same array. */
+  /** Layers below that of `files`, lowest first; shared layers are the same array. */
   readonly below?: readonly (readonly TarEntry[])[];
   readonly files: readonly TarEntry[];
   readonly entrypoint: readonly string[];
@@ -39,35 +39,35 @@ function blob(content: Buffer | object): Blob {
 const descriptor = (mediaType: string, { digest, data }: Blob) => ({ mediaType, digest, size: data.length });
 
 interface Layer extends Blob {
-  /** Digest of what is not compressed. */
+  /** Digest of the uncompressed layer. */
   readonly diffId: string;
 }
 
 export interface ArchiveOptions {
-  /** Of Node.js, as `process.arch`. */
+  /** Node.js's name, as `process.arch`. */
   readonly arch: string;
-  /** Whether layers are compressed, for archives that go over a network. */
+  /** Whether layers are compressed, for transfer over a network. */
   readonly compress?: boolean;
 }
 
-/** One archive with these images; layers they share are stored once. The same files give the same bytes. */
+/** Builds one archive of several images; shared layers are stored once. Deterministic. */
 export function imageArchive(images: readonly ImageDefinition[], { arch, compress = false }: ArchiveOptions): Buffer {
   const blobs = new Map<string, Blob>();
   const keep = (b: Blob): Blob => {
     blobs.set(b.digest, b);
     return b;
   };
-  const made = new Map<readonly TarEntry[], Layer>();
+  const layers = new Map<readonly TarEntry[], Layer>();
   const layerOf = (files: readonly TarEntry[]): Layer => {
-    const known = made.get(files);
-    if (known !== undefined) return known;
+    const existing = layers.get(files);
+    if (existing !== undefined) return existing;
     const plain = blob(tar(files));
     const layer = { ...keep(compress ? blob(gzipSync(plain.data, { level: 9 })) : plain), diffId: plain.digest };
-    made.set(files, layer);
+    layers.set(files, layer);
     return layer;
   };
   const manifests = images.map((image) => {
-    const layers = [...(image.below ?? []), image.files].map(layerOf);
+    const imageLayers = [...(image.below ?? []), image.files].map(layerOf);
     const config = keep(
       blob({
         created: '1970-01-01T00:00:00Z',
@@ -80,7 +80,7 @@ export function imageArchive(images: readonly ImageDefinition[], { arch, compres
           ...(image.workingDir === undefined ? {} : { WorkingDir: image.workingDir }),
           ...(image.user === undefined ? {} : { User: image.user }),
         },
-        rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+        rootfs: { type: 'layers', diff_ids: imageLayers.map(({ diffId }) => diffId) },
       }),
     );
     const manifest = keep(
@@ -88,7 +88,7 @@ export function imageArchive(images: readonly ImageDefinition[], { arch, compres
         schemaVersion: 2,
         mediaType: mediaTypes.manifest,
         config: descriptor(mediaTypes.config, config),
-        layers: layers.map((layer) => descriptor(compress ? mediaTypes.compressedLayer : mediaTypes.layer, layer)),
+        layers: imageLayers.map((layer) => descriptor(compress ? mediaTypes.compressedLayer : mediaTypes.layer, layer)),
       }),
     );
     const tag = image.name.slice(image.name.lastIndexOf(':') + 1);

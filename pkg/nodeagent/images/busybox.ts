@@ -1,9 +1,9 @@
-/** The images that a new cluster starts with, made from a statically linked busybox. */
+/** The initial images of a new cluster, built from a statically linked busybox. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 
-/** Applets that get a name of their own in the images. */
+/** Applets with their own names in the images. */
 const applets =
   `sh ash cat ls echo env sleep true false test httpd wget nc nslookup ping ps kill id hostname date head tail grep sed
    awk cut sort wc mkdir rm cp mv ln touch chmod chown stat df du mount umount find xargs seq printf tee tr vi top
@@ -14,7 +14,7 @@ const applets =
 const passwd = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n';
 const group = 'root:x:0:\nnobody:x:65534:\n';
 
-/** Serves a page that tells which pod answered. The shell is process 1: it must pass on what ends it. */
+/** Serves a page that names the pod. The shell is process 1, so it forwards signals. */
 const webEntrypoint = `#!/bin/sh
 trap 'kill $!; exit 0' TERM INT
 echo "\${GREETING:-Hello} from $(hostname)" > /www/index.html
@@ -45,12 +45,12 @@ function busyboxFiles(busybox: Buffer): TarEntry[] {
 export interface ClusterImages {
   readonly pause: string;
   readonly web: string;
-  /** The same program under the next version, for rolling updates. */
+  /** The next version of the same program, for rolling updates. */
   readonly webNext: string;
   readonly busybox: string;
 }
 
-/** References of the cluster's own images. @param product Of the dialect: the repository's first part. */
+/** References of the cluster's own images. `product`: the dialect's, first part of the repository. */
 export function clusterImages(product: string): ClusterImages {
   return {
     pause: `docker.io/${product}/pause:1.0`,
@@ -60,7 +60,7 @@ export function clusterImages(product: string): ClusterImages {
   };
 }
 
-/** The definitions of the pause image, the web server (port 8080, `PORT` changes it) and a plain busybox. */
+/** The definitions of the pause image, the web server (port 8080, or `PORT`) and a plain busybox. */
 export function clusterImageDefinitions(product: string, busybox: Buffer): ImageDefinition[] {
   const files = busyboxFiles(busybox);
   const names = clusterImages(product);
@@ -73,7 +73,7 @@ export function clusterImageDefinitions(product: string, busybox: Buffer): Image
 }
 
 export interface BuildImageArchiveOptions {
-  /** Where the archive goes. */
+  /** Path of the archive to write. */
   readonly file: string;
   readonly product: string;
   /** A statically linked busybox; default `/bin/busybox` of the package busybox-static. */
@@ -81,7 +81,7 @@ export interface BuildImageArchiveOptions {
   readonly arch?: string;
 }
 
-/** Writes the archive of the cluster's images and tells their names. */
+/** Writes the archive of the cluster's images and returns their names. */
 export async function buildImageArchive(options: BuildImageArchiveOptions): Promise<ClusterImages> {
   const busybox = await readFile(options.busybox ?? '/bin/busybox');
   const archive = imageArchive(clusterImageDefinitions(options.product, busybox), {

@@ -1,7 +1,7 @@
 /**
- * Registry credentials out of the node's own docker configuration, found where release 1.24 looks for it: `config.json` in
- * the agent's directory, the working directory, `$HOME/.docker` and `/.docker`; else the old `.dockercfg` in the agent's
- * directory, the working directory, `$HOME` and `/`. The first that can be read counts.
+ * Registry credentials from the node's own docker configuration, in the locations of release 1.24: `config.json` in the
+ * agent's directory, the working directory, `$HOME/.docker` and `/.docker`; else the old `.dockercfg` in the agent's
+ * directory, the working directory, `$HOME` and `/`. The first readable file counts.
  */
 
 import { constants } from 'node:fs';
@@ -20,7 +20,10 @@ export interface Credential {
   readonly value: ImageAuth;
 }
 
-/** The entries by registry of `config.json` (`json`) or of the older `.dockercfg` (`cfg`). Throws SyntaxError for what is not JSON. */
+/**
+ * The registry entries of `config.json` (`json`) or of the older `.dockercfg` (`cfg`). Throws SyntaxError for invalid
+ * JSON.
+ */
 export function parseDockerConfig(text: string, format: 'json' | 'cfg'): Plain {
   const config: unknown = JSON.parse(text === '' ? '{}' : text);
   const entries = format === 'cfg' ? config : isPlain(config) ? config['auths'] : undefined;
@@ -56,19 +59,19 @@ export interface DockerConfigOptions {
   readonly homeDir: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A file's text; undefined for one that is not there. */
+  /** A file's text; undefined if it does not exist. */
   readonly read: (path: string) => Promise<string | undefined>;
 }
 
-/** How long what was found is used without another look, as in 1.24. */
+/** How long credentials are cached, as in 1.24. */
 const cacheMs = 300_000;
 const maxBytes = 1024 * 1024;
 
-/** A regular file's text, links followed; undefined where there is none. Rejects for one that is too large. */
+/** A regular file's text, following links; undefined if there is none. Rejects if it is too large. */
 export async function readDockerConfig(path: string): Promise<string | undefined> {
   let file: FileHandle;
   try {
-    // A pipe without a writer must not hold it up.
+    // Opening a pipe without a writer would block.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
@@ -86,7 +89,7 @@ export async function readDockerConfig(path: string): Promise<string | undefined
 
 export class DockerConfig {
   readonly #options: DockerConfigOptions;
-  #known: { readonly credentials: Promise<readonly Credential[]>; readonly until: number } | undefined;
+  #cache: { readonly credentials: Promise<readonly Credential[]>; readonly until: number } | undefined;
 
   constructor(options: DockerConfigOptions) {
     this.#options = options;
@@ -95,9 +98,9 @@ export class DockerConfig {
   /** Credentials for an image, the most specific registry first. Never rejects. */
   async credentials(image: string): Promise<ImageAuth[]> {
     const now = this.#options.clock.monotonic();
-    if (this.#known === undefined || this.#known.until <= now)
-      this.#known = { credentials: this.#find(), until: now + cacheMs };
-    return matchingEntries(await this.#known.credentials, repositoryOf(image));
+    if (this.#cache === undefined || this.#cache.until <= now)
+      this.#cache = { credentials: this.#find(), until: now + cacheMs };
+    return matchingEntries(await this.#cache.credentials, repositoryOf(image));
   }
 
   async #find(): Promise<readonly Credential[]> {
@@ -114,10 +117,10 @@ export class DockerConfig {
         const text = await read(path);
         if (text !== undefined) return credentialsOf(parseDockerConfig(text, format));
       } catch (error) {
-        // Not the error itself: it may quote what is in the file.
+        // Do not log the error itself: it may quote the file.
         log.warn(
           { path, problem: error instanceof SyntaxError ? 'not JSON' : messageOf(error) },
-          'docker configuration was not read',
+          'failed to read the docker configuration',
         );
       }
     }

@@ -1,16 +1,15 @@
-/** Loads an image archive into a containerd. */
+/** Loads an image archive into containerd. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram } from '#nodeagent/node/prerequisites.js';
 
 const run = promisify(execFile);
 
-/** containerd's namespace of everything that the CRI manages. */
+/** containerd's namespace of CRI objects. */
 const criNamespace = 'k8s.io';
 
 /**
- * Imports all images of an OCI archive. Rejects with the tool's message when it fails.
- * @param socket Path of containerd's socket.
+ * Imports all images of an OCI archive. Rejects with ctr's message if it fails. `socket`: path of containerd's socket.
  */
 export async function loadImageArchive(file: string, socket: string): Promise<void> {
   const ctr = await findProgram('ctr');

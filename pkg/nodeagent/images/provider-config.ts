@@ -1,4 +1,4 @@
-/** The file of --image-credential-provider-config (specification 3, 2.2; KEP-2133). */
+/** Reads the file of --image-credential-provider-config (specification 3, 2.2; KEP-2133). */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -13,7 +13,7 @@ export interface CredentialProvider {
   readonly name: string;
   readonly matchImages: readonly string[];
   readonly defaultCacheMs: number;
-  /** Of the requests to the plugin and of its answers. */
+  /** Version of requests to the plugin and of its responses. */
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ interface File {
 
 const versions = ['v1alpha1', 'v1beta1'];
 
-/** Of both dialects and both versions: plugins written for either are used as they are. */
+/** Versions in both dialects, so that plugins written for either work. */
 function apiVersions(group: (dialect: Dialect) => string): string[] {
   return [orchDialect, kubernetesDialect].flatMap((dialect) => versions.map((each) => `${group(dialect)}/${each}`));
 }
@@ -92,11 +92,11 @@ function fileErrors({ apiVersion = '', kind = '', providers = [] }: File): strin
   return errors;
 }
 
-/** The providers of a configuration file's text. Throws OptionsError. */
+/** The providers in a configuration file's text. Throws OptionsError. */
 export function parseProviders(text: string, binDir: string): CredentialProvider[] {
   const errors: string[] = [];
   const file = decodeFields(table, parseConfigText(text), errors) as File;
-  // The rules below count on the types.
+  // These rules need valid types.
   if (errors.length === 0) errors.push(...fileErrors(file));
   if (errors.length > 0) throw new OptionsError(errors);
   return (file.providers ?? []).map(({ name, matchImages, defaultCacheDuration, apiVersion, args = [], env = [] }) => ({
@@ -107,11 +107,11 @@ export function parseProviders(text: string, binDir: string): CredentialProvider
   }));
 }
 
-/** Throws OptionsError for a file that is not there or not valid, and for a directory that is not there. */
+/** Throws OptionsError if the file is missing or invalid, or the directory is missing. */
 export async function readProviders(configPath: string, binDir: string): Promise<CredentialProvider[]> {
   const failed = (what: string) => new OptionsError([`--image-credential-provider-${what}`]);
   const isDirectory = await stat(binDir).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
   if (!isDirectory) throw failed(`bin-dir: plugin binary directory ${binDir} did not exist`);

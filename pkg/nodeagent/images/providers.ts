@@ -1,4 +1,4 @@
-/** Registry credentials out of credential provider plugins: matching, running, caching (KEP-2133, release 1.24). */
+/** Registry credentials from credential provider plugins: matching, running, caching (KEP-2133, release 1.24). */
 import type { Clock } from '#apimachinery/clock.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -9,7 +9,7 @@ import type { CredentialProvider } from '#nodeagent/images/provider-config.js';
 import { matchesRegistry, matchingEntries, registryKey, repositoryOf } from '#nodeagent/images/registry-match.js';
 import { type ChildResult, runChild } from '#nodeagent/processes/child.js';
 
-/** Runs a plugin with the request on its standard input and resolves with what it writes. */
+/** Runs a plugin with the request as its standard input; resolves with its output. */
 export type RunPlugin = (provider: CredentialProvider, request: string) => Promise<string>;
 
 type Entries = readonly { readonly key: string; readonly value: ImageAuth }[];
@@ -22,15 +22,15 @@ interface Answer {
 
 const timeLimitMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** Of what a plugin says, in messages. */
+/** Limit of plugin output quoted in messages. */
 const maxShown = 200;
-/** Of answers kept per provider; the oldest goes first. */
+/** Cached responses per provider; the oldest is dropped first. */
 const maxCached = 1000;
 
-/** A plugin gets a minute, and may write a megabyte; its environment is the agent's with the provider's on top. */
+/** Plugins may run for a minute and write a megabyte; they get the agent's environment plus the provider's. */
 export const runPlugin: RunPlugin = pluginRunner(timeLimitMs);
 
-/** @param timeout Milliseconds until a plugin is killed. */
+/** `timeout`: milliseconds until a plugin is killed. */
 export function pluginRunner(timeout: number): RunPlugin {
   return async ({ path, args, env }, request) => {
     const signal = AbortSignal.timeout(timeout);
@@ -50,12 +50,12 @@ export function pluginRunner(timeout: number): RunPlugin {
   };
 }
 
-/** Keys below which an answer may be kept, in the order in which they are looked up. */
+/** Possible cache keys of a response, in lookup order. */
 function cacheKeys(repository: string): Readonly<Record<string, string>> {
   return { Image: `image ${repository}`, Registry: `registry ${repository.split('/')[0]}`, Global: 'global' };
 }
 
-/** Throws Error that does not quote the text: there may be passwords in it. */
+/** Throws an Error that does not quote the text, which may contain passwords. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -64,13 +64,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Throws Error or DurationError for what is no answer. */
+/** Throws Error or DurationError for an invalid response. */
 function parseAnswer(text: string, provider: CredentialProvider, repository: string): Answer {
   const answer = parsed(text);
   if (!isPlain(answer)) throw new Error('the answer is not an object');
   if (answer['kind'] !== 'CredentialProviderResponse' || answer['apiVersion'] !== provider.apiVersion) {
-    const found = JSON.stringify([answer['apiVersion'], answer['kind']]).slice(0, maxShown);
-    throw new Error(`the answer must be a CredentialProviderResponse of ${provider.apiVersion}, not ${found}`);
+    const actual = JSON.stringify([answer['apiVersion'], answer['kind']]).slice(0, maxShown);
+    throw new Error(`the answer must be a CredentialProviderResponse of ${provider.apiVersion}, not ${actual}`);
   }
   const keyType = answer['cacheKeyType'];
   const keys = cacheKeys(repository);
@@ -94,9 +94,9 @@ function parseAnswer(text: string, provider: CredentialProvider, repository: str
 class Plugin {
   readonly #provider: CredentialProvider;
   readonly #options: CredentialProvidersOptions;
-  /** Cache key → answer, and the instant of the clock that is never set (ms) until which it counts. */
+  /** Cache key → entries, and their expiry (monotonic ms). */
   readonly #cache = new Map<string, { readonly entries: Entries; readonly until: number }>();
-  /** Repository → the run under way. */
+  /** Repository → running query. */
   readonly #running = new Map<string, Promise<Entries>>();
 
   constructor(provider: CredentialProvider, options: CredentialProvidersOptions) {
@@ -104,18 +104,18 @@ class Plugin {
     this.#options = options;
   }
 
-  /** What it knows for the repository; nothing when it fails, and then the log says why. */
+  /** Entries for the repository; on failure none, and the error is logged. */
   async provide(repository: string): Promise<Entries> {
     if (!this.#provider.matchImages.some((entry) => matchesRegistry(entry, repository))) return [];
     const cached = this.#cached(repository);
     if (cached !== undefined) return cached;
-    const running = this.#running.get(repository) ?? this.#ask(repository);
+    const running = this.#running.get(repository) ?? this.#query(repository);
     this.#running.set(repository, running);
     try {
       return await running;
     } catch (error) {
       const fields = { plugin: this.#provider.name, image: repository };
-      this.#options.log.error({ err: error, ...fields }, 'a credential provider failed');
+      this.#options.log.error({ err: error, ...fields }, 'credential provider failed');
       return [];
     } finally {
       this.#running.delete(repository);
@@ -125,14 +125,14 @@ class Plugin {
   #cached(repository: string): Entries | undefined {
     const now = this.#options.clock.monotonic();
     for (const key of Object.values(cacheKeys(repository))) {
-      const found = this.#cache.get(key);
-      if (found !== undefined && found.until > now) return found.entries;
+      const cachedEntry = this.#cache.get(key);
+      if (cachedEntry !== undefined && cachedEntry.until > now) return cachedEntry.entries;
       this.#cache.delete(key);
     }
     return undefined;
   }
 
-  async #ask(repository: string): Promise<Entries> {
+  async #query(repository: string): Promise<Entries> {
     const { run, clock } = this.#options;
     const { apiVersion } = this.#provider;
     const request = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
@@ -166,7 +166,7 @@ export class CredentialProviders {
     this.#plugins = providers.map((provider) => new Plugin(provider, options));
   }
 
-  /** Credentials for an image, the most specific first; of one registry those of the provider that is listed first. */
+  /** Credentials for an image, the most specific first; for equal registries in the order of the providers. */
   async credentials(image: string): Promise<ImageAuth[]> {
     const repository = repositoryOf(image);
     const entries = await Promise.all(this.#plugins.map((plugin) => plugin.provide(repository)));

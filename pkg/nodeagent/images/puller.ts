@@ -1,4 +1,4 @@
-/** Brings a container's image to the node, as its pull policy says. Events and errors are those of release 1.24. */
+/** Pulls a container's image according to its pull policy. Events and errors of release 1.24. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
@@ -20,7 +20,7 @@ export type ImageErrorReason =
 export class ImageError extends Error {
   override readonly name = 'ImageError';
   readonly reason: ImageErrorReason;
-  /** Instant of the clock that is never set (ms) before which trying again is useless. */
+  /** Earliest useful retry (monotonic ms). */
   readonly retryAt: number;
 
   constructor(reason: ImageErrorReason, message: string, retryAt: number, options?: { cause?: unknown }) {
@@ -34,9 +34,9 @@ export interface ImagePullerOptions {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly events: PodEvents;
-  /** One pull at a time on this node. */
+  /** Only one pull at a time on this node. */
   readonly serialize: boolean;
-  /** A pull beyond this rate fails, and is tried again after its back-off, as in 1.24. */
+  /** A pull beyond this rate fails, and is retried after its back-off, as in 1.24. */
   readonly rate: { readonly qps: number; readonly burst: number };
   /** Credentials for an image, the most specific first. */
   readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<readonly ImageAuth[]>;
@@ -44,9 +44,9 @@ export interface ImagePullerOptions {
 
 const initialBackOffMs = 10_000;
 const maxBackOffMs = 300_000;
-/** Of errors that no waiting heals; the pod is looked at again all the same. */
+/** Retry delay of permanent errors. */
 const slowRetryMs = 60_000;
-/** Of a runtime that does not say what it has: it may answer again soon. */
+/** Retry delay if the runtime fails to inspect the image. */
 const inspectRetryMs = 10_000;
 
 export interface ImageRequest {
@@ -60,7 +60,7 @@ export class ImagePuller {
   readonly #options: ImagePullerOptions;
   readonly #backOff: KeyedBackoff;
   readonly #pulls: Pulls;
-  /** Pod and image → instant before which it is not pulled again. */
+  /** Pod and image → earliest next pull. */
   readonly #waiting = new Map<string, number>();
   readonly #bucket: TokenBucket;
 
@@ -75,7 +75,7 @@ export class ImagePuller {
     });
   }
 
-  /** The image, present on the node. Throws ImageError; rejects with the signal's reason when that aborts. */
+  /** Returns the image once it is on the node. Throws ImageError; rejects with the signal's reason when it aborts. */
   async ensure({ pod, container, sandbox, signal }: ImageRequest): Promise<Image> {
     const { events, clock } = this.#options;
     const slow = clock.monotonic() + slowRetryMs;
@@ -120,7 +120,7 @@ export class ImagePuller {
 
   async #pull({ pod, container, sandbox, signal }: ImageRequest, image: string, name: string): Promise<void> {
     const { events, clock, credentials } = this.#options;
-    // Nobody waits for it any more: nothing is to be begun for a pod that may be gone.
+    // The pod may be gone, so start nothing for it.
     signal.throwIfAborted();
     const key = `${pod.metadata.uid}_${image}`;
     const waiting = this.#waiting.get(key) ?? 0;
@@ -132,10 +132,10 @@ export class ImagePuller {
     events.container(pod, container, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const started = clock.monotonic();
     try {
-      const known = await credentials(pod, name, signal);
-      const work = (abort: AbortSignal) => this.#withCredentials(name, known, { sandbox, signal: abort });
-      // What one may pull with its credentials, another may not have.
-      await this.#pulls.join(JSON.stringify([name, known]), work, signal);
+      const auths = await credentials(pod, name, signal);
+      const work = (abort: AbortSignal) => this.#withCredentials(name, auths, { sandbox, signal: abort });
+      // Pulls are shared only between pods with equal credentials.
+      await this.#pulls.join(JSON.stringify([name, auths]), work, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       const reason = rpcMessageOf(error);
@@ -153,12 +153,12 @@ export class ImagePuller {
 
   async #withCredentials(
     name: string,
-    known: readonly ImageAuth[],
+    auths: readonly ImageAuth[],
     options: { sandbox: PodSandboxConfig; signal: AbortSignal },
   ): Promise<void> {
     if (!this.#bucket.tryTake()) throw new Error('pull QPS exceeded');
     const failures = new Map<string, unknown>();
-    for (const auth of known.length === 0 ? [undefined] : known) {
+    for (const auth of auths.length === 0 ? [undefined] : auths) {
       try {
         await this.#options.images.pullImage(name, auth === undefined ? options : { ...options, auth });
         return;
@@ -172,7 +172,7 @@ export class ImagePuller {
     throw new Error(`[${[...failures.keys()].join(', ')}]`, { cause: failure });
   }
 
-  /** Forgets the back-offs of a pod's images. @param prefix Its UID. */
+  /** Forgets the back-offs of a pod's images. `prefix`: begins with its UID. */
   forget(prefix: string): void {
     this.#backOff.forget(prefix);
     for (const key of this.#waiting.keys()) if (key.startsWith(prefix)) this.#waiting.delete(key);
@@ -188,10 +188,10 @@ export function withDefaultTag(image: string): string {
 const reference =
   /^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$/;
 const invalid = 'invalid reference format';
-/** Of registry and repository together. */
+/** Limit of registry and repository together. */
 const maxNameLength = 255;
 
-/** Why no runtime could pull it, in the words of release 1.24's parser of references; undefined when one could. */
+/** The error for an invalid image name, with the texts of release 1.24's parser; undefined if valid. */
 export function imageNameProblem(image: string): string | undefined {
   if (/^[a-f0-9]{64}$/.test(image))
     return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
@@ -206,15 +206,15 @@ export function imageNameProblem(image: string): string | undefined {
   return name.length > maxNameLength ? `repository name must not be more than ${maxNameLength} characters` : undefined;
 }
 
-/** The pull policy where the container names none: the tag `latest` is always pulled. */
+/** The default pull policy: `latest` is always pulled. */
 export function pullPolicy(container: { image?: string; imagePullPolicy?: string }): string {
   if (container.imagePullPolicy !== undefined && container.imagePullPolicy !== '') return container.imagePullPolicy;
   return withDefaultTag(container.image ?? '').endsWith(':latest') ? 'Always' : 'IfNotPresent';
 }
 
 /**
- * How long a pull holds up those after it. The runtime does not tell how far a pull is: one that takes longer may as
- * well come from a registry that says nothing any more, and the node's other pods are not to wait for that.
+ * How long a pull may delay the next one. The runtime reports no progress, so a slow pull may hang at a dead registry,
+ * and must not block the node's other pods.
  */
 const turnMs = 120_000;
 
@@ -224,15 +224,12 @@ interface Pull {
   waiters: number;
 }
 
-/**
- * Pulls under way: shared by pods that want the same image, one at a time where that is asked for, ended when no pod
- * waits.
- */
+/** Running pulls: shared by pods with the same image, optionally one at a time, aborted when no pod waits. */
 class Pulls {
   readonly #clock: Clock;
   readonly #serialize: boolean;
   readonly #running = new Map<string, Pull>();
-  /** Resolves when the next may begin. */
+  /** Resolves when the next pull may begin. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor({ clock, serialize }: { readonly clock: Clock; readonly serialize: boolean }) {
@@ -241,8 +238,8 @@ class Pulls {
   }
 
   /**
-   * Resolves when the pull of that key is done: the one under way, or `work`. Rejects with its failure, or with the
-   * signal's reason when that aborts; the pull itself is aborted when no caller waits for it any more.
+   * Resolves when the key's pull is done: the running one, or `work`. Rejects with its failure, or with the signal's
+   * reason when it aborts; the pull itself is aborted when no caller waits.
    */
   async join(key: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const pull = this.#running.get(key) ?? this.#begin(key, work);

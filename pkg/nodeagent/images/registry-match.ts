@@ -1,14 +1,14 @@
-/** Which registries a credential is for: host and path of an image against an entry with globs (KEP-2133, release 1.24). */
+/** Matches images with registry entries that may contain globs (KEP-2133, release 1.24). */
 
 /** Host, port and path of `host[:port][/path]`. */
-interface Place {
+interface RegistryPath {
   readonly labels: readonly string[];
   readonly port: string;
   readonly path: string;
 }
 
 /**
- * Registry and repository of an image, without tag and digest, as release 1.24 hands them to credential providers:
+ * Registry and repository of an image, without tag and digest, as release 1.24 passes them to credential providers:
  * `busybox:1` → `docker.io/library/busybox`, `example.com:5000/a/b@sha256:…` → `example.com:5000/a/b`.
  */
 export function repositoryOf(image: string): string {
@@ -21,7 +21,7 @@ export function repositoryOf(image: string): string {
   return host === 'docker.io' && !path.includes('/') ? `docker.io/library/${path}` : `${host}/${path}`;
 }
 
-/** The key of an entry of a docker configuration: without scheme, and without the version that old clients wrote. */
+/** The registry of a docker configuration's entry, without scheme and without the API version of old clients. */
 export function registryKey(entry: string): string {
   const place = entry.replace(/^https?:\/\//, '');
   const slash = place.indexOf('/');
@@ -31,14 +31,14 @@ export function registryKey(entry: string): string {
   return effective === '/' ? host : `${host}${effective}`;
 }
 
-function placeOf(text: string): Place {
+function parseRegistryPath(text: string): RegistryPath {
   const slash = text.indexOf('/');
   const host = slash < 0 ? text : text.slice(0, slash);
   const [, name = '', port = ''] = /^(.*?)(?::([0-9]*))?$/s.exec(host) ?? [];
   return { labels: name.split('.'), port, path: slash < 0 ? '' : text.slice(slash) };
 }
 
-/** `*` stands for any characters, `?` for one. Never walks back over more than one `*`: keys come from anybody. */
+/** `*` matches any characters, `?` one. Backtracks to the last `*` only, since keys are untrusted input. */
 function matchesGlob(glob: string, text: string): boolean {
   let [at, from] = [0, 0];
   let star: { readonly at: number; from: number } | undefined;
@@ -57,29 +57,29 @@ function matchesGlob(glob: string, text: string): boolean {
 }
 
 /**
- * True when the credential of that key may be used: the same number of domain parts, each matching, the same port, and
- * the key's path a prefix of the repository's. Keys of Docker's own registry fit every image without a host.
+ * True if the key's credential applies: the same number of domain parts, each matching, the same port, and the key's
+ * path a prefix of the repository's. Keys of Docker's own registry match every image without a host.
  */
 export function matchesRegistry(key: string, repository: string): boolean {
-  const [wanted, image] = [placeOf(key), placeOf(repository)];
-  if (wanted.port !== image.port || wanted.labels.length !== image.labels.length) return false;
-  if (!image.path.startsWith(wanted.path)) return false;
-  return wanted.labels.every((glob, n) => matchesGlob(glob, image.labels[n] ?? ''));
+  const [pattern, image] = [parseRegistryPath(key), parseRegistryPath(repository)];
+  if (pattern.port !== image.port || pattern.labels.length !== image.labels.length) return false;
+  if (!image.path.startsWith(pattern.path)) return false;
+  return pattern.labels.every((glob, n) => matchesGlob(glob, image.labels[n] ?? ''));
 }
 
-/** The entry that holds what nothing more specific has, for Docker's own registry. */
+/** Key of the fallback entry for Docker's own registry. */
 const defaultRegistryKey = 'index.docker.io';
 
 /**
- * What of `entries` fits the repository, in the order in which it is tried: keys in descending order, so that longer
- * paths come first; entries of one key in their own order. Docker's own registry is known by another name too.
+ * The matching entries in the order in which they are tried: keys in descending order, so that longer paths come first;
+ * equal keys in their own order. Docker's own registry also has another key.
  */
 export function matchingEntries<T>(
   entries: readonly { readonly key: string; readonly value: T }[],
   repository: string,
 ): T[] {
-  const found = entries.filter(({ key }) => matchesRegistry(key, repository));
-  const fallback = repository.startsWith('docker.io/') && found.length === 0;
-  const all = fallback ? entries.filter(({ key }) => key === defaultRegistryKey) : found;
+  const matches = entries.filter(({ key }) => matchesRegistry(key, repository));
+  const fallback = repository.startsWith('docker.io/') && matches.length === 0;
+  const all = fallback ? entries.filter(({ key }) => key === defaultRegistryKey) : matches;
   return all.sort((a, b) => (a.key < b.key ? 1 : a.key > b.key ? -1 : 0)).map(({ value }) => value);
 }

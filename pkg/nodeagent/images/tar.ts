@@ -1,4 +1,4 @@
-/** Writes POSIX (ustar) archives in memory: enough for container layers and OCI archives. */
+/** Writes POSIX (ustar) archives in memory, as container layers and OCI archives need them. */
 
 export type TarEntry =
   | { readonly type: 'file'; readonly path: string; readonly mode: number; readonly data: Buffer }
@@ -19,7 +19,7 @@ function header(entry: TarEntry): Buffer {
   octal(0, 108, 8);
   octal(0, 116, 8);
   octal(entry.type === 'file' ? entry.data.length : 0, 124, 12);
-  // The epoch: the same content gives the same digest.
+  // A fixed time, so that equal content has an equal digest.
   octal(0, 136, 12);
   block.write('        ', 148, 'latin1');
   block.write(typeFlags[entry.type], 156, 'latin1');
@@ -30,7 +30,7 @@ function header(entry: TarEntry): Buffer {
   return block;
 }
 
-/** The archive of these entries, in their order. Throws RangeError for paths over 100 bytes. */
+/** An archive of the entries in their order. Throws RangeError for paths over 100 bytes. */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const parts: Buffer[] = [];
   for (const entry of entries) {

@@ -1,13 +1,13 @@
-/** Logs as files that the runtime writes. */
+/** Log files that the runtime writes to disk. */
 import { createWriteStream, type FSWatcher, watch } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { openRegularFile } from '#nodeagent/files/regular-file.js';
-import { type LogFile, type LogFiles, temporary } from '#nodeagent/logs/log-files.js';
+import { type LogFile, type LogFiles, temporarySuffix } from '#nodeagent/logs/log-files.js';
 
-function missing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
@@ -30,10 +30,10 @@ export class DiskLogFiles implements LogFiles {
 
   async sizeOf(path: string): Promise<number | undefined> {
     try {
-      const found = await lstat(path);
-      return found.isFile() ? found.size : undefined;
+      const stats = await lstat(path);
+      return stats.isFile() ? stats.size : undefined;
     } catch (error) {
-      if (missing(error)) return undefined;
+      if (isMissing(error)) return undefined;
       throw error;
     }
   }
@@ -41,11 +41,11 @@ export class DiskLogFiles implements LogFiles {
   watch(path: string, onChange: () => void): () => void {
     let watcher: FSWatcher | undefined;
     try {
-      // The directory: a rotated file is another one of the same name.
+      // Watch the directory, since a rotated log is a new file of the same name.
       watcher = watch(dirname(path), { persistent: false }, () => onChange());
       watcher.on('error', () => onChange());
     } catch (error) {
-      if (!missing(error)) throw error;
+      if (!isMissing(error)) throw error;
     }
     return () => watcher?.close();
   }
@@ -58,7 +58,7 @@ export class DiskLogFiles implements LogFiles {
     try {
       return await readdir(directory);
     } catch (error) {
-      if (missing(error)) return [];
+      if (isMissing(error)) return [];
       throw error;
     }
   }
@@ -70,7 +70,7 @@ export class DiskLogFiles implements LogFiles {
   async compress(path: string): Promise<void> {
     const source = await openRegularFile(path);
     if (source === undefined) return;
-    const unfinished = `${path}${temporary}`;
+    const unfinished = `${path}${temporarySuffix}`;
     try {
       await rm(unfinished, { force: true });
       const target = createWriteStream(unfinished, { flags: 'wx', mode: 0o640 });

@@ -1,10 +1,10 @@
-/** Lines of container logs in the format of the CRI: `<time> <stream> <tag> <text>`. */
+/** Parses lines of container logs in the CRI format: `<time> <stream> <tag> <text>`. */
 
 export interface LogLine {
   /** RFC 3339 with nanoseconds, as written. */
   readonly time: string;
   readonly stream: 'stdout' | 'stderr';
-  /** The rest of the text follows in the next line of the same stream. */
+  /** The text continues in the next line of the same stream. */
   readonly partial: boolean;
   /** Without the line feed. */
   readonly text: Buffer;
@@ -12,7 +12,7 @@ export interface LogLine {
 
 const space = 0x20;
 
-/** Undefined for a line that is not in the format. @param line Without the line feed. */
+/** Undefined for a malformed line. `line`: without the line feed. */
 export function parseLogLine(line: Buffer): LogLine | undefined {
   const first = line.indexOf(space);
   const second = line.indexOf(space, first + 1);

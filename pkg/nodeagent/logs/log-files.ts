@@ -1,10 +1,10 @@
-/** Where containers' logs are kept: the disk of a node, or the memory of a simulated one. */
+/** Storage of container logs: a node's disk, or the memory of a simulated node. */
 
-/** End of the names of files that are being made. */
-export const temporary = '.tmp';
+/** Suffix of unfinished files. */
+export const temporarySuffix = '.tmp';
 
 export interface LogFile {
-  /** Two opened files with the same identity are the same file, whatever its name is by now. */
+  /** Opened files with equal identity are the same file, whatever its name. */
   readonly identity: string;
   size(): Promise<number>;
   /** At most `length` bytes from `offset`; fewer at the end. */
@@ -13,18 +13,18 @@ export interface LogFile {
 }
 
 export interface LogFiles {
-  /** Undefined when there is no such file. */
+  /** Undefined if the file does not exist. */
   open(path: string): Promise<LogFile | undefined>;
-  /** Bytes of the file; undefined when there is no such file. For looks at many: none is opened. */
+  /** Size in bytes; undefined if the file does not exist. Does not open the file. */
   sizeOf(path: string): Promise<number | undefined>;
-  /** Calls back when the file may have grown, was moved, or came to be. Returns the function that ends it. */
+  /** Calls back when the file may have grown, moved or been created. Returns the function that stops it. */
   watch(path: string, onChange: () => void): () => void;
   makeDirectory(path: string): Promise<void>;
-  /** Names in a directory; none when it does not exist. */
+  /** Names in a directory; empty if it does not exist. */
   list(directory: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
-  /** Puts `<path>.gz` in the file's place; absent where no room is to be saved. */
+  /** Replaces the file by `<path>.gz`; absent if compression is useless. */
   compress?(path: string): Promise<void>;
-  /** Removes a file or a directory with all in it; nothing to remove is no error. */
+  /** Removes a file, or a directory with its content; does nothing if it does not exist. */
   remove(path: string): Promise<void>;
 }

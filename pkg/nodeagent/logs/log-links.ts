@@ -1,8 +1,8 @@
-/** Links by which collectors of logs find each container's log: `<pod>_<namespace>_<container>-<id>.log`. */
+/** Links by which log collectors find the logs of containers: `<pod>_<namespace>_<container>-<id>.log`. */
 import { mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whose log it is. */
+/** The container of a log. */
 export interface LoggedContainer {
   readonly pod: string;
   readonly namespace: string;
@@ -10,7 +10,7 @@ export interface LoggedContainer {
   readonly id: string;
 }
 
-/** Longer names are no names of files. */
+/** Limit of file names. */
 const maxName = 255;
 const suffix = '.log';
 
@@ -25,7 +25,7 @@ export class LogLinks {
     this.#directory = directory;
   }
 
-  /** Nothing is made for a log that is not there. */
+  /** Does nothing if the log does not exist. */
   async add(logged: LoggedContainer, logPath: string): Promise<void> {
     if (!(await exists(logPath))) return;
     await mkdir(this.#directory, { recursive: true, mode: 0o755 });
@@ -38,7 +38,7 @@ export class LogLinks {
     await rm(join(this.#directory, linkName(logged)), { force: true });
   }
 
-  /** Removes the links to logs that are gone; those of `logsDirectory` only, as others may have theirs here. */
+  /** Removes dangling links into `logsDirectory`; other links may belong to other programs. */
   async removeDead(logsDirectory: string): Promise<void> {
     const names = await readdir(this.#directory).catch(() => []);
     for (const name of names) {

@@ -1,4 +1,4 @@
-/** Reads a container's log as clients ask for it, and goes on as it grows, across rotations. */
+/** Reads a container's log for clients, and follows it across rotations. */
 import { parseTime } from '#apimachinery/clock.js';
 import { parseLogLine } from '#nodeagent/logs/line.js';
 import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
@@ -6,15 +6,15 @@ import { tailOffset } from '#nodeagent/logs/tail.js';
 
 export interface LogRequest {
   readonly follow: boolean;
-  /** Undefined: all of it. */
+  /** Undefined: all lines. */
   readonly tailLines?: number;
-  /** Lines from this instant (ms) on. */
+  /** Lines since this time (ms). */
   readonly since?: number;
   readonly timestamps: boolean;
   readonly limitBytes?: number;
 }
 
-/** Whether the container still writes, and when that changes. */
+/** Whether the container is still running, and when that changes. */
 export interface Writer {
   running(): boolean;
   onChange(handler: () => void): () => void;
@@ -22,16 +22,16 @@ export interface Writer {
 
 const blockBytes = 64 * 1024;
 const lineFeed = 0x0a;
-/** Runtimes write lines of 16 KiB at most; what is longer is none of theirs, and passed over. */
+/** Runtimes write lines of at most 16 KiB; longer ones are invalid and skipped. */
 const maxLineBytes = 1024 * 1024;
 
-/** Turns raw bytes of a log file into what a client gets. Keeps what of a line has not come yet. */
+/** Converts raw blocks of a log file to the client's text. Buffers incomplete lines. */
 class LineFilter {
   readonly #request: LogRequest;
   #rest: Buffer = Buffer.alloc(0);
-  /** The rest of the line under way is passed over. */
+  /** True while skipping the rest of a line. */
   #skips = false;
-  /** Whether the next text begins a line, per stream: a timestamp stands before whole lines only. */
+  /** Whether the next text of each stream begins a line, which gets a timestamp. */
   readonly #begins = { stdout: true, stderr: true };
 
   constructor(request: LogRequest) {
@@ -84,13 +84,13 @@ class FollowedFile {
     return block;
   }
 
-  /** At the end of a file that was moved away: goes on with the one that took its name. False when there is none. */
+  /** After the end of a rotated file: continues with its successor. False if there is none. */
   async next(): Promise<boolean> {
     const current = await this.#files.open(this.#path);
     if (current === undefined) return false;
     if (current.identity === this.#file.identity) {
       await current.close();
-      // Cut off in place: begins anew.
+      // The file was truncated: start over.
       if ((await this.#file.size()) >= this.#offset) return false;
       this.#offset = 0;
       return true;
@@ -106,24 +106,24 @@ class FollowedFile {
   }
 }
 
-/** Wakes a waiting reader; a call while nobody waits is remembered. */
-class Bell {
-  #rung = false;
-  #wake: (() => void) | undefined;
+/** Wakes a waiting reader; remembers a call without a waiter. */
+class WakeUp {
+  #isPending = false;
+  #resolve: (() => void) | undefined;
 
-  ring = (): void => {
-    this.#rung = true;
-    this.#wake?.();
+  wake = (): void => {
+    this.#isPending = true;
+    this.#resolve?.();
   };
 
   async wait(): Promise<void> {
-    if (!this.#rung) {
+    if (!this.#isPending) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#resolve = resolve;
       });
     }
-    this.#rung = false;
-    this.#wake = undefined;
+    this.#isPending = false;
+    this.#resolve = undefined;
   }
 }
 
@@ -157,12 +157,12 @@ export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer> 
 async function* lines(followed: FollowedFile, options: ReadLogOptions): AsyncGenerator<Buffer> {
   const { files, path, request, writer, signal } = options;
   const filter = new LineFilter(request);
-  const bell = new Bell();
-  const endings = request.follow ? [files.watch(path, bell.ring), writer.onChange(bell.ring)] : [];
-  signal.addEventListener('abort', bell.ring, { once: true });
+  const wakeUp = new WakeUp();
+  const endings = request.follow ? [files.watch(path, wakeUp.wake), writer.onChange(wakeUp.wake)] : [];
+  signal.addEventListener('abort', wakeUp.wake, { once: true });
   try {
     while (!signal.aborted) {
-      // Asked before the last read: what is written before an end is read after it.
+      // Checked before the last read, so that output before the exit is not missed.
       const running = writer.running();
       let block = await followed.read();
       while (block.length > 0 && !signal.aborted) {
@@ -172,10 +172,10 @@ async function* lines(followed: FollowedFile, options: ReadLogOptions): AsyncGen
       }
       if (await followed.next()) continue;
       if (!request.follow || !running) return;
-      await bell.wait();
+      await wakeUp.wait();
     }
   } finally {
     for (const end of endings) end();
-    signal.removeEventListener('abort', bell.ring);
+    signal.removeEventListener('abort', wakeUp.wake);
   }
 }

@@ -1,9 +1,11 @@
-/** Keeps the logs of running containers small: moves a large one away, has the runtime begin another, drops the oldest. */
+/**
+ * Rotates large logs of running containers: renames them, makes the runtime open a new file, and removes the oldest.
+ */
 import { basename, dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
-import { type LogFiles, temporary } from '#nodeagent/logs/log-files.js';
+import { type LogFiles, temporarySuffix } from '#nodeagent/logs/log-files.js';
 import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 
 export interface LogRotatorOptions {
@@ -13,17 +15,17 @@ export interface LogRotatorOptions {
   readonly log: Logger;
   readonly pods: () => readonly PodRuntime[];
   readonly maxBytes: number;
-  /** Files per container, the one being written included; at least 2. */
+  /** Files per container, including the current one; at least 2. */
   readonly maxFiles: number;
 }
 
-/** As in release 1.24; only nodes with running containers look at all. */
+/** As in release 1.24; nodes without running containers check nothing. */
 const intervalMs = 10_000;
 
-/** Logs looked at together: an idle node's agent wakes up once for so many answers of the file system, not for each. */
-const atOnce = 16;
+/** Logs checked at once, so that an idle agent wakes up once per batch of file system calls. */
+const batchSize = 16;
 
-/** `20220503-101112` of an instant: sorts by time. */
+/** `20220503-101112`: sorts by time. */
 export function rotationSuffix(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '').replace('T', '-');
 }
@@ -43,15 +45,15 @@ export class LogRotator {
     }
   }
 
-  /** One look at every running container's log. */
+  /** Checks the log of every running container once. */
   async rotateAll(): Promise<void> {
     const logs = this.#options
       .pods()
       .flatMap(({ containers }) => containers.filter((each) => isRunning(each) && each.logPath !== ''));
-    for (let from = 0; from < logs.length; from += atOnce) {
-      const some = logs.slice(from, from + atOnce);
-      const sizes = await Promise.allSettled(some.map(({ logPath }) => this.#options.files.sizeOf(logPath)));
-      for (const [i, { id, logPath }] of some.entries()) await this.#rotateOrWarn(id, logPath, sizes[i]);
+    for (let from = 0; from < logs.length; from += batchSize) {
+      const batch = logs.slice(from, from + batchSize);
+      const sizes = await Promise.allSettled(batch.map(({ logPath }) => this.#options.files.sizeOf(logPath)));
+      for (const [i, { id, logPath }] of batch.entries()) await this.#rotateOrWarn(id, logPath, sizes[i]);
     }
   }
 
@@ -64,7 +66,7 @@ export class LogRotator {
     }
   }
 
-  /** `size`: undefined where there is no log. */
+  /** `size`: undefined if there is no log. */
   async #rotate(id: string, path: string, size: number | undefined): Promise<void> {
     const { files, maxBytes, cri, clock } = this.#options;
     if (size === undefined) return this.#recover(id, path);
@@ -77,31 +79,31 @@ export class LogRotator {
     try {
       await cri.reopenContainerLog(id);
     } catch (error) {
-      // The runtime still writes to the moved file: under its old name nothing is lost.
+      // The runtime still writes to the renamed file, so rename it back to lose nothing.
       await files.rename(moved, path);
       throw error;
     }
   }
 
-  /** An agent that ended between the two steps of a rotation has left a runtime that writes to the file moved away. */
+  /** Completes a rotation that an earlier agent did not finish: the runtime still writes to the renamed file. */
   async #recover(id: string, path: string): Promise<void> {
     const { files, cri } = this.#options;
-    // What is there and no file is somebody else's doing: the runtime is not to write to it.
+    // Skips names that are no regular file, which another program created.
     if ((await files.list(dirname(path))).includes(basename(path))) return;
     await cri.reopenContainerLog(id);
   }
 
-  /** Makes room for one more rotated file; returns the paths of those that stay. */
+  /** Makes room for one more rotated file; returns the paths of the remaining ones. */
   async #makeRoom(path: string): Promise<string[]> {
     const { files, maxFiles } = this.#options;
     const prefix = `${basename(path)}.`;
     const all = (await files.list(dirname(path))).filter((name) => name.startsWith(prefix)).sort();
-    // A crash leaves what was not finished, or both forms of a file.
-    const isOver = (name: string) => name.endsWith(temporary) || all.includes(`${name}.gz`);
-    const rotated = all.filter((name) => !isOver(name));
-    const keep = Math.max(0, maxFiles - 2);
-    const kept = rotated.slice(Math.max(0, rotated.length - keep));
-    for (const name of all) if (!kept.includes(name)) await files.remove(`${dirname(path)}/${name}`);
-    return kept.map((name) => `${dirname(path)}/${name}`);
+    // A crash may leave unfinished files, or both forms of a file.
+    const isLeftover = (name: string) => name.endsWith(temporarySuffix) || all.includes(`${name}.gz`);
+    const rotated = all.filter((name) => !isLeftover(name));
+    const keepCount = Math.max(0, maxFiles - 2);
+    const remaining = rotated.slice(Math.max(0, rotated.length - keepCount));
+    for (const name of all) if (!remaining.includes(name)) await files.remove(`${dirname(path)}/${name}`);
+    return remaining.map((name) => `${dirname(path)}/${name}`);
   }
 }

@@ -1,15 +1,15 @@
-/** The last lines of a log. */
+/** Reads the last lines of a log. */
 import { parseLogLine } from '#nodeagent/logs/line.js';
 import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
 
 const blockBytes = 16 * 1024;
 const lineFeed = 0x0a;
 
-/** Offset at which the last `lines` lines of a file begin. */
+/** Offset of the last `lines` lines of a file. */
 export async function tailOffset(file: LogFile, lines: number): Promise<number> {
   let position = await file.size();
   if (lines <= 0) return position;
-  let found = 0;
+  let lineCount = 0;
   let last = true;
   while (position > 0) {
     const start = Math.max(0, position - blockBytes);
@@ -19,23 +19,23 @@ export async function tailOffset(file: LogFile, lines: number): Promise<number> 
         last = false;
         continue;
       }
-      // The feed that ends the file ends its last line; it does not begin another.
+      // A final line feed ends the last line and begins no new one.
       if (last) {
         last = false;
         continue;
       }
-      found++;
-      if (found === lines) return start + i + 1;
+      lineCount++;
+      if (lineCount === lines) return start + i + 1;
     }
     position = start;
   }
   return 0;
 }
 
-/** Bytes of a log's end that surely hold the text asked for: eighty times what stands before a line, and the text. */
+/** Read from the end of the log; includes 80 line prefixes and the text. */
 const maxTailBytes = 64 * 1024;
 
-/** Text of the last lines, at most `bytes` of it, less than 32 KiB; empty when there is no log. */
+/** Text of the last lines, limited to `bytes` (less than 32 KiB); empty if there is no log. */
 export async function readTail(
   files: LogFiles,
   path: string,
@@ -50,7 +50,7 @@ export async function readTail(
     const texts = lines.slice(-limit.lines).map((line) => {
       const parsed = parseLogLine(line);
       if (parsed !== undefined) return parsed.partial ? parsed.text : Buffer.concat([parsed.text, newLine]);
-      // The rest of a long line that begins before what was read.
+      // The end of a long line that begins before the read bytes.
       return start > 0 && line === lines[0] ? Buffer.concat([line, newLine]) : Buffer.alloc(0);
     });
     return Buffer.concat(texts).subarray(-limit.bytes).toString();

@@ -1,4 +1,4 @@
-/** The agent's own series, named as in release 1.24 with the agent's name in front. */
+/** The agent's own metrics, named as in release 1.24 with the agent's name in front. */
 
 import type { Gauge, Registry } from 'prom-client';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -13,22 +13,22 @@ import {
 import type { ContainerState } from '#nodeagent/cri/cri.js';
 import type { PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 
-/** What one pass over a pod was for. */
+/** Operation of one pass over a pod. */
 export type PodOperation = 'create' | 'update' | 'sync' | 'kill';
 
 const standardBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is on the node now. */
+/** Current counts of the node. */
 export interface NodeCounts {
-  /** Pods with a sandbox that is ready. */
+  /** Pods with a ready sandbox. */
   readonly runningPods: number;
-  /** By their state: `created`, `running`, `exited`, `unknown`. */
+  /** By state: `created`, `running`, `exited`, `unknown`. */
   readonly containers: Readonly<Record<string, number>>;
-  /** That the pods of the node name. */
+  /** Ephemeral containers in the specs of the node's pods. */
   readonly ephemeralContainers: number;
 }
 
-/** A registry holds those of one agent. */
+/** A registry holds the metrics of one agent. */
 export class AgentMetrics {
   readonly operations: PlainCounter;
   readonly operationErrors: PlainCounter;
@@ -145,12 +145,12 @@ export class AgentMetrics {
     }).labels();
   }
 
-  /** A pass over a pod has ended, well or not. */
-  worked(operation: PodOperation, durationMs: number): void {
+  /** Records a pass over a pod, failed or not. */
+  recordPass(operation: PodOperation, durationMs: number): void {
     this.#workerSeconds.labels(operation).observe(durationMs / 1000);
   }
 
-  /** The runtime is listed as a whole; the result is called when that is over. Monotonic ms, but for `wallMs`. */
+  /** Records the start of a relist; the result records its end. Monotonic ms, except `wallMs`. */
   relisting(nowMs: number, wallMs: number): (endedMs: number) => void {
     this.#lastSeen.set(wallMs / 1000);
     if (this.#relistedMs !== undefined) this.relistIntervalSeconds.observe((nowMs - this.#relistedMs) / 1000);
@@ -158,7 +158,7 @@ export class AgentMetrics {
     return (endedMs) => this.relistSeconds.observe((endedMs - nowMs) / 1000);
   }
 
-  /** Registers what is counted when it is read. */
+  /** Registers metrics that are counted when they are read. */
   observeNode(nodeName: string, counts: () => NodeCounts): void {
     const registry = this.#registry;
     const prefix = this.#prefix;

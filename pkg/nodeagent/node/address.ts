@@ -1,23 +1,23 @@
 /**
- * Which addresses the node has, chosen as release 1.24 does (pkg/kubelet/nodestatus, NodeAddress): those that it is told;
- * else the host name, when it is an address; else the first address of the host name that an interface has; else that of
- * the interface with the default route. Where 1.24 gives up, any other interface is better than none, and loopback comes
- * last: other nodes cannot reach it, and endpoints must not have it.
+ * Selects the node's addresses as release 1.24 does (pkg/kubelet/nodestatus, NodeAddress): those of the options; else
+ * the host name, if it is an address; else the first address of the host name that an interface has; else that of the
+ * interface with the default route. Where 1.24 gives up, any other interface is used, and finally loopback: other nodes
+ * cannot reach it, and endpoints must not contain it.
  */
 import type { NetworkInterfaceInfo } from 'node:os';
 import { ipBytes } from '#apimachinery/net/ip.js';
 import { type SpecialRange, specialRange } from '#apimachinery/net/special-ip.js';
 
 export interface AddressRequest {
-  /** `--node-ip`: none, one address or a pair of both families; `0.0.0.0` and `::` ask for a family. */
+  /** `--node-ip`: none, one address or one of each family; `0.0.0.0` and `::` select a family. */
   readonly nodeIPs: readonly string[];
   readonly nodeName: string;
 }
 
-/** What the host knows of its network. */
+/** Network properties of the host. */
 export interface AddressSources {
   readonly interfaces: () => NodeJS.Dict<NetworkInterfaceInfo[]>;
-  /** Addresses of a name, in the resolver's order; none for a name that it does not know. */
+  /** Addresses of a name, in the resolver's order; empty for unknown names. */
   readonly lookup: (name: string) => Promise<readonly string[]>;
   /** Names of the interfaces with a default route of that family, in the kernel's order. */
   readonly defaultRoutes: (family: IPFamily) => Promise<readonly string[]>;
@@ -26,22 +26,22 @@ export interface AddressSources {
 export type IPFamily = 'IPv4' | 'IPv6';
 
 export interface NodeAddresses {
-  /** The first is the node's in the eyes of its pods; there is at least one. */
+  /** The first is the one that pods see as the node's; there is at least one. */
   readonly addresses: readonly string[];
-  /** What is wrong with them all the same. */
+  /** A problem with the addresses that does not prevent their use. */
   readonly warning?: string;
 }
 
-/** Bridges and pairs of containers are not how others reach the machine. */
-const ofContainers = /^(cni|docker|veth|br-|virbr|flannel|cali)/;
+/** Container bridges and veth pairs are not reachable from other machines. */
+const containerInterfaces = /^(cni|docker|veth|br-|virbr|flannel|cali)/;
 
-/** Rejects with an Error that says why an address of `--node-ip` cannot be the node's. */
+/** Rejects with an Error if an address of `--node-ip` cannot be the node's. */
 export async function findNodeAddresses(request: AddressRequest, sources: AddressSources): Promise<NodeAddresses> {
   const { nodeIPs, nodeName } = request;
   const interfaces = sources.interfaces();
   const [first = ''] = nodeIPs;
   if (first !== '' && specialRange(first) !== 'unspecified') {
-    // 1.24 takes no loopback address; here it makes a node for this machine alone.
+    // 1.24 rejects loopback; here it makes a node that only this machine can reach.
     if (specialRange(first) === 'loopback') return { addresses: nodeIPs, warning: loopbackWarning(first) };
     for (const address of nodeIPs) {
       const problem = addressProblem(address, interfaces);
@@ -54,12 +54,12 @@ export async function findNodeAddresses(request: AddressRequest, sources: Addres
   const usable = (await sources.lookup(nodeName)).filter(
     (address) => addressProblem(address, interfaces) === undefined,
   );
-  const found =
+  const address =
     inFamily(usable, preferred) ??
     usable[0] ??
-    (await ofDefaultRoute(preferred, interfaces, sources)) ??
-    ofAnyInterface(preferred, interfaces);
-  if (found !== undefined) return { addresses: [found] };
+    (await addressOfDefaultRoute(preferred, interfaces, sources)) ??
+    addressOfAnyInterface(preferred, interfaces);
+  if (address !== undefined) return { addresses: [address] };
   const loopback = preferred === 'IPv6' ? '::1' : '127.0.0.1';
   return { addresses: [loopback], warning: `no interface has an address but loopback; ${loopbackWarning(loopback)}` };
 }
@@ -76,7 +76,7 @@ const refusals: { readonly [range in SpecialRange]?: string } = {
   unspecified: "nodeIP can't be an all zeros address",
 };
 
-/** Why it cannot be the node's address, in the words of 1.24; undefined when it can. */
+/** Why it cannot be the node's address, in 1.24's texts; undefined if it can. */
 function addressProblem(address: string, interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>): string | undefined {
   const bytes = ipBytes(address);
   if (bytes === undefined) return 'nodeIP must be a valid IP address';
@@ -87,28 +87,31 @@ function addressProblem(address: string, interfaces: NodeJS.Dict<NetworkInterfac
   return own ? undefined : `node IP: "${address}" not found in the host's network interfaces`;
 }
 
-async function ofDefaultRoute(
+async function addressOfDefaultRoute(
   preferred: IPFamily,
   interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
   sources: AddressSources,
 ): Promise<string | undefined> {
   for (const family of families(preferred)) {
     for (const name of await sources.defaultRoutes(family)) {
-      const found = inFamily(globalAddresses(interfaces[name]), family);
-      if (found !== undefined) return found;
+      const address = inFamily(globalAddresses(interfaces[name]), family);
+      if (address !== undefined) return address;
     }
   }
   return undefined;
 }
 
-function ofAnyInterface(preferred: IPFamily, interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>): string | undefined {
+function addressOfAnyInterface(
+  preferred: IPFamily,
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
+): string | undefined {
   const all = Object.entries(interfaces)
-    .filter(([name]) => !ofContainers.test(name))
+    .filter(([name]) => !containerInterfaces.test(name))
     .flatMap(([, addresses]) => globalAddresses(addresses));
   return inFamily(all, preferred) ?? all[0];
 }
 
-/** Those by which others may know it. */
+/** Addresses that other machines may reach. */
 function globalAddresses(all: readonly NetworkInterfaceInfo[] = []): string[] {
   return all.map(({ address }) => address).filter((address) => specialRange(address) === undefined);
 }

@@ -2,7 +2,7 @@ import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
-import { FilesystemFigures, maxOpen, patienceMs } from '#nodeagent/node/filesystem-usage.js';
+import { FilesystemUsage, maxOpen, queryTimeoutMs } from '#nodeagent/node/filesystem-usage.js';
 
 const state = (usedBytes: number): FilesystemState => ({
   ...{ availableBytes: 1, capacityBytes: 2, inodesFree: 3, inodes: 4 },
@@ -17,7 +17,7 @@ function fixture() {
   let open = 0;
   let most = 0;
   let used = 0;
-  const figures = new FilesystemFigures(clock, async (path) => {
+  const figures = new FilesystemUsage(clock, async (path) => {
     asked.push(path);
     most = Math.max(most, ++open);
     try {
@@ -34,9 +34,9 @@ function fixture() {
     }
   });
   const ask = async (path: string) => {
-    const answer = figures.of(path).then((found) => found?.usedBytes ?? 'none');
+    const answer = figures.read(path).then((found) => found?.usedBytes ?? 'none');
     await clock.advance(0);
-    return Promise.race([answer, clock.advance(patienceMs).then(() => answer)]);
+    return Promise.race([answer, clock.advance(queryTimeoutMs).then(() => answer)]);
   };
   return { ask, asked, hung, clock, most: () => most, use: (bytes: number) => (used = bytes) };
 }

@@ -1,7 +1,7 @@
 /**
- * Figures of file systems, some of which may never answer: that of a server that is gone holds whoever asks, deep in the
- * kernel. Each question holds one of the few threads of this process that all files are read with, so that only so many
- * are open; who asks for others meanwhile is told what was last known.
+ * Reads the usage of file systems, some of which may never answer: a file system whose server is gone blocks statfs in
+ * the kernel. Each query occupies one of the few threads of this process's file operations, so only a few may be open;
+ * further calls get the last known values.
  */
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
@@ -9,13 +9,13 @@ import type { Clock } from '#apimachinery/clock.js';
 export interface FilesystemState {
   readonly availableBytes: number;
   readonly capacityBytes: number;
-  /** What only the system may still use counts as free. */
+  /** Space reserved for the system counts as free. */
   readonly usedBytes: number;
   readonly inodesFree: number;
   readonly inodes: number;
 }
 
-/** How the kernel is asked; rejects where there is no such path. */
+/** Queries the kernel; rejects if the path does not exist. */
 export type AskFilesystem = (path: string) => Promise<FilesystemState>;
 
 export const askKernel: AskFilesystem = async (path) => {
@@ -29,41 +29,41 @@ export const askKernel: AskFilesystem = async (path) => {
   };
 };
 
-/** Questions open at once: half of the threads that there are for files. */
+/** Open queries: half of the file threads. */
 export const maxOpen = 2;
-/** A file system that takes longer is answered for by what was last known. */
-export const patienceMs = 1000;
-/** Of paths whose figures are kept; the one that was asked for longest ago goes first. */
-const maxKept = 1000;
+/** After this time, a call returns the last known values. */
+export const queryTimeoutMs = 1000;
+/** Cached paths; the least recently updated one is dropped first. */
+const maxCached = 1000;
 
-interface Question {
+interface Query {
   readonly answered: Promise<void>;
-  /** It has taken longer than anybody waits. */
+  /** It has exceeded `queryTimeoutMs`. */
   isLate: boolean;
 }
 
-export class FilesystemFigures {
+export class FilesystemUsage {
   readonly #clock: Clock;
   readonly #ask: AskFilesystem;
   readonly #last = new Map<string, FilesystemState>();
-  readonly #open = new Map<string, Question>();
+  readonly #open = new Map<string, Query>();
 
   constructor(clock: Clock, ask: AskFilesystem = askKernel) {
     this.#clock = clock;
     this.#ask = ask;
   }
 
-  /** Of the file system that holds the path, as of now or as last known; undefined when there is none such. */
-  async of(path: string): Promise<FilesystemState | undefined> {
+  /** The current or last known values of the file system that contains the path; undefined if there are none. */
+  async read(path: string): Promise<FilesystemState | undefined> {
     const over = new AbortController();
-    const patience = this.#clock.sleep(patienceMs, over.signal).then(() => 'late' as const);
+    const timeout = this.#clock.sleep(queryTimeoutMs, over.signal).then(() => 'late' as const);
     try {
       for (;;) {
         const question = this.#open.get(path) ?? this.#begin(path);
-        // Nobody waits for what others have waited for in vain.
-        if (question?.isLate === true || (question === undefined && this.#allAreLate())) break;
+        // Do not wait for queries that are already late.
+        if (question?.isLate === true || (question === undefined && this.#allLate())) break;
         const answered = question?.answered ?? Promise.race([...this.#open.values()].map((each) => each.answered));
-        if ((await Promise.race([answered, patience])) === 'late') {
+        if ((await Promise.race([answered, timeout])) === 'late') {
           if (question !== undefined) question.isLate = true;
           break;
         }
@@ -75,26 +75,26 @@ export class FilesystemFigures {
     return this.#last.get(path);
   }
 
-  #allAreLate(): boolean {
+  #allLate(): boolean {
     return [...this.#open.values()].every(({ isLate }) => isLate);
   }
 
-  /** Undefined while too many are open. */
-  #begin(path: string): Question | undefined {
+  /** Undefined if too many queries are open. */
+  #begin(path: string): Query | undefined {
     if (this.#open.size >= maxOpen) return undefined;
     const answered = this.#ask(path).then(
-      (state) => this.#keep(path, state),
+      (state) => this.#cache(path, state),
       () => void this.#last.delete(path),
     );
-    const question: Question = { answered: answered.finally(() => this.#open.delete(path)), isLate: false };
+    const question: Query = { answered: answered.finally(() => this.#open.delete(path)), isLate: false };
     this.#open.set(path, question);
     return question;
   }
 
-  #keep(path: string, state: FilesystemState): void {
+  #cache(path: string, state: FilesystemState): void {
     this.#last.delete(path);
     this.#last.set(path, state);
     const [oldest] = this.#last.keys();
-    if (this.#last.size > maxKept && oldest !== undefined) this.#last.delete(oldest);
+    if (this.#last.size > maxCached && oldest !== undefined) this.#last.delete(oldest);
   }
 }

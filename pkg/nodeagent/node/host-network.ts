@@ -15,7 +15,7 @@ export function defaultRoutes4(text: string): string[] {
   });
 }
 
-/** The same of `/proc/net/ipv6_route`. */
+/** The same for `/proc/net/ipv6_route`. */
 export function defaultRoutes6(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     // destination, prefix length, source, its length, next hop, metric, references, use, flags, interface
@@ -25,7 +25,7 @@ export function defaultRoutes6(text: string): string[] {
   });
 }
 
-/** Of linux/route.h. */
+/** Flags of linux/route.h. */
 const up = 0x1;
 const reject = 0x200;
 
@@ -40,19 +40,19 @@ export const hostNetwork: AddressSources = {
     try {
       return (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address);
     } catch {
-      // 1.24 goes on likewise: the interfaces tell then.
+      // As in 1.24, unknown names fall back to the interfaces.
       return [];
     }
   },
   async defaultRoutes(family) {
     return family === 'IPv4'
-      ? defaultRoutes4(await tableOf('/proc/net/route'))
-      : defaultRoutes6(await tableOf('/proc/net/ipv6_route'));
+      ? defaultRoutes4(await readRouteTable('/proc/net/route'))
+      : defaultRoutes6(await readRouteTable('/proc/net/ipv6_route'));
   },
 };
 
-/** Empty where the kernel lacks that family, or is none of Linux. */
-async function tableOf(path: string): Promise<string> {
+/** Empty if the kernel lacks that family, or is not Linux. */
+async function readRouteTable(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What the whole machine uses, out of `/proc`. */
+/** Resource usage of the whole machine, from `/proc`. */
 import { readFile } from 'node:fs/promises';
 import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
 
@@ -7,44 +7,44 @@ export interface HostUsage {
   readonly userSeconds: number;
   readonly systemSeconds: number;
   readonly swapBytes: number;
-  /** All that is not free. */
+  /** Total minus free memory. */
   readonly memoryUsedBytes: number;
-  /** Of processes, without caches and files. */
+  /** Memory of processes, without caches and files. */
   readonly anonymousBytes: number;
   readonly physicalCores: number;
   readonly sockets: number;
   readonly network: readonly InterfaceUsage[];
-  /** What the root file system is on: `/dev/sda1`, `overlay`. */
+  /** Device of the root file system: `/dev/sda1`, `overlay`. */
   readonly rootDevice: string;
-  /** Block devices that something is mounted from. */
+  /** Block devices with mounts. */
   readonly disks: readonly DiskUsage[];
 }
 
-/** Since the machine was started. */
+/** Counted since boot. */
 export interface DiskUsage {
   /** `/dev/sda1`. */
   readonly device: string;
   readonly reads: DiskOperations;
   readonly writes: DiskOperations;
-  /** Operations under way. */
+  /** Operations in progress. */
   readonly current: number;
-  /** While there was any, and the same times how many there were. */
+  /** Time with operations in progress, and the same weighted by their number. */
   readonly busySeconds: number;
   readonly weightedSeconds: number;
 }
 
 export interface DiskOperations {
   readonly completed: number;
-  /** Done together with another one. */
+  /** Operations that were merged into another one. */
   readonly merged: number;
-  /** Of 512 bytes. */
+  /** 512 bytes each. */
   readonly sectors: number;
   readonly seconds: number;
 }
 
 const userHz = 100;
 
-/** Undefined where there is no `/proc` of Linux. */
+/** Undefined without Linux's `/proc`. */
 export async function hostUsage(): Promise<HostUsage | undefined> {
   try {
     const [stat, memory, cpus] = await Promise.all(
@@ -61,7 +61,7 @@ export async function hostUsage(): Promise<HostUsage | undefined> {
   }
 }
 
-/** The texts of `/proc/stat`, `/proc/meminfo` and `/proc/cpuinfo`. */
+/** Parses `/proc/stat`, `/proc/meminfo` and `/proc/cpuinfo`. */
 export function parseHostUsage(
   stat: string,
   memory: string,
@@ -91,7 +91,7 @@ export function parseHostUsage(
   };
 }
 
-/** The texts of `/proc/self/mounts` and `/proc/diskstats`. */
+/** Parses `/proc/self/mounts` and `/proc/diskstats`. */
 export function parseDisks(mounts: string, diskstats: string): Pick<HostUsage, 'rootDevice' | 'disks'> {
   const mounted = [...mounts.matchAll(/^(\S+) (\S+) /gm)].map(([, device = '', path]) => ({ device, path }));
   const devices = new Set(mounted.map(({ device }) => device));
@@ -118,6 +118,6 @@ export function parseDisks(mounts: string, diskstats: string): Pick<HostUsage, '
       },
     ];
   });
-  // The last one covers those before.
+  // The last mount hides earlier ones.
   return { rootDevice: mounted.findLast(({ path }) => path === '/')?.device ?? '', disks };
 }

@@ -1,4 +1,4 @@
-/** The node's heartbeat: a lease that is renewed long before it ends. */
+/** The node's heartbeat: a lease that is renewed long before it expires. */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
@@ -13,13 +13,13 @@ export interface NodeLeaseOptions {
   readonly log: Logger;
   readonly nodeName: string;
   readonly leaseDurationSeconds: number;
-  /** Owner of the lease, so that it goes with the node; undefined until the node is known. */
+  /** Owner of the lease, so that it is deleted with the node; undefined before registration. */
   readonly nodeUID: () => string | undefined;
 }
 
-/** Of its duration, after which a lease is renewed. */
+/** Leases are renewed after this fraction of their duration. */
 const renewFraction = 0.25;
-/** Waits between failed tries, as in 1.24; a lease must not end over a short silence of the API. */
+/** Retry delays, as in 1.24; a lease must not expire over a short outage of the API. */
 const retryMs = { initialMs: 100, maxMs: 7000 };
 
 export class NodeLease {
@@ -41,7 +41,7 @@ export class NodeLease {
       try {
         const lease = await this.#renew();
         if (lease === undefined) {
-          // It is the node's, and the node is not there yet.
+          // The lease needs the node as its owner; wait for registration.
           await clock.sleep(retryMs.initialMs, signal);
           continue;
         }

@@ -1,9 +1,9 @@
-/** The machine that a node is. */
+/** Reads properties of the machine that a node runs on. */
 import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
 import type { Clock } from '#apimachinery/clock.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
-import { askKernel, FilesystemFigures, type FilesystemState } from '#nodeagent/node/filesystem-usage.js';
+import { askKernel, type FilesystemState, FilesystemUsage } from '#nodeagent/node/filesystem-usage.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 import { hugePages } from '#nodeagent/node/huge-pages.js';
@@ -19,20 +19,20 @@ export interface MachineFacts {
   readonly bootID: string;
   readonly kernelVersion: string;
   readonly osImage: string;
-  /** As Go names them: `amd64`, `arm64`. */
+  /** Go's name: `amd64`, `arm64`. */
   readonly architecture: string;
-  /** The kernel confines by AppArmor. */
+  /** The kernel has AppArmor enabled. */
   readonly appArmor: boolean;
 }
 
-/** What may change while the node runs. */
+/** Values that change while the node runs. */
 export interface MachineState {
   readonly memoryAvailableBytes: number;
   readonly storageAvailableBytes: number;
   readonly storageCapacityBytes: number;
   readonly inodesFree: number;
   readonly inodes: number;
-  /** Process ids in use, and how many the kernel gives out at most. */
+  /** Process IDs in use, and the kernel's limit. */
   readonly processes: number;
   readonly maxProcesses: number;
 }
@@ -40,31 +40,31 @@ export interface MachineState {
 export interface Machine {
   facts(): Promise<MachineFacts>;
   state(): Promise<MachineState>;
-  /** What all of it uses; undefined for one that is none. */
+  /** Usage of the whole machine; undefined for simulated ones. */
   usage(): Promise<HostUsage | undefined>;
-  /** The file system that holds the path, as last known where it does not answer; undefined when there is none such. */
+  /** The file system that contains the path; the last known state if it does not answer; undefined if there is none. */
   filesystem(path: string): Promise<FilesystemState | undefined>;
-  /** Looks anew each time. Rejects with the reason when an address that is asked for cannot be the machine's. */
+  /** Reads the current addresses. Rejects if a requested address cannot be the machine's. */
   addresses(request: AddressRequest): Promise<NodeAddresses>;
 }
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** Of this process, as Go names it. */
+/** This process's architecture in Go's name. */
 export function architecture(): string {
   return architectures[arch()] ?? arch();
 }
 
-async function textOf(path: string): Promise<string> {
+async function readTrimmed(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch {
-    // Containers and small systems lack some of these.
+    // Containers and small systems lack some of these files.
     return '';
   }
 }
 
-/** In this order, as release 1.24 looks for them. Some machines have no DMI: PowerPC, s390x, many virtual ones. */
+/** In release 1.24's order. Some machines have no DMI: PowerPC, s390x, many virtual ones. */
 const systemUUIDFiles = [
   '/sys/class/dmi/id/product_uuid',
   '/proc/device-tree/system-id',
@@ -73,8 +73,8 @@ const systemUUIDFiles = [
 ];
 const machineIDFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
-/** What the first of the files says that says anything; the device tree ends its texts with NUL. */
-export async function firstText(paths: readonly string[], read = textOf): Promise<string> {
+/** The first non-empty text; texts of the device tree end with NUL. */
+export async function firstText(paths: readonly string[], read = readTrimmed): Promise<string> {
   for (const path of paths) {
     const text = (await read(path)).replace(/\0+$/, '').trim();
     if (text !== '') return text;
@@ -82,28 +82,30 @@ export async function firstText(paths: readonly string[], read = textOf): Promis
   return '';
 }
 
-/** Threads take process ids, too; the lower of the kernel's two limits holds. */
+/** Threads also take process IDs; the lower of the kernel's two limits applies. */
 async function processIDs(): Promise<Pick<MachineState, 'processes' | 'maxProcesses'>> {
-  const limits = await Promise.all(['kernel/pid_max', 'kernel/threads-max'].map((name) => textOf(`/proc/sys/${name}`)));
+  const limits = await Promise.all(
+    ['kernel/pid_max', 'kernel/threads-max'].map((name) => readTrimmed(`/proc/sys/${name}`)),
+  );
   const maxProcesses = Math.min(...limits.filter((text) => text !== '').map(Number));
-  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(await textOf('/proc/loadavg'))?.[1];
+  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(await readTrimmed('/proc/loadavg'))?.[1];
   return { processes: Number(running ?? 0), maxProcesses: Number.isFinite(maxProcesses) ? maxProcesses : 0 };
 }
 
 /** The machine that this process runs on. */
 export class LocalMachine implements Machine {
   readonly #rootDir: string;
-  readonly #figures: FilesystemFigures;
+  readonly #filesystems: FilesystemUsage;
 
-  /** @param rootDir Its file system is the node's. */
+  /** `rootDir`: its file system is the node's. */
   constructor(rootDir: string, clock: Clock) {
     this.#rootDir = rootDir;
-    this.#figures = new FilesystemFigures(clock);
+    this.#filesystems = new FilesystemUsage(clock);
   }
 
   async facts(): Promise<MachineFacts> {
     const { bsize, blocks } = await statfs(this.#rootDir);
-    const osRelease = await textOf('/etc/os-release');
+    const osRelease = await readTrimmed('/etc/os-release');
     return {
       cpus: availableParallelism(),
       memoryBytes: totalmem(),
@@ -111,17 +113,17 @@ export class LocalMachine implements Machine {
       hugePages: await hugePages(),
       machineID: await firstText(machineIDFiles),
       systemUUID: await firstText(systemUUIDFiles),
-      bootID: await textOf('/proc/sys/kernel/random/boot_id'),
+      bootID: await readTrimmed('/proc/sys/kernel/random/boot_id'),
       kernelVersion: release(),
       osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
       architecture: architecture(),
-      appArmor: (await textOf('/sys/module/apparmor/parameters/enabled')) === 'Y',
+      appArmor: (await readTrimmed('/sys/module/apparmor/parameters/enabled')) === 'Y',
     };
   }
 
   async state(): Promise<MachineState> {
     const { bsize, bavail, blocks, ffree, files } = await statfs(this.#rootDir);
-    const available = /^MemAvailable:\s+(\d+) kB$/m.exec(await textOf('/proc/meminfo'))?.[1];
+    const available = /^MemAvailable:\s+(\d+) kB$/m.exec(await readTrimmed('/proc/meminfo'))?.[1];
     return {
       memoryAvailableBytes: available === undefined ? totalmem() : Number(available) * 1024,
       storageAvailableBytes: bsize * bavail,
@@ -137,8 +139,8 @@ export class LocalMachine implements Machine {
   }
 
   async filesystem(path: string): Promise<FilesystemState | undefined> {
-    // That of the system answers, or nothing does.
-    return path === '/' ? askKernel(path) : this.#figures.of(path);
+    // The root file system always answers.
+    return path === '/' ? askKernel(path) : this.#filesystems.read(path);
   }
 
   addresses(request: AddressRequest): Promise<NodeAddresses> {

@@ -1,4 +1,4 @@
-/** Counters of network interfaces, out of the table that Linux shows of the namespace of a process. */
+/** Counters of network interfaces, from `/proc/<pid>/net/dev` of a process's network namespace. */
 import { readFile } from 'node:fs/promises';
 
 export interface InterfaceUsage {
@@ -14,7 +14,7 @@ export interface Traffic {
   readonly dropped: number;
 }
 
-/** `process`: a process id, or `self`. None when the process is gone. */
+/** `process`: a process ID, or `self`. Empty if the process is gone. */
 export async function networkUsage(process: number | 'self'): Promise<InterfaceUsage[]> {
   try {
     return parseNetworkTable(await readFile(`/proc/${process}/net/dev`, 'utf8'));
@@ -23,7 +23,7 @@ export async function networkUsage(process: number | 'self'): Promise<InterfaceU
   }
 }
 
-/** The text of `/proc/PID/net/dev`; loopback and the ends of other namespaces are left out, as in 1.24. */
+/** Parses `/proc/PID/net/dev`; skips loopback and veth interfaces, as in 1.24. */
 export function parseNetworkTable(text: string): InterfaceUsage[] {
   return text.split('\n').flatMap((line) => {
     const match = /^\s*([^\s:]+):\s*(.*)$/.exec(line);

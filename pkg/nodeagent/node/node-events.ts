@@ -1,4 +1,4 @@
-/** The node's events, in the reasons and words of release 1.24 (pkg/kubelet/nodestatus, kubelet_node_status.go). */
+/** The node's events, with reasons and texts of release 1.24 (pkg/kubelet/nodestatus, kubelet_node_status.go). */
 import type { NodeStatus } from '#api/core/v1/types.gen.js';
 import type { EventType } from '#client/events/correlator.js';
 import type { EventRecorder } from '#client/events/recorder.js';
@@ -9,7 +9,7 @@ export interface NodeEvent {
   readonly message: string;
 }
 
-/** By condition: the reason when it is true, and when it is not. */
+/** By condition: the reasons for true and false. */
 const reasons: Readonly<Record<string, readonly [whenTrue: string, whenFalse: string]>> = {
   MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
   DiskPressure: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
@@ -22,8 +22,8 @@ export function statusEvent(nodeName: string, reason: string): NodeEvent {
 }
 
 /**
- * What there is to tell when one status follows the other; `old` undefined: the node is new. A node's first word about being
- * ready is none, its pressures are told from the start. Pure.
+ * The events of a status change; `old` undefined: the node is new. A new node has no event for Ready, but for its
+ * pressures. Pure.
  */
 export function statusEvents(nodeName: string, old: NodeStatus | undefined, fresh: NodeStatus): NodeEvent[] {
   const events: NodeEvent[] = [];
@@ -53,7 +53,7 @@ export class NodeEvents {
 
   record({ type, reason, message }: NodeEvent): void {
     const name = this.#nodeName;
-    // The name stands for the UID, too: events are told before the node has one, as in 1.24.
+    // The name replaces the UID, since events may precede the node's registration, as in 1.24.
     this.#recorder.record({ kind: 'Node', name, uid: name }, type, reason, message);
   }
 

@@ -8,7 +8,7 @@ const capSysResource = 24n;
 
 export interface RuntimePrerequisites {
   readonly root: boolean;
-  /** Programs and plugins that are not there. */
+  /** Missing programs and plugins. */
   readonly missing: readonly string[];
 }
 
@@ -18,7 +18,7 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
       await access(path, constants.X_OK);
       return path;
     } catch {
-      // Tried the next.
+      // Try the next path.
     }
   }
   return undefined;
@@ -26,20 +26,20 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
 
 const binDirs = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** Absolute path of a program in the usual places, undefined when it is not installed. */
+/** Absolute path of a program in the standard directories; undefined if it is not installed. */
 export function findProgram(name: string): Promise<string | undefined> {
   return firstExecutable(binDirs.map((dir) => `${dir}/${name}`));
 }
 
 const cniDirs = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
 
-/** The directory that holds the CNI plugins, undefined when there is none. */
+/** The directory of the CNI plugins; undefined if there is none. */
 export async function findCNIPlugins(): Promise<string | undefined> {
   const bridge = await firstExecutable(cniDirs.map((dir) => `${dir}/bridge`));
   return bridge?.slice(0, -'/bridge'.length);
 }
 
-/** What is missing to run real containers on this machine. */
+/** What this machine lacks to run real containers. */
 export async function runtimePrerequisites(): Promise<RuntimePrerequisites> {
   const missing: string[] = [];
   for (const program of ['containerd', 'runc', 'iptables', 'ip']) {
@@ -49,14 +49,14 @@ export async function runtimePrerequisites(): Promise<RuntimePrerequisites> {
   return { root: process.getuid?.() === 0, missing };
 }
 
-/** Without CAP_SYS_RESOURCE no process may lower its oom_score_adj, and runc fails when told to. */
+/** True without CAP_SYS_RESOURCE: no process may lower its oom_score_adj, and runc fails if it has to. */
 export async function oomScoreAdjRestricted(): Promise<boolean> {
   const status = await readFile('/proc/self/status', 'utf8');
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
   return ((BigInt(`0x${effective}`) >> capSysResource) & 1n) === 0n;
 }
 
-/** systemd is the machine's process 1. */
+/** True if systemd is process 1. */
 export async function systemdRuns(): Promise<boolean> {
   return stat('/run/systemd/system').then(
     (stats) => stats.isDirectory(),
@@ -64,7 +64,7 @@ export async function systemdRuns(): Promise<boolean> {
   );
 }
 
-/** 2 where the unified hierarchy is the only one, else 1. */
+/** 2 if only the unified hierarchy is mounted, else 1. */
 export async function cgroupVersion(): Promise<1 | 2> {
   try {
     await stat('/sys/fs/cgroup/cgroup.controllers');

@@ -1,7 +1,7 @@
 /**
- * Whether the node is short of memory, disk or process ids, as release 1.24 decides it (pkg/kubelet/eviction): a condition
- * is there as soon as a threshold is crossed, hard or soft, and goes when none has been crossed for the transition period.
- * Nothing is evicted here. Pure, but for what it remembers.
+ * Detects shortage of memory, disk or process IDs, as release 1.24 does (pkg/kubelet/eviction): a condition begins as
+ * soon as a hard or soft threshold is crossed, and ends once none has been crossed for the transition period. Does not
+ * evict. Pure except for its state.
  */
 import { value } from '#apimachinery/quantity.js';
 
@@ -11,7 +11,7 @@ export type Thresholds = Readonly<Record<string, string>>;
 export interface PressureOptions {
   readonly hard: Thresholds;
   readonly soft: Thresholds;
-  /** How much more than the threshold there must be before one that was crossed counts as over. */
+  /** Amount above a crossed threshold at which it counts as resolved. */
   readonly minimumReclaim: Thresholds;
   readonly transitionMs: number;
 }
@@ -21,7 +21,7 @@ export interface SignalReading {
   readonly capacity: number;
 }
 
-/** By signal; what is not measured crosses nothing. */
+/** By signal; absent signals cross nothing. */
 export type Readings = Readonly<Record<string, SignalReading | undefined>>;
 
 export interface Pressures {
@@ -40,34 +40,34 @@ const conditionOf: Readonly<Record<string, keyof Pressures>> = {
   'pid.available': 'pid',
 };
 
-/** Amount that a threshold stands for; 0 without one. */
+/** The absolute amount of a threshold; 0 without one. */
 export function thresholdAmount(threshold: string | undefined, capacity: number): number {
   if (threshold === undefined) return 0;
   const percent = /^([0-9.]+)%$/.exec(threshold)?.[1];
   return percent === undefined ? value(threshold) : Math.floor((capacity * Number(percent)) / 100);
 }
 
-/** 0% and 100% switch a threshold off. */
-function isOff(threshold: string): boolean {
+/** 0% and 100% disable a threshold. */
+function isDisabled(threshold: string): boolean {
   return threshold === '0%' || threshold === '100%';
 }
 
 export class PressureTracker {
   readonly #options: PressureOptions;
   readonly #thresholds: readonly { readonly signal: string; readonly threshold: string }[];
-  /** Those that are crossed and not resolved; by their place in the list. */
+  /** Indexes of thresholds that are crossed and not resolved. */
   #crossed = new Set<number>();
-  /** Monotonic ms of the last look that found the condition. */
+  /** When each condition was last observed (monotonic ms). */
   readonly #lastSeen = new Map<keyof Pressures, number>();
 
   constructor(options: PressureOptions) {
     this.#options = options;
     this.#thresholds = [...Object.entries(options.hard), ...Object.entries(options.soft)]
-      .filter(([, threshold]) => !isOff(threshold))
+      .filter(([, threshold]) => !isDisabled(threshold))
       .map(([signal, threshold]) => ({ signal, threshold }));
   }
 
-  /** @param nowMs Of a clock that is never set. */
+  /** `nowMs`: monotonic. */
   observe(readings: Readings, nowMs: number): Pressures {
     const { minimumReclaim, transitionMs } = this.#options;
     const crossed = new Set<number>();

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Resources } from '#nodeagent/node/status.js';
 
-/** A merge patch of metadata and one of the status; undefined where nothing is to be changed. */
+/** Merge patches of the object and of its status; undefined if nothing changes. */
 export interface NodeReconciliation {
   readonly object: object | undefined;
   readonly status: object | undefined;
@@ -13,25 +13,25 @@ export interface NodeReconciliation {
 
 export interface ReconciledMachine {
   readonly dialect: Dialect;
-  /** The machine has not been this node before, or was set up anew. */
+  /** The machine is new to this node name, or was set up again. */
   readonly isNewMachine: boolean;
 }
 
-/** `fresh`: the object as it would be registered. Labels and taints of its first registration, and of people, stay. */
+/** `fresh`: the object that would be registered. Keeps labels and taints of the first registration, and of users. */
 export function reconcileNode(fresh: Node, existing: Node, machine: ReconciledMachine): NodeReconciliation {
   const { dialect } = machine;
   const labels = Object.fromEntries(
     defaultLabels(dialect).flatMap((key) => {
-      const wanted = fresh.metadata.labels?.[key];
-      return wanted === undefined || existing.metadata.labels?.[key] === wanted ? [] : [[key, wanted]];
+      const label = fresh.metadata.labels?.[key];
+      return label === undefined || existing.metadata.labels?.[key] === label ? [] : [[key, label]];
     }),
   );
   const managed = dialect.annotations.controllerAttachDetach;
   const annotation = fresh.metadata.annotations?.[managed];
   const annotations = existing.metadata.annotations?.[managed] === annotation ? {} : { [managed]: annotation ?? null };
   const changed = Object.keys(labels).length + Object.keys(annotations).length > 0;
-  const capacity = { ...missing(fresh, existing, 'capacity'), ...stale(fresh, existing, machine) };
-  const allocatable = { ...missing(fresh, existing, 'allocatable'), ...stale(fresh, existing, machine) };
+  const capacity = { ...missingHugePages(fresh, existing, 'capacity'), ...stale(fresh, existing, machine) };
+  const allocatable = { ...missingHugePages(fresh, existing, 'allocatable'), ...stale(fresh, existing, machine) };
   return {
     object: changed ? { metadata: { labels, annotations } } : undefined,
     status:
@@ -41,7 +41,7 @@ export function reconcileNode(fresh: Node, existing: Node, machine: ReconciledMa
   };
 }
 
-/** Where they lie and what they are: these follow the machine. */
+/** Labels that follow the machine: location and type. */
 function defaultLabels({ labels, labelDomain }: Dialect): string[] {
   return [
     labels.hostname,
@@ -58,16 +58,16 @@ function defaultLabels({ labels, labelDomain }: Dialect): string[] {
   ];
 }
 
-function missing(fresh: Node, existing: Node, list: 'capacity' | 'allocatable'): Record<string, string> {
-  const wanted = fresh.status?.[list] ?? {};
+function missingHugePages(fresh: Node, existing: Node, list: 'capacity' | 'allocatable'): Record<string, string> {
+  const freshList = fresh.status?.[list] ?? {};
   return Object.fromEntries(
-    Object.entries(wanted).filter(([name]) => isHugePages(name) && existing.status?.[list]?.[name] === undefined),
+    Object.entries(freshList).filter(([name]) => isHugePages(name) && existing.status?.[list]?.[name] === undefined),
   );
 }
 
 /**
- * What was advertised for a machine is not there on another one until it is advertised again; sizes of huge pages that the
- * kernel has no more are gone.
+ * On a new machine, extended resources are 0 until they are advertised again; huge page sizes that the kernel no longer
+ * has are removed.
  */
 function stale(fresh: Node, existing: Node, machine: ReconciledMachine): Record<string, string | null> {
   const { dialect, isNewMachine } = machine;

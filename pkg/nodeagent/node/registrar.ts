@@ -1,4 +1,4 @@
-/** Registers the node and keeps its status: written when it changed, and once in a while when it did not. */
+/** Registers the node and maintains its status: writes changes at once, and the unchanged status periodically. */
 
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
@@ -32,7 +32,7 @@ export interface NodeRegistrarOptions {
   readonly cri: CRI;
   readonly machine: Machine;
   readonly nodeName: string;
-  /** False: the node object is made by somebody else. */
+  /** False: another program creates the node object. */
   readonly register: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
@@ -43,14 +43,14 @@ export interface NodeRegistrarOptions {
   /** Empty: the machine's own; see `findNodeAddresses`. */
   readonly nodeIPs: readonly string[];
   readonly maxPods: number;
-  /** 0: as many as `maxPods`. */
+  /** 0: no limit below `maxPods`. */
   readonly podsPerCore: number;
   readonly maxImages: number;
   readonly reservations: Reservations;
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
   readonly serverPort: () => number;
-  /** The machine has not been this node before, or was set up anew. Asked when it registers. */
+  /** The machine is new to this node name, or was set up again. Called at registration. */
   readonly isNewMachine: () => boolean;
   readonly health: Pick<RuntimeHealth, 'look' | 'problems' | 'networkProblem'>;
   readonly network: RuntimeNetwork;
@@ -58,35 +58,35 @@ export interface NodeRegistrarOptions {
   readonly pressure: PressureTracker;
 }
 
-/** How long a status waits for what the runtime has to say of images and disks; after that the last word counts. */
+/** How long a status waits for the runtime's images and disks; afterwards the last answer counts. */
 const runtimeWaitMs = 1000;
 const retryMs = 500;
 const maxRetryMs = 7000;
 
-/** How often a runtime is asked whose network is not ready: at first, at most (as 1.24 asks always). */
+/** How often to ask a runtime whose network is not ready: initially, and at most (1.24's fixed period). */
 const networkMs = { initialMs: 50, maxMs: 5000 };
-/** After so many of these it is told the pods' addresses once more. */
-const networkLooks = 4;
+/** After this many tries, sends the runtime the pods' addresses again. */
+const networkTries = 4;
 
 export class NodeRegistrar {
   readonly #options: NodeRegistrarOptions;
   readonly #nodes: ResourceClient<Node>;
   #facts: MachineFacts | undefined;
-  /** None while those that are asked for cannot be the machine's. */
+  /** Empty while the requested addresses cannot be the machine's. */
   #addresses: readonly string[] = [];
-  /** What was last said about them. */
+  /** The last logged problem with them. */
   #addressProblem: string | undefined;
-  #looking: Promise<void> | undefined;
+  #addressRefresh: Promise<void> | undefined;
   #resources: Resources = { capacity: {}, allocatable: {} };
   #runtimeVersion = '';
   #node: Node | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
   #poked = false;
-  /** The runtime is being told the addresses of pods. */
+  /** Running update of the runtime's pod addresses. */
   #configuring: Promise<void> = Promise.resolve();
   #unschedulable: boolean | undefined;
-  readonly #networkLooks = new Backoff(networkMs);
+  readonly #networkBackoff = new Backoff(networkMs);
   readonly #images: LastAnswer<readonly Image[]>;
   readonly #imageDisks: LastAnswer<readonly FilesystemUsage[]>;
 
@@ -94,29 +94,29 @@ export class NodeRegistrar {
     const { client, clock, log, cri } = options;
     this.#options = options;
     this.#nodes = client.resource(nodes);
-    const ofRuntime = <T>(ask: () => Promise<T>, what: string) =>
+    const cachedAnswer = <T>(ask: () => Promise<T>, what: string) =>
       new LastAnswer<T>({
         ...{ clock, ask },
         waitMs: runtimeWaitMs,
         onFailure: (error) => log.debug({ err: error }, what),
       });
-    this.#images = ofRuntime(() => cri.listImages(), 'the runtime does not say which images it has');
-    this.#imageDisks = ofRuntime(() => cri.imageFsInfo(), 'the runtime does not say where its images are');
+    this.#images = cachedAnswer(() => cri.listImages(), "listing the runtime's images failed");
+    this.#imageDisks = cachedAnswer(() => cri.imageFsInfo(), 'reading the file system of the images failed');
   }
 
-  /** Finds out what the machine and the runtime are. Before everything else. */
+  /** Reads the machine's and the runtime's properties. Must be called first. */
   async prepare(): Promise<void> {
     const { machine, cri, maxPods, podsPerCore, reservations } = this.#options;
     this.#facts = await machine.facts();
-    await this.#lookForAddresses();
-    const ofCores = podsPerCore > 0 ? podsPerCore * this.#facts.cpus : maxPods;
-    this.#resources = nodeResources(this.#facts, Math.min(maxPods, ofCores), reservations);
+    await this.#readAddresses();
+    const coreLimit = podsPerCore > 0 ? podsPerCore * this.#facts.cpus : maxPods;
+    this.#resources = nodeResources(this.#facts, Math.min(maxPods, coreLimit), reservations);
     const { runtimeName, runtimeVersion } = await cri.version();
     this.#runtimeVersion = `${runtimeName}://${runtimeVersion}`;
   }
 
-  /** Never rejects; a failure leaves the addresses as they are. */
-  async #lookForAddresses(): Promise<void> {
+  /** Never rejects; on failure the addresses stay. */
+  async #readAddresses(): Promise<void> {
     const { machine, nodeIPs, nodeName, log } = this.#options;
     let problem: string | undefined;
     try {
@@ -127,21 +127,21 @@ export class NodeRegistrar {
       problem = messageOf(error);
     }
     if (problem !== undefined && problem !== this.#addressProblem)
-      log.warn({ problem }, 'The node has no address that others can use');
+      log.warn({ problem }, 'node has no address that other machines can reach');
     this.#addressProblem = problem;
   }
 
-  /** The resolver of names may take long, and the status must not wait for it. */
+  /** Runs in the background, since name resolution may take long. */
   #refreshAddresses(): void {
     const before = this.#addresses.join();
-    this.#looking ??= this.#lookForAddresses().finally(() => {
-      this.#looking = undefined;
+    this.#addressRefresh ??= this.#readAddresses().finally(() => {
+      this.#addressRefresh = undefined;
       if (this.#addresses.join() !== before) this.poke();
     });
   }
 
   get facts(): MachineFacts {
-    if (this.#facts === undefined) throw new Error('the machine has not been looked at yet');
+    if (this.#facts === undefined) throw new Error('prepare() must be called before facts are read');
     return this.#facts;
   }
 
@@ -149,7 +149,7 @@ export class NodeRegistrar {
     return this.#resources;
   }
 
-  /** The node's addresses, one or one of each family; the first is the one that pods are told. */
+  /** The node's addresses, one or one of each family; pods see the first. */
   get hostIPs(): readonly string[] {
     return this.#addresses.length > 0 ? this.#addresses : this.#options.nodeIPs;
   }
@@ -158,13 +158,13 @@ export class NodeRegistrar {
     return this.#node;
   }
 
-  /** Why pods get no network, by the last word of the runtime. */
+  /** Why pods get no network, by the runtime's last status. */
   get networkProblem(): string | undefined {
     return this.#options.health.networkProblem;
   }
 
-  /** The node as last seen, or as it will be registered. Its own resources are always what this agent has found. */
-  get knownNode(): Node {
+  /** The node as last seen, or as it will be registered, with this agent's own resources. */
+  get currentNode(): Node {
     const { nodeName: name, taints } = this.#options;
     const unregistered = { metadata: { name, labels: this.#ownLabels() }, spec: { taints: [...taints] } };
     return this.#withOwnResources(this.#node ?? unregistered);
@@ -175,15 +175,15 @@ export class NodeRegistrar {
     return { metadata, spec, status: { ...status, allocatable } };
   }
 
-  /** The node as the API has it now. Throws StatusError. */
-  async look(): Promise<Node> {
+  /** Reads the node from the API. Throws StatusError. */
+  async refresh(): Promise<Node> {
     try {
       const node = await this.#nodes.get(this.#options.nodeName);
       this.observe(node);
       return this.#withOwnResources(node);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      return this.knownNode;
+      return this.currentNode;
     }
   }
 
@@ -192,9 +192,9 @@ export class NodeRegistrar {
     return this.#runtimeVersion.split(':')[0] ?? '';
   }
 
-  /** What the API says of the node by now; undefined when it was deleted. */
+  /** Handles a change of the node in the API; undefined if it was deleted. */
   observe(node: Node | undefined): void {
-    // Before it is registered, an old object of that name says nothing.
+    // Before registration, the object may be an old one.
     if (this.#node === undefined) return;
     if (node === undefined) {
       this.#reportedAt = Number.NEGATIVE_INFINITY;
@@ -202,19 +202,19 @@ export class NodeRegistrar {
       return;
     }
     if (!isNewer(node, this.#node)) return;
-    this.#seen(node);
-    // Somebody else has declared it unreachable: it says at once that it is not.
+    this.#update(node);
+    // The node was declared unreachable: report at once that it is reachable.
     if (!isNodeReady(node)) this.poke();
   }
 
-  /** Keeps the status until `signal` aborts; registers first. `onRegistered` is called once. */
+  /** Registers, then maintains the status until `signal` aborts. Calls `onRegistered` once. */
   async run(signal: AbortSignal, onRegistered: () => void): Promise<void> {
     const { clock, log, updateFrequencyMs } = this.#options;
     this.#options.events.starting(this.#options.client.dialect.components.nodeAgent);
     const backoff = new Backoff({ initialMs: retryMs, maxMs: maxRetryMs });
     while (!signal.aborted && this.#node === undefined) {
       try {
-        this.#seen(await this.#register());
+        this.#update(await this.#register());
       } catch (error) {
         log.warn({ err: error }, 'registering the node failed');
         await clock.sleep(backoff.nextMs(), signal);
@@ -234,48 +234,48 @@ export class NodeRegistrar {
       } catch (error) {
         log.warn({ err: error }, 'updating the node status failed');
         failed = true;
-        // It may have been deleted, or be another one by now.
+        // The node may have been deleted or replaced.
         if (isNotFound(error)) await this.#reregister();
       }
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       if (this.#poked) continue;
-      const waitMs = this.networkProblem === undefined ? updateFrequencyMs : this.#networkLooks.nextMs();
+      const waitMs = this.networkProblem === undefined ? updateFrequencyMs : this.#networkBackoff.nextMs();
       const nextMs = failed ? Math.min(backoff.nextMs(), updateFrequencyMs) : Math.min(waitMs, updateFrequencyMs);
       await Promise.race([clock.sleep(nextMs, signal), woken]);
     }
   }
 
-  /** Without an API: the runtime is told the addresses of pods, and nobody else anything. */
+  /** Without an API, only tells the runtime the pods' addresses. */
   async standAlone(): Promise<void> {
-    await this.#options.network.tell(this.knownNode);
+    await this.#options.network.tell(this.currentNode);
   }
 
-  /** Something that the status says has changed. */
+  /** Reports a changed status at once. */
   poke(): void {
     this.#poked = true;
     this.#wake?.();
   }
 
-  #seen(node: Node): void {
+  #update(node: Node): void {
     if (this.#node !== undefined && this.#node.metadata.uid === node.metadata.uid && isNewer(this.#node, node)) return;
     this.#node = node;
     this.#configure(node);
   }
 
   #configure(node: Node, again = false): void {
-    const told = this.#configuring.then(() => this.#options.network.tell(node, again));
-    this.#configuring = told.then((isNew) => {
+    const update = this.#configuring.then(() => this.#options.network.tell(node, again));
+    this.#configuring = update.then((isNew) => {
       if (!isNew || again) return;
-      this.#networkLooks.reset();
+      this.#networkBackoff.reset();
       this.poke();
     });
   }
 
   async #reregister(): Promise<void> {
     try {
-      this.#seen(await this.#register());
+      this.#update(await this.#register());
       this.#reportedAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'registering the node again failed');
@@ -315,7 +315,7 @@ export class NodeRegistrar {
     };
     try {
       const created = await this.#nodes.create(node);
-      this.#tell(undefined, created);
+      this.#recordEvents(undefined, created);
       return created;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -337,8 +337,8 @@ export class NodeRegistrar {
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
     const { client, clock, nodeName, maxImages, serverPort, health, pressure } = this.#options;
-    const [images = [], readings] = await Promise.all([this.#images.look(), this.#readings(), health.look()]);
-    if (health.networkProblem === undefined) this.#networkLooks.reset();
+    const [images = [], readings] = await Promise.all([this.#images.look(), this.#readings(), health.refresh()]);
+    if (health.networkProblem === undefined) this.#networkBackoff.reset();
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
@@ -358,7 +358,7 @@ export class NodeRegistrar {
     });
   }
 
-  /** What eviction thresholds are compared with. */
+  /** The values that eviction thresholds are compared with. */
   async #readings(): Promise<Readings> {
     const { machine, log } = this.#options;
     const state = await machine.state();
@@ -367,22 +367,22 @@ export class NodeRegistrar {
     let images: Readings = {};
     try {
       const [mounted] = (await this.#imageDisks.look()) ?? [];
-      const found = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
-      if (found !== undefined) {
+      const filesystem = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
+      if (filesystem !== undefined) {
         images = {
-          'imagefs.available': { available: found.availableBytes, capacity: found.capacityBytes },
-          'imagefs.inodesFree': { available: found.inodesFree, capacity: found.inodes },
+          'imagefs.available': { available: filesystem.availableBytes, capacity: filesystem.capacityBytes },
+          'imagefs.inodesFree': { available: filesystem.inodesFree, capacity: filesystem.inodes },
         };
       }
     } catch (error) {
-      log.debug({ err: error }, 'the disk of the images cannot be looked at');
+      log.debug({ err: error }, 'reading the file system of the images failed');
     }
     return {
       ...images,
       'memory.available': memory,
       'allocatableMemory.available': memory,
       'nodefs.available': { available: state.storageAvailableBytes, capacity: state.storageCapacityBytes },
-      // Some file systems make inodes as they need them.
+      // Some file systems create inodes on demand.
       'nodefs.inodesFree': state.inodes === 0 ? undefined : { available: state.inodesFree, capacity: state.inodes },
       'pid.available':
         state.maxProcesses === 0
@@ -391,8 +391,8 @@ export class NodeRegistrar {
     };
   }
 
-  /** Told when they are true in the API, so that nothing is told twice. */
-  #tell(old: NodeStatus | undefined, node: Node): void {
+  /** Events are recorded after the API has the status, so that none is recorded twice. */
+  #recordEvents(old: NodeStatus | undefined, node: Node): void {
     const { events, nodeName } = this.#options;
     for (const event of statusEvents(nodeName, old, node.status ?? {})) events.record(event);
     const unschedulable = node.spec?.unschedulable === true;
@@ -405,23 +405,23 @@ export class NodeRegistrar {
     const { clock, nodeName, reportFrequencyMs } = this.#options;
     const old = this.#node?.status;
     this.#refreshAddresses();
-    if (this.#node !== undefined && this.#networkLooks.failures >= networkLooks) this.#configure(this.#node, true);
+    if (this.#node !== undefined && this.#networkBackoff.failures >= networkTries) this.#configure(this.#node, true);
     await this.#configuring;
     const status = await this.#status(old);
     const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
     if (!due && sameStatus(old, status)) {
-      if (this.#node !== undefined) this.#tell(old, this.#node);
+      if (this.#node !== undefined) this.#recordEvents(old, this.#node);
       return;
     }
-    // No volume of this agent is one that controllers attach; what an older agent has left must not keep them waiting.
+    // This agent's volumes are never attached by controllers; entries of an older agent must not block them.
     const volumesInUse = (old?.volumesInUse ?? []).length > 0 ? { volumesInUse: null } : {};
     const addresses = [{ $patch: 'replace' }, ...(status.addresses ?? [])];
     const capacity = resourcesPatch(old?.capacity, status.capacity);
     const allocatable = resourcesPatch(old?.allocatable, status.allocatable);
     const patch = { status: { ...status, ...volumesInUse, addresses, capacity, allocatable } };
     const reported = await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' });
-    this.#tell(old, reported);
-    this.#seen(reported);
+    this.#recordEvents(old, reported);
+    this.#update(reported);
     this.#reportedAt = clock.monotonic();
   }
 }

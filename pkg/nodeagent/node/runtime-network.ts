@@ -1,4 +1,4 @@
-/** Tells the runtime which addresses the node's pods have, from which it makes the configuration of its network. */
+/** Tells the runtime the addresses of the node's pods, from which it configures its network. */
 import type { Node } from '#api/core/v1/types.gen.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
@@ -6,32 +6,32 @@ import type { RuntimeService } from '#nodeagent/cri/cri.js';
 export interface RuntimeNetworkOptions {
   readonly cri: Pick<RuntimeService, 'updateRuntimeConfig'>;
   readonly log: Logger;
-  /** Where the node's object names none; empty: there are none. */
+  /** Default of the node object's CIDRs; empty: none. */
   readonly podCIDR: string;
 }
 
 export class RuntimeNetwork {
   readonly #options: RuntimeNetworkOptions;
-  #told = '';
+  #lastCIDRs = '';
 
   constructor(options: RuntimeNetworkOptions) {
     this.#options = options;
   }
 
   /**
-   * Resolves with whether the runtime was told something. What it was told before it is told again only where `again` says
-   * so: one that was started anew may not know it any more. Never rejects; a failure is logged.
+   * Resolves with true if the runtime was told. Repeats the last addresses only with `again`, as after the runtime's
+   * restart. Never rejects; failures are logged.
    */
   async tell({ spec }: Node, again = false): Promise<boolean> {
     const { cri, log, podCIDR } = this.#options;
     const cidrs = (spec.podCIDRs ?? []).join() || podCIDR;
-    if (cidrs === '' || (cidrs === this.#told && !again)) return false;
+    if (cidrs === '' || (cidrs === this.#lastCIDRs && !again)) return false;
     try {
       await cri.updateRuntimeConfig(cidrs);
-      this.#told = cidrs;
+      this.#lastCIDRs = cidrs;
       return true;
     } catch (error) {
-      log.warn({ err: error, podCIDR: cidrs }, 'Telling the runtime the addresses of pods failed');
+      log.warn({ err: error, podCIDR: cidrs }, 'telling the runtime the addresses of pods failed');
       return false;
     }
   }

@@ -1,4 +1,4 @@
-/** What a node says about itself. Pure. */
+/** Builds the status of a node. Pure. */
 import type { ContainerImage, NodeCondition, NodeStatus, NodeSystemInfo } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { milliValue, quantityFromMilliValue, quantityFromValue, value } from '#apimachinery/quantity.js';
@@ -7,7 +7,7 @@ import { binaryQuantity } from '#nodeagent/node/huge-pages.js';
 import type { MachineFacts } from '#nodeagent/node/machine.js';
 import { type Pressures, thresholdAmount } from '#nodeagent/node/pressure.js';
 
-/** What is kept back from pods. Quantities by resource name. */
+/** Resources withheld from pods. Quantities by resource name. */
 export interface Reservations {
   readonly system: Readonly<Record<string, string>>;
   readonly platform: Readonly<Record<string, string>>;
@@ -21,11 +21,13 @@ export interface Resources {
 }
 
 export function nodeResources(facts: MachineFacts, maxPods: number, reserved: Reservations): Resources {
-  const kept = (name: string) => [reserved.system[name], reserved.platform[name]].filter((q) => q !== undefined);
-  const bytes = (name: string) => kept(name).reduce((sum, quantity) => sum + value(quantity), 0);
-  const milliCPU = facts.cpus * 1000 - kept('cpu').reduce((sum, quantity) => sum + milliValue(quantity), 0);
+  const reservedQuantities = (name: string) =>
+    [reserved.system[name], reserved.platform[name]].filter((q) => q !== undefined);
+  const bytes = (name: string) => reservedQuantities(name).reduce((sum, quantity) => sum + value(quantity), 0);
+  const milliCPU =
+    facts.cpus * 1000 - reservedQuantities('cpu').reduce((sum, quantity) => sum + milliValue(quantity), 0);
   const pages = Object.entries(facts.hugePages).sort(([a], [b]) => Number(a) - Number(b));
-  // Their memory is given to nobody else.
+  // Huge pages are not available as other memory.
   const inPages = pages.reduce((sum, [, each]) => sum + each, 0);
   const memory =
     facts.memoryBytes -
@@ -70,7 +72,7 @@ export interface NodeStatusInput {
   /** -1 for all. */
   readonly maxImages: number;
   readonly serverPort: number;
-  /** Why the node is not ready; none when it is. */
+  /** Why the node is not ready; empty if it is. */
   readonly notReady: readonly string[];
   readonly old: NodeStatus | undefined;
   /** RFC 3339. */
@@ -111,7 +113,7 @@ function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatT
   ];
 }
 
-/** Several errors as one, each once. */
+/** Joins distinct errors into one text. */
 function aggregated(errors: readonly string[]): string {
   const [first = '', ...others] = new Set(errors);
   return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
@@ -121,7 +123,7 @@ function title(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Names of one image that are reported at most. */
+/** Limit of reported names per image. */
 const maxNamesPerImage = 5;
 
 function imageList(images: readonly Image[], max: number): ContainerImage[] {
@@ -149,10 +151,10 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
   return {
     capacity: input.resources.capacity,
     allocatable: input.resources.allocatable,
-    conditions: conditions(input).map((found) => {
-      const before = old?.conditions?.find((c) => c.type === found.type);
-      const since = before?.status === found.status ? before.lastTransitionTime : undefined;
-      return { ...found, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
+    conditions: conditions(input).map((current) => {
+      const before = old?.conditions?.find((c) => c.type === current.type);
+      const since = before?.status === current.status ? before.lastTransitionTime : undefined;
+      return { ...current, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
     }),
     addresses: [...input.addresses],
     daemonEndpoints: { kubeletEndpoint: { Port: input.serverPort } },

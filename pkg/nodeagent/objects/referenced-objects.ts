@@ -1,25 +1,24 @@
 /**
- * ConfigMaps and Secrets that pods of this node refer to, and nothing else: the API lets a node read those of its pods
- * only, each by its name. How changes are found out is the strategy of release 1.24
- * (`configMapAndSecretChangeDetectionStrategy`):
+ * ConfigMaps and Secrets that pods of this node refer to: the API lets a node read only those, each by name. The
+ * detection of changes follows release 1.24's strategy (`configMapAndSecretChangeDetectionStrategy`):
  *
- *   - `Watch`: one watch per object, whoever and how many of the node's pods use it, opened by one request where the
- *     server streams the initial state; all watches share the client's connection. Immutable objects are not watched.
- *   - `Cache`: an object is read again when what was read is older than the node's annotation says, a minute without.
- *   - `Get`: it is read each time that it is needed.
+ *   - `Watch`: one watch per object, shared by all pods of the node, opened by one request if the server streams the
+ *     initial state; all watches share the client's connection. Immutable objects are not watched.
+ *   - `Cache`: an object is reread when it is older than the node's annotation says, by default a minute.
+ *   - `Get`: an object is read on every use.
  *
- * May be shared by all node agents of a process.
+ * All node agents of a process may share one instance.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type Place, type Referable, WatchedObject } from '#nodeagent/objects/watched-object.js';
+import { type ObjectLocation, type Referable, WatchedObject } from '#nodeagent/objects/watched-object.js';
 
 export type ChangeDetection =
   | { readonly strategy: 'Watch' }
-  /** `ttlMs`: how long what was read is good. */
+  /** `ttlMs`: how long a read object is valid. */
   | { readonly strategy: 'Cache'; readonly ttlMs: () => number }
   | { readonly strategy: 'Get' };
 
@@ -29,14 +28,14 @@ export interface ReferencedObjectsOptions {
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  /** There is no API: nothing can be referred to. */
+  /** Without an API, references fail. */
   readonly isStandalone?: boolean;
   /** Default: `Watch`. */
   readonly detection?: ChangeDetection;
 }
 
 /** An object, and the UIDs of the pods that use it. */
-interface Followed {
+interface TrackedObject {
   readonly users: Set<string>;
   readonly object: WatchedObject<Referable> | CachedObject<Referable>;
 }
@@ -44,7 +43,7 @@ interface Followed {
 export class ReferencedObjects {
   readonly #options: ReferencedObjectsOptions;
   readonly #server = { streams: true };
-  readonly #followed = new Map<string, Followed>();
+  readonly #tracked = new Map<string, TrackedObject>();
   readonly #byUser = new Map<string, Set<string>>();
   readonly #handlers = new Set<(podUID: string) => void>();
 
@@ -52,35 +51,35 @@ export class ReferencedObjects {
     this.#options = options;
   }
 
-  /** Calls back with the UID of each pod that uses an object which changed. */
+  /** Calls back with the UID of each pod that uses a changed object. */
   onChange(handler: (podUID: string) => void): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
   }
 
   /**
-   * The object as it is now, undefined when it does not exist. It is followed until the pod is released. Rejects when the
-   * API does not tell in time.
+   * The current object, undefined if it does not exist. It is tracked until the pod is released. Rejects if the API
+   * does not answer in time.
    */
-  async get<T extends Referable>(type: ResourceType<T>, place: Place, podUID: string): Promise<T | undefined> {
+  async get<T extends Referable>(type: ResourceType<T>, place: ObjectLocation, podUID: string): Promise<T | undefined> {
     if (this.#options.isStandalone === true) {
       throw new Error(`cannot use ${type.singular} "${place.name}" because no client of the API is configured`);
     }
     const key = `${type.resource}/${place.namespace}/${place.name}`;
-    const followed = this.#followed.get(key) ?? this.#follow(type, place);
-    this.#followed.set(key, followed);
-    if (!followed.users.has(podUID) && followed.object instanceof CachedObject) followed.object.expire();
-    followed.users.add(podUID);
+    const tracked = this.#tracked.get(key) ?? this.#track(type, place);
+    this.#tracked.set(key, tracked);
+    if (!tracked.users.has(podUID) && tracked.object instanceof CachedObject) tracked.object.expire();
+    tracked.users.add(podUID);
     const keys = this.#byUser.get(podUID) ?? new Set();
     this.#byUser.set(podUID, keys.add(key));
     try {
-      return (await followed.object.get()) as T | undefined;
+      return (await tracked.object.get()) as T | undefined;
     } catch (error) {
       throw new Error(`failed to sync ${type.singular} cache: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  #follow<T extends Referable>(type: ResourceType<T>, place: Place): Followed {
+  #track<T extends Referable>(type: ResourceType<T>, place: ObjectLocation): TrackedObject {
     const users = new Set<string>();
     const { detection = { strategy: 'Watch' }, ...options } = this.#options;
     if (detection.strategy === 'Watch') {
@@ -95,27 +94,27 @@ export class ReferencedObjects {
     return { users, object: object as unknown as CachedObject<Referable> };
   }
 
-  /** The pod needs none of its objects any more. */
+  /** Stops tracking objects for the pod. */
   release(podUID: string): void {
     for (const key of this.#byUser.get(podUID) ?? []) {
-      const followed = this.#followed.get(key);
-      followed?.users.delete(podUID);
-      if (followed !== undefined && followed.users.size === 0) {
-        followed.object.close();
-        this.#followed.delete(key);
+      const tracked = this.#tracked.get(key);
+      tracked?.users.delete(podUID);
+      if (tracked !== undefined && tracked.users.size === 0) {
+        tracked.object.close();
+        this.#tracked.delete(key);
       }
     }
     this.#byUser.delete(podUID);
   }
 
-  /** Number of objects followed. */
+  /** Number of tracked objects. */
   get size(): number {
-    return this.#followed.size;
+    return this.#tracked.size;
   }
 
   close(): void {
-    for (const { object } of this.#followed.values()) object.close();
-    this.#followed.clear();
+    for (const { object } of this.#tracked.values()) object.close();
+    this.#tracked.clear();
     this.#byUser.clear();
   }
 }
@@ -123,43 +122,43 @@ export class ReferencedObjects {
 interface CachedObjectOptions {
   readonly client: Client;
   readonly clock: Clock;
-  /** How long what was read is good; 0 or less: never. */
+  /** How long a read object is valid; 0 or less: never. */
   readonly ttlMs: () => number;
 }
 
-interface Read<T> {
-  /** Undefined: there is no such object. */
+interface ReadResult<T> {
+  /** Undefined if the object does not exist. */
   readonly object: T | undefined;
   readonly at: number;
 }
 
-/** One object of the API, read when it is needed, and again when what was read is too old. */
+/** An object of the API that is read on demand, and reread when it is too old. */
 class CachedObject<T extends ApiObject> {
   readonly #type: ResourceType<T>;
-  readonly #place: Place;
+  readonly #place: ObjectLocation;
   readonly #options: CachedObjectOptions;
-  #last: Read<T> | undefined;
-  #reading: Promise<Read<T>> | undefined;
+  #last: ReadResult<T> | undefined;
+  #reading: Promise<ReadResult<T>> | undefined;
 
-  constructor(type: ResourceType<T>, place: Place, options: CachedObjectOptions) {
+  constructor(type: ResourceType<T>, place: ObjectLocation, options: CachedObjectOptions) {
     this.#type = type;
     this.#place = place;
     this.#options = options;
   }
 
-  /** What was read is too old for a pod that has just come. */
+  /** Forces a reread for a new pod. */
   expire(): void {
     if (this.#last !== undefined) this.#last = { ...this.#last, at: Number.NEGATIVE_INFINITY };
   }
 
-  /** Undefined when it does not exist. When it cannot be read now, what was read before is good for longer. */
+  /** Undefined if it does not exist. If a reread fails, the old object stays valid. */
   async get(): Promise<T | undefined> {
     const { clock, ttlMs } = this.#options;
     const last = this.#last;
-    // That there is none is asked anew each time: a pod waits for it.
+    // A missing object is reread each time, since a pod waits for it.
     if (last?.object !== undefined && clock.monotonic() - last.at < ttlMs()) return last.object;
     try {
-      // Many that ask at once ask one question.
+      // Concurrent calls share one request.
       this.#reading ??= this.#read();
       this.#last = await this.#reading;
       return this.#last.object;
@@ -171,10 +170,10 @@ class CachedObject<T extends ApiObject> {
     }
   }
 
-  async #read(): Promise<Read<T>> {
+  async #read(): Promise<ReadResult<T>> {
     const { client, clock } = this.#options;
     const { namespace, name } = this.#place;
-    // A second look may come from the server's memory.
+    // A reread may be served from the server's cache.
     const version = this.#last?.object === undefined ? {} : { resourceVersion: '0' };
     const at = clock.monotonic();
     try {
@@ -185,6 +184,6 @@ class CachedObject<T extends ApiObject> {
     }
   }
 
-  /** Nothing runs. */
+  /** There is nothing to stop. */
   close(): void {}
 }

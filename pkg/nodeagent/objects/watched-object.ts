@@ -1,4 +1,4 @@
-/** One object of the API, kept up to date by a watch of its own. */
+/** An object of the API, kept current by its own watch. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
@@ -12,20 +12,20 @@ export interface WatchedObjectOptions {
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  /** What is known of the server, for all objects of one agent. */
+  /** Capabilities of the server, shared by all objects of one agent. */
   readonly server: { streams: boolean };
   readonly onChange: () => void;
 }
 
-/** ConfigMaps and Secrets may say that they will never change. */
+/** ConfigMaps and Secrets may be immutable. */
 export type Referable = ApiObject & { readonly immutable?: boolean };
 
-export interface Place {
+export interface ObjectLocation {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** How long a pod's start waits for the first answer about an object before it is tried again. */
+/** How long a pod's start waits for the first answer before it is retried. */
 const firstAnswerMs = 5000;
 
 export class WatchedObject<T extends Referable> {
@@ -33,16 +33,16 @@ export class WatchedObject<T extends Referable> {
   readonly #onChange: () => void;
   readonly #stop = new AbortController();
   readonly #first: Promise<void>;
-  #answered: () => void = () => undefined;
+  #resolveFirst: () => void = () => undefined;
   #object: T | undefined;
   #synced = false;
 
-  constructor(type: ResourceType<T>, place: Place, options: WatchedObjectOptions) {
+  constructor(type: ResourceType<T>, place: ObjectLocation, options: WatchedObjectOptions) {
     const { client, clock, random, log, server } = options;
     this.#clock = clock;
     this.#onChange = options.onChange;
     this.#first = new Promise((resolve) => {
-      this.#answered = resolve;
+      this.#resolveFirst = resolve;
     });
     const reflector = new Reflector<T>({
       client: client.resource(type),
@@ -55,7 +55,7 @@ export class WatchedObject<T extends Referable> {
           this.#set(event.type === 'DELETED' ? undefined : event.object);
         },
       },
-      // One request for each object instead of a list and a watch.
+      // One request per object instead of list and watch.
       initialEventsEnd: server.streams ? client.dialect.bookmarkAnnotation : undefined,
       onCannotStream: () => {
         server.streams = false;
@@ -70,13 +70,13 @@ export class WatchedObject<T extends Referable> {
     const changed = this.#synced && this.#object?.metadata.resourceVersion !== object?.metadata.resourceVersion;
     this.#object = object;
     this.#synced = true;
-    this.#answered();
+    this.#resolveFirst();
     if (changed) this.#onChange();
-    // What never changes needs no watch.
+    // Immutable objects need no watch.
     if (object?.immutable === true) this.close();
   }
 
-  /** Undefined when it does not exist; rejects when that cannot be found out in time. */
+  /** Undefined if the object does not exist; rejects if the API does not answer in time. */
   async get(): Promise<T | undefined> {
     if (!this.#synced) {
       const over = new AbortController();

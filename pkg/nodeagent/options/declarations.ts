@@ -1,4 +1,4 @@
-/** The node agent's options: one table, from which parsing, help and validation come. */
+/** The table of the node agent's options, from which parsing, help and validation are derived. */
 import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { legacyLoggingOptions, loggingOptions } from '#daemon/options/groups/logging.js';
@@ -12,30 +12,30 @@ import { servingOptions } from '#nodeagent/options/serving.js';
 
 const section = 'Pod network';
 
-/** Options of the network of pods, which runs beside the agent in its process. */
+/** Options of the pod network, which runs beside the agent in its process. */
 export const podNetworkOptions = {
   'pod-network': {
     type: 'bool',
     section,
     meaning:
-      'Keep routes to the pods of other nodes, and a tunnel (VXLAN, UDP port 8472) to those of nodes behind routers, with ip, bridge and iptables. Off: another program has to.',
+      'Maintain routes to pods of other nodes, and a tunnel (VXLAN, UDP port 8472) to pods of nodes behind routers, with ip, bridge and iptables. If false, another program must do that.',
   },
   'pod-network-cluster-cidr': {
     type: 'strings',
     section,
-    meaning: 'Range of the addresses of all pods, or one of each family.',
+    meaning: 'Address range of all pods, or one of each family.',
   },
   'pod-network-nodes': {
     type: 'strings',
     section,
-    meaning: 'Names of all nodes that are this machine. Default: this one alone.',
+    meaning: 'Names of all nodes on this machine. Default: only this node.',
   },
   'pod-network-tunnel': {
     type: 'string',
     default: '',
     section,
     meaning:
-      'Name of the interface of the tunnel, at most 15 characters. Default: orch-vxlan, or kube-vxlan in the other dialect.',
+      'Name of the tunnel interface, at most 15 characters. Default: orch-vxlan, or kube-vxlan in the other dialect.',
   },
 } as const satisfies OptionTable;
 
@@ -46,22 +46,27 @@ const common = {
 } as const;
 
 /**
- * Options of a metrics collector that 1.24 has within its node agent, whose flags became the agent's by mistake:
- * taken, without effect.
+ * Options of a metrics collector inside 1.24's node agent, which became the agent's by mistake: accepted, without
+ * effect.
  */
 export const collectorOptions = {
-  'application-metrics-count-limit': { ...common, type: 'int', default: 100, meaning: 'Metrics of a container.' },
+  'application-metrics-count-limit': {
+    ...common,
+    type: 'int',
+    default: 100,
+    meaning: 'Maximum number of metrics per container.',
+  },
   'boot-id-file': {
     ...common,
     type: 'string',
     default: '/proc/sys/kernel/random/boot_id',
-    meaning: 'Files with the boot ID, the first that is there.',
+    meaning: 'Files with the boot ID; the first existing one counts.',
   },
   'container-hints': {
     ...common,
     type: 'string',
     default: '/etc/cadvisor/container_hints.json',
-    meaning: 'File of hints.',
+    meaning: 'File of container hints.',
   },
   containerd: {
     ...common,
@@ -70,36 +75,80 @@ export const collectorOptions = {
     meaning: 'Socket of containerd.',
   },
   'containerd-namespace': { ...common, type: 'string', default: 'k8s.io', meaning: 'Namespace in containerd.' },
-  'enable-load-reader': { ...common, type: 'bool', meaning: 'Read the load of CPUs.' },
-  'event-storage-age-limit': { ...common, type: 'string', default: 'default=0', meaning: 'Age of kept events.' },
-  'event-storage-event-limit': { ...common, type: 'string', default: 'default=0', meaning: 'Number of kept events.' },
+  'enable-load-reader': { ...common, type: 'bool', meaning: 'Read the CPU load.' },
+  'event-storage-age-limit': {
+    ...common,
+    type: 'string',
+    default: 'default=0',
+    meaning: 'Maximum age of stored events.',
+  },
+  'event-storage-event-limit': {
+    ...common,
+    type: 'string',
+    default: 'default=0',
+    meaning: 'Maximum number of stored events.',
+  },
   'global-housekeeping-interval': {
     ...common,
     type: 'duration',
     default: 60_000,
-    meaning: 'Pause between two looks at all containers.',
+    meaning: 'Interval between checks of all containers.',
   },
   'housekeeping-interval': {
     type: 'duration',
     default: 10_000,
     section: common.section,
     inert: common.inert,
-    meaning: 'Pause between two looks at a container.',
+    meaning: 'Interval between checks of a container.',
   },
-  'log-cadvisor-usage': { ...common, type: 'bool', meaning: 'Log what the collector uses.' },
+  'log-cadvisor-usage': { ...common, type: 'bool', meaning: 'Log the resource usage of the collector.' },
   'machine-id-file': {
     ...common,
     type: 'string',
     default: '/etc/machine-id,/var/lib/dbus/machine-id',
-    meaning: 'Files with the machine ID, the first that is there.',
+    meaning: 'Files with the machine ID; the first existing one counts.',
   },
-  'storage-driver-buffer-duration': { ...common, type: 'duration', default: 60_000, meaning: 'How long it buffers.' },
-  'storage-driver-db': { ...common, type: 'string', default: 'cadvisor', meaning: 'Name of its database.' },
-  'storage-driver-host': { ...common, type: 'string', default: 'localhost:8086', meaning: 'Place of its database.' },
-  'storage-driver-password': { ...common, type: 'string', default: 'root', meaning: 'Password of its database.' },
-  'storage-driver-secure': { ...common, type: 'bool', meaning: 'Connect with its database by TLS.' },
-  'storage-driver-table': { ...common, type: 'string', default: 'stats', meaning: 'Table of its database.' },
-  'storage-driver-user': { ...common, type: 'string', default: 'root', meaning: 'User of its database.' },
+  'storage-driver-buffer-duration': {
+    ...common,
+    type: 'duration',
+    default: 60_000,
+    meaning: 'Buffer duration of the storage driver.',
+  },
+  'storage-driver-db': {
+    ...common,
+    type: 'string',
+    default: 'cadvisor',
+    meaning: 'Database name of the storage driver.',
+  },
+  'storage-driver-host': {
+    ...common,
+    type: 'string',
+    default: 'localhost:8086',
+    meaning: 'Database host of the storage driver.',
+  },
+  'storage-driver-password': {
+    ...common,
+    type: 'string',
+    default: 'root',
+    meaning: 'Database password of the storage driver.',
+  },
+  'storage-driver-secure': {
+    ...common,
+    type: 'bool',
+    meaning: 'Connect to the database of the storage driver with TLS.',
+  },
+  'storage-driver-table': {
+    ...common,
+    type: 'string',
+    default: 'stats',
+    meaning: 'Database table of the storage driver.',
+  },
+  'storage-driver-user': {
+    ...common,
+    type: 'string',
+    default: 'root',
+    meaning: 'Database user of the storage driver.',
+  },
 } as const satisfies OptionTable;
 
 export const nodeAgentOptions = {

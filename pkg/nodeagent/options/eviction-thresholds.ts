@@ -1,6 +1,6 @@
-/** The text of `--eviction-hard` and its like. */
+/** Parses eviction thresholds, such as the value of `--eviction-hard`. */
 
-/** `memory.available<100Mi,nodefs.available<10%` by signal. */
+/** Parses `memory.available<100Mi,nodefs.available<10%`; thresholds are by signal. */
 export function parseEvictionThresholds(text: string): { thresholds: Record<string, string>; errors: string[] } {
   const thresholds: Record<string, string> = {};
   const errors: string[] = [];

@@ -1,7 +1,7 @@
-/** The feature gates that rules of the node agent's options ask for. */
+/** The feature gates that the node agent uses. */
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 
-/** Rules may ask for no others. */
+/** The complete list; using another gate is a type error. */
 export const nodeAgentGates = [
   'CPUManager',
   'CPUManagerPolicyOptions',
@@ -23,7 +23,7 @@ export const nodeAgentGates = [
 
 export type NodeAgentGate = (typeof nodeAgentGates)[number];
 
-/** Which of them are on. */
+/** Tells which gates are enabled. */
 export interface NodeAgentGates {
   enabled(name: NodeAgentGate): boolean;
 }

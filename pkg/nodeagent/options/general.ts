@@ -5,25 +5,25 @@ export const generalOptions = {
   config: {
     type: 'string',
     section: 'General',
-    meaning: 'File with a NodeAgentConfiguration; options on the command line win over it.',
+    meaning: 'File with a NodeAgentConfiguration; command line options override it.',
   },
   kubeconfig: {
     aliases: ['orchconfig'],
     type: 'string',
     section: 'General',
-    meaning: 'Client config of the API server; without it the node stands alone, and runs static pods only.',
+    meaning: 'Kubeconfig of the API server; without it the node runs standalone, with static pods only.',
   },
   'bootstrap-kubeconfig': {
     type: 'string',
     section: 'General',
     meaning:
-      'Client config with which to ask for a client certificate where that of --kubeconfig is missing or has ended; --kubeconfig is written then.',
+      'Kubeconfig for requesting a client certificate if that of --kubeconfig is missing or expired; --kubeconfig is then written.',
   },
   'cert-dir': {
     type: 'string',
     default: '/var/lib/nodeagent/pki',
     section: 'General',
-    meaning: 'Directory of the certificates that the agent makes or asks for.',
+    meaning: 'Directory of certificates that the agent creates or requests.',
   },
   'root-dir': {
     type: 'string',
@@ -34,7 +34,7 @@ export const generalOptions = {
   'local-volumes-dir': {
     type: 'string',
     section: 'General',
-    meaning: 'Directory of the volumes that are made on the node for claims. Default: local-volumes below --root-dir.',
+    meaning: 'Directory of volumes that the node creates for claims. Default: local-volumes below --root-dir.',
   },
   'pod-logs-dir': {
     type: 'string',
@@ -47,7 +47,7 @@ export const generalOptions = {
     type: 'strings',
     section: 'General',
     meaning:
-      'Address of the node, or one of each family; the first is the one that pods see. 0.0.0.0 or :: ask for a family. Default: of the host name, else of the interface with the default route.',
+      'Address of the node, or one of each family; the first is the one that pods see. 0.0.0.0 or :: select a family. Default: the address of the host name, else of the interface with the default route.',
   },
   'node-labels': { type: 'map', bareKeys: true, section: 'General', meaning: 'Labels of the node.' },
   'register-node': {
@@ -55,14 +55,14 @@ export const generalOptions = {
     default: true,
     section: 'General',
     configField: 'registerNode',
-    meaning: 'Make the node object if it is not there.',
+    meaning: 'Create the node object if it does not exist.',
   },
   'register-schedulable': {
     type: 'bool',
     default: true,
     section: 'General',
     deprecated: 'will be removed in a future version',
-    meaning: 'Register the node as one that takes pods.',
+    meaning: 'Register the node as schedulable.',
   },
   'register-with-taints': {
     type: 'strings',
@@ -74,20 +74,20 @@ export const generalOptions = {
     type: 'string',
     section: 'General',
     configField: 'providerID',
-    meaning: 'Identifier of the machine in a database of machines.',
+    meaning: 'ID of the machine at its provider.',
   },
   'cloud-provider': {
     type: 'string',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
     meaning:
-      'Cloud provider: bare-metal announces addresses of load balancers, external awaits a provider’s controllers; empty for none.',
+      'Cloud provider: bare-metal announces addresses of load balancers, external waits for a provider’s controllers; empty for none.',
   },
   'cloud-config': {
     type: 'string',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    meaning: 'Configuration file of the cloud provider; of bare-metal the interface of addresses.',
+    meaning: 'Configuration file of the cloud provider; for bare-metal it names the interface of announced addresses.',
   },
   'vendor-container-registry-config': {
     aliases: ['azure-container-registry-config'],
@@ -102,7 +102,7 @@ export const generalOptions = {
     section: 'General',
     choices: ['remote'],
     deprecated: 'will be removed in 1.27 as the only valid value is remote',
-    inert: 'there is no other kind',
+    inert: 'only remote is supported',
     meaning: 'Kind of container runtime.',
   },
   'container-runtime-endpoint': {
@@ -113,25 +113,25 @@ export const generalOptions = {
   'image-service-endpoint': {
     type: 'string',
     section: 'General',
-    meaning: 'Unix socket of the image service, where it is not the runtime’s.',
+    meaning: 'Unix socket of the image service, if it is not the runtime’s.',
   },
   'runtime-cgroups': {
     type: 'string',
     section: 'General',
-    meaning: 'Cgroup of the container runtime, of which `/stats/summary` tells. The runtime is not moved.',
+    meaning: 'Cgroup of the container runtime, for `/stats/summary`. The runtime is not moved.',
   },
   'runtime-request-timeout': {
     type: 'duration',
     default: 120_000,
     section: 'General',
     configField: 'runtimeRequestTimeout',
-    meaning: 'Deadline of runtime requests but pulls, logs, exec and attach.',
+    meaning: 'Deadline of runtime requests except pulls, logs, exec and attach.',
   },
   'pod-infra-container-image': {
     type: 'string',
     section: 'General',
     inert: true,
-    meaning: 'Pause image, which image collection leaves alone.',
+    meaning: 'Pause image, which image garbage collection keeps.',
   },
   'image-credential-provider-bin-dir': {
     type: 'string',
@@ -146,8 +146,8 @@ export const generalOptions = {
   'exit-on-lock-contention': {
     type: 'bool',
     section: 'General',
-    inert: 'nothing tells this process that somebody wants a file',
-    meaning: 'End when somebody wants the lock file.',
+    inert: 'this process cannot detect lock contention',
+    meaning: 'Exit when another process requests the lock file.',
   },
   'lock-file': {
     type: 'string',
@@ -160,46 +160,46 @@ export const generalOptions = {
     default: 'mount',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    meaning: 'Path of a program that mounts NFS: it is given `mount` and its arguments. Default: mount(8) itself.',
+    meaning: 'Program that mounts NFS; it is called with `mount` and its arguments. Default: mount(8) itself.',
   },
   'experimental-allocatable-ignore-eviction': {
     type: 'bool',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    meaning: 'Leave hard eviction thresholds out of allocatable.',
+    meaning: 'Ignore hard eviction thresholds in allocatable resources.',
   },
   'keep-terminated-pod-volumes': {
     type: 'bool',
     section: 'General',
     deprecated: 'will be removed in a future version',
-    meaning: 'Keep the volumes of pods that have ended until these are deleted.',
+    meaning: 'Keep the volumes of completed pods until the pods are deleted.',
   },
   'master-service-namespace': {
     type: 'string',
     default: 'default',
     section: 'General',
     deprecated: 'will be removed in a future version',
-    meaning: 'Namespace of the API’s own service, of which all containers’ variables tell.',
+    meaning: 'Namespace of the API’s own service, which the environment variables of all containers describe.',
   },
   'seccomp-default': {
     type: 'bool',
     section: 'General',
     configField: 'seccompDefault',
-    meaning: 'Give all workloads the runtime’s seccomp profile.',
+    meaning: 'Use the runtime’s seccomp profile as the default of all containers.',
   },
   'node-status-update-frequency': {
     type: 'duration',
     default: 10_000,
     section: 'General',
     configField: 'nodeStatusUpdateFrequency',
-    meaning: 'How often the node’s status is found out.',
+    meaning: 'How often the status of the node is computed.',
   },
   'node-status-report-frequency': {
     type: 'duration',
     default: 300_000,
     section: 'General',
     configField: 'nodeStatusReportFrequency',
-    meaning: 'How often a status that did not change is reported.',
+    meaning: 'How often an unchanged status is reported.',
   },
   'node-lease-duration-seconds': {
     type: 'int',
@@ -213,34 +213,34 @@ export const generalOptions = {
     default: 5,
     section: 'General',
     configField: 'eventRecordQPS',
-    meaning: 'Events per second.',
+    meaning: 'Maximum events per second.',
   },
   'event-burst': {
     type: 'int',
     default: 10,
     section: 'General',
     configField: 'eventBurst',
-    meaning: 'Events at once.',
+    meaning: 'Maximum burst of events.',
   },
   'orch-api-qps': {
     type: 'int',
     default: 5,
     section: 'General',
     configField: 'orchAPIQPS',
-    meaning: 'Requests to the API server per second.',
+    meaning: 'Maximum requests to the API server per second.',
   },
   'orch-api-burst': {
     type: 'int',
     default: 10,
     section: 'General',
     configField: 'orchAPIBurst',
-    meaning: 'Requests at once.',
+    meaning: 'Maximum burst of requests to the API server.',
   },
   'orch-api-content-type': {
     type: 'string',
     default: 'application/vnd.orch.protobuf',
     section: 'General',
     configField: 'contentType',
-    meaning: 'Media type towards the API server.',
+    meaning: 'Media type of requests to the API server.',
   },
 } as const satisfies OptionTable;

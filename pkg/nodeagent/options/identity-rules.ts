@@ -1,4 +1,4 @@
-/** What the agent may say about its node: labels, taints, addresses; and combinations of general options. */
+/** Validates labels, taints and addresses of the node, and combinations of general options. */
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
@@ -53,13 +53,13 @@ function labelErrors(labels: Readonly<Record<string, string>>, dialect: Dialect)
   return messages;
 }
 
-/** Labels of the product's own domain steer pods: an agent sets only those that describe its node. */
+/** Labels of the product's own domain affect scheduling, so an agent may only set those that describe its node. */
 function agentMaySet(key: string, { labels, labelDomain, apiDomain, components }: Dialect): boolean {
   const slash = key.indexOf('/');
   const domain = slash < 0 ? '' : key.slice(0, slash);
   if (!within(domain, labelDomain) && !within(domain, apiDomain)) return true;
   if (within(domain, `${components.nodeAgent}.${labelDomain}`) || within(domain, `node.${labelDomain}`)) return true;
-  const known: readonly string[] = [
+  const wellKnownLabels: readonly string[] = [
     labels.hostname,
     labels.os,
     labels.arch,
@@ -72,7 +72,7 @@ function agentMaySet(key: string, { labels, labelDomain, apiDomain, components }
     `failure-domain.beta.${labelDomain}/zone`,
     `failure-domain.beta.${labelDomain}/region`,
   ];
-  return known.includes(key);
+  return wellKnownLabels.includes(key);
 }
 
 const within = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
@@ -86,7 +86,7 @@ function taintErrors(text: string): string[] {
   );
 }
 
-/** A node has one taint of a key and an effect. */
+/** Taints must have unique keys and effects. */
 function repeatedTaints(texts: readonly string[]): string[] {
   const seen = new Set<string>();
   return texts.flatMap((text) => {

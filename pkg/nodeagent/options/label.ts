@@ -1,4 +1,4 @@
-/** How messages name an option: by its field in the configuration file and by its flag, as either may have set it. */
+/** Names options in messages by configuration file field and flag, since either may have set them. */
 import type { OptionTable } from '#daemon/options/option.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -13,5 +13,5 @@ export function label(name: OptionName): string {
   return field === undefined ? `--${name}` : `${field} (--${name})`;
 }
 
-/** The values of options whose type is number. */
+/** Names of numeric options. */
 export type NumberOption = { [K in OptionName]: NodeAgentOptions[K] extends number ? K : never }[OptionName];

@@ -5,7 +5,7 @@ import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label, type NumberOption } from '#nodeagent/options/label.js';
 
-/** Inclusive bounds. Port 0 lets the system choose one; 0 for the other ports turns them off. */
+/** Inclusive bounds. Port 0 lets the system choose; for other ports, 0 disables them. */
 const ranges: readonly (readonly [name: NumberOption, min: number, max: number])[] = [
   ['port', 0, 65_535],
   ['read-only-port', 0, 65_535],
@@ -71,7 +71,7 @@ export const limitRules: Rule<NodeAgentOptions> = (values) => {
     if (values[name] <= 0) messages.push(`${label(name)} ${values[name]} must be greater than zero`);
   }
   const factor = values['memory-throttling-factor'];
-  // Also of what is no number.
+  // Also rejects NaN.
   if (!(factor > 0 && factor <= 1)) {
     messages.push(
       `${label('memory-throttling-factor')} ${factor} must be greater than 0 and less than or equal to 1.0`,

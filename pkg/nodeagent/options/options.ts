@@ -1,6 +1,6 @@
 /**
  * The node agent's option table for a dialect, and its rules: names, defaults and deprecations of release 1.24, with
- * the product's part of names, paths and media types in the dialect's words.
+ * product names, paths and media types of the dialect.
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
@@ -28,7 +28,7 @@ import { serviceProxyRules } from '#nodeagent/options/service-proxy.js';
 interface Gated {
   readonly name: OptionName;
   readonly gates: readonly NodeAgentGate[];
-  /** Whether the value is one that needs the gates. */
+  /** Whether the value needs the gates. */
   readonly used: (values: NodeAgentOptions) => boolean;
 }
 
@@ -75,10 +75,7 @@ const table: readonly Gated[] = [
   },
 ];
 
-/**
- * This one, of the options that need a feature gate (specification 3, 2.1), 1.24 looks at among the flags, with words
- * of its own.
- */
+/** 1.24 checks this gate among the flags, with its own text (specification 3, 2.1). */
 const seccompRule: Rule<NodeAgentOptions> = (values) =>
   values['seccomp-default'] && !new FeatureGates(values['feature-gates']).enabled('SeccompDefault')
     ? ['the SeccompDefault feature gate must be enabled in order to use the --seccomp-default flag']
@@ -100,7 +97,7 @@ const gateRules: Rule<NodeAgentOptions> = (values) => {
   return messages;
 };
 
-/** What thresholds can be set on. */
+/** Signals that may have thresholds. */
 const evictionSignals: readonly string[] = [
   'memory.available',
   'nodefs.available',
@@ -111,7 +108,7 @@ const evictionSignals: readonly string[] = [
   'pid.available',
 ];
 
-/** Thresholds of eviction (specification 3, 2.1). */
+/** Eviction thresholds (specification 3, 2.1). */
 const evictionRules: Rule<NodeAgentOptions> = (values) => {
   const messages: string[] = [];
   for (const name of ['eviction-hard', 'eviction-soft'] as const) {
@@ -165,7 +162,7 @@ function graceErrors(signal: string, text: string): string[] {
   }
 }
 
-/** Settings that are one of a few words, in the words of 1.24 for each. */
+/** Enumerated settings, each with its text of 1.24. */
 const choiceRules: Rule<NodeAgentOptions> = (values) => {
   const messages: string[] = [];
   const policy = values['topology-manager-policy'];
@@ -189,7 +186,7 @@ const choiceRules: Rule<NodeAgentOptions> = (values) => {
 
 export type NodeAgentOptionTable = typeof nodeAgentOptions;
 
-/** Fields of the configuration file behind options that all daemons share. */
+/** Configuration file fields of options that all daemons share. */
 const sharedFields: Readonly<Record<string, string>> = {
   'feature-gates': 'featureGates',
   'log-flush-frequency': 'logging.flushFrequency',
@@ -198,8 +195,8 @@ const sharedFields: Readonly<Record<string, string>> = {
   vmodule: 'logging.vmodule',
 };
 
-/** Options with a field in the configuration file that are not deprecated in favor of it. */
-const lasting = new Set([
+/** Options that are not deprecated in favor of their configuration file field. */
+const notDeprecated = new Set([
   'log-flush-frequency',
   'node-lease-duration-seconds',
   'node-status-report-frequency',
@@ -209,15 +206,15 @@ const lasting = new Set([
 ]);
 
 /** Follows `has been deprecated, `. */
-const inFavorOfConfig = 'give it in the file of --config';
+const inFavorOfConfig = 'set it in the --config file';
 
-/** The table in the words of the dialect. Also answers to the dialect's own option names (`--kube-api-qps`). */
+/** The table with the dialect's names. Also accepts the dialect's option names (`--kube-api-qps`). */
 export function nodeAgentOptionTable(dialect: Dialect): NodeAgentOptionTable {
   const defaults = dialectDefaults(dialect);
   const entries = Object.entries(nodeAgentOptions).map(([name, base]): [string, OptionDeclaration] => {
     const declaration: OptionDeclaration = base;
     const configField = declaration.configField ?? sharedFields[name];
-    const superseded = configField !== undefined && !lasting.has(name);
+    const superseded = configField !== undefined && !notDeprecated.has(name);
     const deprecated = declaration.deprecated ?? (superseded ? inFavorOfConfig : undefined);
     return [
       name,
@@ -243,24 +240,24 @@ function dialectDefaults({ components, product, protobufMediaType }: Dialect): R
   };
 }
 
-/** What TLS is to be: looked at when the server is made. */
+/** TLS settings; used when the server is created. */
 const cipherRule: Rule<NodeAgentOptions> = (values) =>
   cipherErrors(values['tls-cipher-suites'], values['tls-min-version'] ?? '');
 
-/** What 1.24 says of a setting whichever way it was given: by a flag or in the file. */
-function configuration(rule: Rule<NodeAgentOptions>): Rule<NodeAgentOptions> {
+/** 1.24's prefix of errors in settings that may come from a flag or the file. */
+function withConfigurationPrefix(rule: Rule<NodeAgentOptions>): Rule<NodeAgentOptions> {
   return (values, given) => rule(values, given).map((message) => `invalid configuration: ${message}`);
 }
 
-/** Everything that release 1.24 refuses, over values that are complete: no configuration file is still to come. */
+/** All rules of release 1.24, for complete values: after the configuration file has been read. */
 export const completeRules: readonly Rule<NodeAgentOptions>[] = [
   featureGateRules,
   loggingRules,
-  configuration(limitRules),
-  configuration(choiceRules),
-  configuration(gateRules),
+  withConfigurationPrefix(limitRules),
+  withConfigurationPrefix(choiceRules),
+  withConfigurationPrefix(gateRules),
   identityRules,
-  configuration(reservationRules),
+  withConfigurationPrefix(reservationRules),
   evictionRules,
   serviceProxyRules,
   (values) => allowedSysctlErrors(values['allowed-unsafe-sysctls']),
@@ -269,8 +266,8 @@ export const completeRules: readonly Rule<NodeAgentOptions>[] = [
 ];
 
 /**
- * The rules of a command line. With `--config` the options alone say too little: `resolveOptions` in
- * `config-file.ts` applies `completeRules` when the file has been read.
+ * The rules of a command line. With `--config` the options are incomplete: `resolveOptions` applies `completeRules`
+ * once the file has been read.
  */
 export const nodeAgentOptionRules: readonly Rule<OptionValues<NodeAgentOptionTable>>[] = completeRules.map(
   (rule) => (values, given) => ((values.config ?? '') === '' ? rule(values, given) : []),

@@ -1,4 +1,4 @@
-/** Resources that are kept from pods, and how that is enforced (specification 3, 2.1 and 7). */
+/** Reserved resources and their enforcement (specification 3, 2.1 and 7). */
 import { dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
@@ -90,7 +90,7 @@ function cpuErrors(values: NodeAgentOptions): string[] {
   return messages;
 }
 
-/** `0:memory=1Gi,hugepages-2Mi=512Mi`, one per node. */
+/** `0:memory=1Gi,hugepages-2Mi=512Mi`, one per NUMA node. */
 function memoryErrors(reservations: readonly string[]): string[] {
   const messages: string[] = [];
   const seen = new Set<string>();

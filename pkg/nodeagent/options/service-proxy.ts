@@ -9,15 +9,14 @@ export const serviceProxyOptions = {
   'service-proxy': {
     type: 'bool',
     section,
-    meaning:
-      "Keep the kernel's rules that lead addresses and ports of services to their endpoints, and those of network policies. Off: another program has to.",
+    meaning: 'Maintain the kernel rules of services and network policies. If false, another program must do that.',
   },
   'service-proxy-mode': serviceProxyGroup.mode,
   'service-proxy-cluster-cidr': serviceProxyGroup.clusterCIDR,
   'service-proxy-nodes': {
     type: 'strings',
     section,
-    meaning: 'Names of all nodes that share the network of this one. Default: this one alone.',
+    meaning: 'Names of all nodes that share the network of this node. Default: only this node.',
   },
   'service-proxy-nodeport-addresses': serviceProxyGroup.nodePortAddresses,
   'service-proxy-masquerade-all': serviceProxyGroup.masqueradeAll,
@@ -25,20 +24,20 @@ export const serviceProxyOptions = {
     type: 'bool',
     section,
     meaning:
-      'Let only pods and the node reach cluster addresses, as where several clusters of one machine have the same ones.',
+      'Let only pods and the node reach cluster addresses, for machines where several clusters use the same ones.',
   },
   'service-proxy-table': {
     type: 'string',
     default: '',
     section,
     meaning:
-      'Name of the table of nftables, after which that of network policies is named, too, and chains of iptables and sets of ipset; clusters that share a network need one each. Default: orch-proxy, or kube-proxy in the other dialect.',
+      'Name of the nftables table; also the base name of the table of network policies, of iptables chains and of ipset sets. Clusters that share a network need different names. Default: orch-proxy, or kube-proxy in the other dialect.',
   },
   'network-policies': {
     type: 'bool',
     default: true,
     section,
-    meaning: 'Enforce network policies where --service-proxy is on. Off: another program has to.',
+    meaning: 'Enforce network policies if --service-proxy is set. If false, another program must do that.',
   },
 } as const satisfies OptionTable;
 

@@ -1,4 +1,4 @@
-/** Makes the configuration of a container out of its pod, its node and the objects that it refers to. */
+/** Builds a container's configuration from its pod, its node and the objects it refers to. */
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -42,7 +42,7 @@ export interface ContainerToConfigure {
   readonly pod: Pod;
   readonly runtime: PodRuntime;
   readonly start: ContainerStart;
-  /** By name; those that are there. */
+  /** By name; only mounted volumes. */
   readonly volumes: ReadonlyMap<string, MountedVolume>;
 }
 
@@ -53,14 +53,14 @@ export class ContainerConfigurator {
     this.#options = options;
   }
 
-  /** Makes the files that the container is given. Throws ContainerConfigError. */
-  async config(wanted: ContainerToConfigure, image: Image): Promise<ContainerConfig> {
+  /** Creates the files that the container mounts. Throws ContainerConfigError. */
+  async config(target: ContainerToConfigure, image: Image): Promise<ContainerConfig> {
     const { dialect, labels, security, resources } = this.#options;
-    const { pod, start } = wanted;
+    const { pod, start } = target;
     const { container, attempt } = start;
     verifyNonRoot(pod, container, image);
-    const environment = await this.#environment(wanted);
-    const target = ephemeralTarget(wanted);
+    const environment = await this.#environment(target);
+    const targetId = ephemeralTarget(target);
     const profile = appArmorProfile(pod, container.name, dialect);
     return containerConfig({
       pod,
@@ -69,12 +69,12 @@ export class ContainerConfigurator {
       labels,
       image,
       environment,
-      mounts: await this.#mounts(wanted, environment),
+      mounts: await this.#mounts(target, environment),
       resources: containerResources(pod, container, resources()),
-      devices: this.#options.directories === undefined ? [] : containerDevices(container, wanted.volumes),
-      volumeGroups: [...wanted.volumes.values()].flatMap(({ group }) => group ?? []),
+      devices: this.#options.directories === undefined ? [] : containerDevices(container, target.volumes),
+      volumeGroups: [...target.volumes.values()].flatMap(({ group }) => group ?? []),
       security,
-      ...(target === undefined ? {} : { targetId: target }),
+      ...(targetId === undefined ? {} : { targetId }),
       ...(profile === undefined ? {} : { appArmorProfile: profile }),
     });
   }
@@ -125,7 +125,7 @@ export class ContainerConfigurator {
   }
 }
 
-/** Id of the container whose processes an ephemeral container is to see. */
+/** ID of the container whose processes an ephemeral container shares. */
 function ephemeralTarget({ pod, start, runtime }: ContainerToConfigure): string | undefined {
   if (start.kind !== 'ephemeral') return undefined;
   const spec = pod.spec.ephemeralContainers?.find((container) => container.name === start.container.name);

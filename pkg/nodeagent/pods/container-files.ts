@@ -1,4 +1,4 @@
-/** Files that the node agent makes for containers: `/etc/hosts`, the termination message, sub-paths of volumes. */
+/** Files that the node agent creates for containers: `/etc/hosts`, the termination message, sub-paths of volumes. */
 import { chmod, lstat, mkdir, open, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '#api/core/v1/types.gen.js';
@@ -33,7 +33,7 @@ const propagations: Readonly<Record<string, MountPropagation>> = {
   Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 };
 
-/** Where on the host a container's termination message is. */
+/** The host path of a container's termination message. */
 export function terminationMessageFile(
   directories: PodDirectories,
   podUID: string,
@@ -43,7 +43,7 @@ export function terminationMessageFile(
   return join(directories.container(podUID, container), String(attempt));
 }
 
-/** The mounts of a container; makes the files that they need. Throws ContainerConfigError. */
+/** The mounts of a container; creates their source files. Throws ContainerConfigError. */
 export async function containerMounts(input: ContainerFilesInput, directories: PodDirectories): Promise<Mount[]> {
   const { container } = input;
   const mounts: Mount[] = [];
@@ -82,7 +82,7 @@ async function volumeMount(
   };
 }
 
-/** The devices of a container that volumes in mode `Block` are. Throws ContainerConfigError. */
+/** The volumes in mode `Block` of a container, as devices. Throws ContainerConfigError. */
 export function containerDevices(container: Container, volumes: ReadonlyMap<string, MountedVolume>): Device[] {
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
     if (!posix.isAbsolute(devicePath))
@@ -103,14 +103,14 @@ function expandStrictly(expression: string, input: ContainerFilesInput): string 
 interface SubPath {
   readonly root: string;
   readonly subPath: string;
-  /** Where it is mounted for the runtime. */
+  /** Mount point on the host, which the runtime gets. */
   readonly target: string;
   readonly mount: VolumeMount;
 }
 
 /**
- * A part of a volume, made if missing, as a mount of its own: the runtime is given a path that no container can turn into
- * a link. What was wrong is told to the agent's log only, as in release 1.24: it could tell of the host's files.
+ * Bind-mounts a sub-path of a volume, creating it if missing, so that no container can replace the path with a link.
+ * Details of failures go to the agent's log only, as in release 1.24: they could reveal the host's files.
  */
 async function subPathMount({ root, subPath, target, mount }: SubPath, input: ContainerFilesInput): Promise<string> {
   if (posix.isAbsolute(subPath)) {
@@ -131,7 +131,7 @@ async function subPathMount({ root, subPath, target, mount }: SubPath, input: Co
     return target;
   } catch (error) {
     const { container, log } = input;
-    log.error({ err: error, container: container.name, volume: mount.name }, 'Failed to prepare a subPath');
+    log.error({ err: error, container: container.name, volume: mount.name }, 'failed to prepare a subPath');
     const why = error instanceof MountRefusedError ? `: ${error.message}` : '';
     throw new ContainerConfigError(
       `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"${why}`,
@@ -140,15 +140,15 @@ async function subPathMount({ root, subPath, target, mount }: SubPath, input: Co
   }
 }
 
-/** An empty directory or file to mount over; what was there for an earlier run is used again, or goes. */
+/** Creates an empty directory or file to mount over; reuses that of an earlier run if it has the same type. */
 async function makeMountPoint(path: string, isDirectory: boolean): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+  const existing = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (found !== undefined && found.isDirectory() === isDirectory) return;
-  if (found !== undefined) {
+  if (existing !== undefined && existing.isDirectory() === isDirectory) return;
+  if (existing !== undefined) {
     for (const point of await mountsOn(path)) await unmount(point);
     await (isDirectory ? rm(path) : rmdir(path));
   }
@@ -170,7 +170,7 @@ async function terminationMount(input: ContainerFilesInput, directories: PodDire
   await mkdir(directories.container(uid, input.container.name), { recursive: true, mode: 0o755 });
   const path = terminationMessageFile(directories, uid, input.container.name, input.attempt);
   await (await open(path, 'w')).close();
-  // Any user in the container may write it.
+  // Every user in the container must be able to write it.
   await chmod(path, 0o666);
   return { containerPath: at, hostPath: path, readonly: false, propagation: 'PROPAGATION_PRIVATE' };
 }

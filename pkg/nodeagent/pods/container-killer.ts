@@ -1,4 +1,4 @@
-/** Ends containers: the hook first, then SIGTERM, then SIGKILL when the grace period is over. */
+/** Ends containers: preStop hook first, then SIGTERM, then SIGKILL after the grace period. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
@@ -8,11 +8,11 @@ import { killingMessage } from '#nodeagent/pods/plan.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { isRunning, type PodRuntime, podIPs, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
-/** What a container has left after its hook, at least. */
+/** Minimum time between SIGTERM and SIGKILL after a hook. */
 const minimumGraceSeconds = 2;
 export const defaultGraceSeconds = 30;
 
-/** What all of the pod's containers have when it ends: as its deletion said, else as its spec does. */
+/** Grace period of the pod's containers when the pod ends: from its deletion, else from its spec. */
 export function podGraceSeconds({ metadata, spec }: Pod): number {
   return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
 }
@@ -29,7 +29,7 @@ export interface KillOptions {
   readonly runtime: PodRuntime;
   readonly container: Pick<RuntimeContainer, 'id' | 'metadata' | 'state'>;
   readonly graceSeconds: number;
-  /** Of the Killing event; `Stopping container …` when absent. */
+  /** Message of the Killing event; default `Stopping container …`. */
   readonly message?: string;
 }
 
@@ -69,7 +69,7 @@ export class ContainerKiller {
     await cri.stopContainer(container.id, seconds);
   }
 
-  /** Ends all that runs in a pod, at the same time, and then its sandboxes. Throws the first failure, after all were tried. */
+  /** Ends all containers of a pod concurrently, then its sandboxes. Throws the first failure after all were tried. */
   async killAll(options: { pod: Pod; runtime: PodRuntime; graceSeconds: number }): Promise<void> {
     const { runtime } = options;
     const running = runtime.containers.filter((container) => isRunning(container));

@@ -1,4 +1,4 @@
-/** Starts containers: image, configuration, create, start, hook; each failure with its own reason. */
+/** Starts containers: image, configuration, create, start, hook; each failure has its own reason. */
 
 import { join } from 'node:path';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
@@ -39,11 +39,11 @@ export interface ContainerStarterOptions {
 export interface StartOptions extends ContainerToConfigure {
   readonly sandboxId: string;
   readonly sandbox: PodSandboxConfig;
-  /** Aborts the wait for the image and for hooks when the pod is to end. */
+  /** Aborts waiting for images and hooks when the pod is to end. */
   readonly signal: AbortSignal;
 }
 
-/** Hooks after the start have no time limit of their own. */
+/** PostStart hooks have no time limit in the API. */
 const postStartLimitMs = 3_600_000;
 
 const containerTypes: Readonly<Record<ContainerKind, string>> = {
@@ -59,7 +59,7 @@ export class ContainerStarter {
     this.#options = options;
   }
 
-  /** Starts one container and returns its id. Throws StartError; rejects with the signal's reason when it aborts. */
+  /** Starts one container and returns its ID. Throws StartError; rejects with the signal's reason when it aborts. */
   async start(options: StartOptions): Promise<string> {
     const { metrics } = this.#options;
     const type = containerTypes[options.start.kind];
@@ -103,7 +103,7 @@ export class ContainerStarter {
     return id;
   }
 
-  /** A container without a link is one all the same. */
+  /** A missing log link does not fail the start. */
   async #link({ pod, start, sandbox }: StartOptions, id: string): Promise<void> {
     const { logLinks, log } = this.#options;
     const { name: podName = '', namespace = '' } = pod.metadata;
@@ -112,7 +112,7 @@ export class ContainerStarter {
       const path = join(sandbox.logDirectory, logPath(name, start.attempt));
       await logLinks?.add({ pod: podName, namespace, container: name, id }, path);
     } catch (error) {
-      log.error({ err: error, namespace, name: podName, container: name }, 'Failed to create the link to a log');
+      log.error({ err: error, namespace, name: podName, container: name }, 'failed to create the link to a log');
     }
   }
 
@@ -123,7 +123,7 @@ export class ContainerStarter {
       return await unlessAborted(puller.ensure({ pod, container, sandbox, signal }), signal);
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;
-      // A BackOff event has been made for this one already.
+      // The puller has already recorded a BackOff event.
       if (error.reason !== 'ImagePullBackOff') {
         events.container(pod, container, 'Warning', 'Failed', `Error: ${error.reason}`);
       }
@@ -131,7 +131,7 @@ export class ContainerStarter {
     }
   }
 
-  /** A pod that is to end does not wait for its hooks: they end with their containers. */
+  /** When the pod is to end, stops waiting: the hook ends with its container. */
   async #runPostStart({ pod, start, runtime, signal }: StartOptions, containerId: string): Promise<void> {
     const { checker, events, killer, clock } = this.#options;
     const { container } = start;

@@ -1,8 +1,8 @@
-/** Lifecycle hooks of containers. What fails them, and the words for it, are release 1.24's (kubelet lifecycle/handlers.go). */
+/** Lifecycle hooks of containers. Failures and their texts are release 1.24's (kubelet lifecycle/handlers.go). */
 import type { LifecycleHandler } from '#api/core/v1/types.gen.js';
 import type { Checker, CheckTarget } from '#nodeagent/probes/checker.js';
 
-/** Runs one hook; the message of its failure, undefined when it succeeded. Never rejects. */
+/** Runs one hook. Returns the failure's message, or undefined on success. Never rejects. */
 export async function runHook(
   checker: Checker,
   hook: LifecycleHandler,
@@ -10,20 +10,20 @@ export async function runHook(
 ): Promise<string | undefined> {
   const { metadata } = target.pod;
   const pod = `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
-  const whose = `for Container ${JSON.stringify(target.container.name)} in Pod ${JSON.stringify(pod)}`;
+  const subject = `for Container ${JSON.stringify(target.container.name)} in Pod ${JSON.stringify(pod)}`;
   if (hook.exec !== undefined) {
     const { success, error, output } = await checker.check({ exec: hook.exec }, target, limitMs);
     if (success) return undefined;
     const command = `[${(hook.exec.command ?? []).join(' ')}]`;
-    return `Exec lifecycle hook (${command}) ${whose} failed - error: ${error ?? output}, message: ${JSON.stringify(output)}`;
+    return `Exec lifecycle hook (${command}) ${subject} failed - error: ${error ?? output}, message: ${JSON.stringify(output)}`;
   }
   if (hook.httpGet !== undefined) {
-    // The scheme and headers are those of probes only.
+    // Scheme and headers apply only to probes.
     const { scheme: _, httpHeaders: __, ...httpGet } = hook.httpGet;
     const { success, statusCode, output } = await checker.check({ httpGet }, target, limitMs);
-    // Any answer will do, whatever its status.
+    // Any response counts as success, whatever its status.
     if (success || statusCode !== undefined) return undefined;
-    return `Http lifecycle hook (${httpGet.path ?? ''}) ${whose} failed - error: ${output}, message: ""`;
+    return `Http lifecycle hook (${httpGet.path ?? ''}) ${subject} failed - error: ${output}, message: ""`;
   }
   return `Cannot run handler: invalid handler: ${JSON.stringify(hook)}`;
 }

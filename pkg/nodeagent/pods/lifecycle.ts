@@ -1,92 +1,92 @@
 /**
- * The life of one pod on its node, as a pure step: a state and an input give the next state and what is to be done.
+ * The lifecycle of one pod on its node, as a pure step function: state and input give the next state and the actions.
  *
- *     resting ⇄ syncing ──(run to its end, failed)──▶ finishing ──▶ finished
- *        │         │                                      │            │
- *        │    interrupted                                 │            │   deleted, or gone from the API
- *        └─────────┴────────────────┬─────────────────────┴────────────┘
- *                                   ▼
+ *     resting ⇄ syncing ──(completed, failed)──▶ finishing ──▶ finished
+ *        │         │                                │            │
+ *        │    interrupted                           │            │   deleted, or gone from the API
+ *        └─────────┴──────────────┬─────────────────┴────────────┘
+ *                                 ▼
  *         terminating: stopping → concluding → removing → deleting ──▶ gone
  *                                   ⇅
  *                          terminationDelayed
  *
- * While `syncing`, containers are started and restarted, one task after the other; in `finished` nothing runs and the
- * object stays; `terminating` stops everything, tells the API how it ended, removes what the pod had on the node, and
- * lets the object go. In every state whose name ends in -ing, and in `interrupted`, exactly one task is under way; its
- * answer is the input `planned`, `done` or `failed`.
+ * In `syncing`, tasks start and restart containers one after the other. In `finished`, nothing runs and the object
+ * stays. `terminating` stops everything, reports the end to the API, removes the pod's data on the node, and deletes
+ * the object. In every state whose name ends in -ing (except `resting`), and in `interrupted`, exactly one task is
+ * running; it answers with the input `planned`, `done` or `failed`.
  */
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import type { ContainerKill, ContainerStart, PodPlan } from '#nodeagent/pods/plan.js';
 import type { RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
-/** Why the agent gives a pod up: becomes reason and message of its status. */
+/** Why the agent fails a pod: becomes reason and message of its status. */
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
-  /** It was never to run here, and nothing of it ever did. */
+  /** The node rejected the pod at admission; nothing of it ever ran. */
   readonly isRefusal?: boolean;
-  /** The node ends it for the sake of others. */
+  /** The node evicts the pod. */
   readonly isEviction?: boolean;
-  /** What its containers have from SIGTERM to SIGKILL; the pod's own grace unless said. */
+  /** Time from SIGTERM to SIGKILL; default: the pod's own grace period. */
   readonly graceSeconds?: number;
 }
 
-/** How a pod is to end. */
+/** How a pod ends. */
 export interface Ending {
-  /** What its containers have from SIGTERM to SIGKILL. */
+  /** Time from SIGTERM to SIGKILL. */
   readonly graceSeconds: number;
-  /** The object is gone from the API: nothing is reported or deleted any more. */
+  /** The object is gone from the API: nothing more is reported or deleted. */
   readonly forgotten: boolean;
 }
 
-/** Work that takes time; one at a time. */
+/** A unit of work; a pod runs one at a time. */
 export type Task =
-  /** The first look of a sync: sets up volumes, plans. Answered by `planned`. */
+  /** First task of a sync: sets up volumes and plans. Answered by `planned`. */
   | { readonly type: 'prepare' }
-  /** A look at what the tasks before have brought about: reports, plans. Answered by `planned`. */
+  /** Reads the result of the earlier tasks, reports it and plans again. Answered by `planned`. */
   | { readonly type: 'observe' }
   | { readonly type: 'killContainer'; readonly kill: ContainerKill }
   | { readonly type: 'createSandbox'; readonly attempt: number }
   | { readonly type: 'removeContainer'; readonly container: RuntimeContainer }
   | { readonly type: 'removeSandbox'; readonly sandbox: PodSandboxStatus }
   | { readonly type: 'startContainer'; readonly start: ContainerStart }
-  /** Ends what is left, and keeps its remains and the object. */
+  /** Ends all containers; keeps their exited state and the object. */
   | { readonly type: 'finish'; readonly failure?: PodFailure }
   /** Ends everything that runs. */
   | { readonly type: 'stopPod'; readonly graceSeconds: number }
-  /** Resolves when the API has the last status. */
+  /** Resolves once the API has the last status. */
   | { readonly type: 'conclude' }
-  /** Removes all that the pod has on the node. */
+  /** Removes all data of the pod on the node. */
   | { readonly type: 'removePod' }
   | { readonly type: 'deleteObject' };
 
 export type Action =
-  /** Starts the only task under way; no wake-up is due from now on. */
+  /** Starts the only running task; cancels a scheduled wake-up. */
   | { readonly type: 'run'; readonly task: Task }
-  /** The task under way is to give up waiting for an image. */
+  /** Makes the running task stop waiting for an image. */
   | { readonly type: 'interrupt' }
-  /** Containers that are being stopped have less time than they were told. */
+  /** Shortens the grace period of containers that are being stopped. */
   | { readonly type: 'hasten'; readonly graceSeconds: number }
   | { readonly type: 'report' }
-  /** What was reported last stays true: no report follows. */
+  /** Stops reporting: the last report stays true. */
   | { readonly type: 'silence' }
-  /** A `changed` is to follow at an instant of the clock that is never set (ms), or after a time. */
+  /** Schedules a `changed` input: at an instant (monotonic ms), or after a delay. */
   | { readonly type: 'wakeAt'; readonly instant: number }
   | { readonly type: 'retryIn'; readonly ms: number };
 
 export type Input =
-  /** Something that the plan or the status depends on, or a wake-up. */
+  /** Something that the plan or the status depends on changed, or a wake-up is due. */
   | { readonly type: 'changed' }
-  /** The pod is to end; may come again, with less time. */
+  /** The pod is to end; may come again with a shorter grace period. */
   | { readonly type: 'end'; readonly ending: Ending }
-  /** The agent stops; what runs goes on. */
+  /** The agent stops; containers continue to run. */
   | { readonly type: 'stop' }
-  /** `wakeAt`: instant (ms, of the clock that is never set) of the next look, if nothing happens before; infinite for none. */
+  /** `wakeAt`: when to plan again at the latest (monotonic ms); infinite for never. */
   | { readonly type: 'planned'; readonly plan: PlannedPod; readonly wakeAt: number }
   /** `acted`: the runtime's state may have changed. */
   | { readonly type: 'done'; readonly acted: boolean; readonly wakeAt: number }
-  /** `isMount`: a volume could not be set up, which many tries may not change. */
+  /** `isMount`: a volume could not be set up, which quick retries may not fix. */
   | { readonly type: 'failed'; readonly isMount?: boolean };
 
 export type PlannedPod = Extract<PodPlan, { type: 'run' }> | { readonly type: 'finish'; readonly failure?: PodFailure };
@@ -94,22 +94,22 @@ export type PlannedPod = Extract<PodPlan, { type: 'run' }> | { readonly type: 'f
 export type TerminationStage = 'stopping' | 'concluding' | 'removing' | 'deleting';
 
 export type State =
-  /** All is as it should be, or waits for its time. */
+  /** Everything is as planned, or waits for a wake-up. */
   | { readonly phase: 'resting'; readonly failures: number }
   | {
       readonly phase: 'syncing';
-      /** Plans carried out in this sync. */
+      /** Plans executed in this sync. */
       readonly round: number;
-      /** What of the plan comes after the task under way. */
+      /** Tasks of the plan that follow the running one. */
       readonly rest: readonly Task[];
       /** A task of this round has changed the runtime's state. */
       readonly acted: boolean;
       readonly wakeAt: number;
-      /** Something changed meanwhile: another sync follows. */
+      /** An input arrived during the sync: another sync follows. */
       readonly again: boolean;
       readonly failures: number;
     }
-  /** A sync's last task is under way: the pod ends after it. */
+  /** The pod ends once the sync's running task answers. */
   | { readonly phase: 'interrupted'; readonly ending: Ending }
   | { readonly phase: 'finishing'; readonly ending: Ending | undefined; readonly failures: number }
   | { readonly phase: 'finished' }
@@ -120,7 +120,7 @@ export type State =
       readonly again: boolean;
       readonly failures: number;
     }
-  /** A task failed; it is tried again. */
+  /** A task failed and will be retried. */
   | {
       readonly phase: 'terminationDelayed';
       readonly stage: TerminationStage;
@@ -138,9 +138,9 @@ export interface Step {
 
 type In<P extends State['phase']> = Extract<State, { phase: P }>;
 
-/** Plans carried out in one sync; more would mean that two of them undo each other. */
+/** Bound of plans in one sync; more would mean that two plans undo each other. */
 export const maxRounds = 16;
-/** Delays after failures, at most as long as release 1.24 waits: between tries of mounts, and of all else. */
+/** Retry delays; their maximum is as in release 1.24, for mounts and for everything else. */
 const initialRetryMs = 500;
 export const maxRetryMs = 122_000;
 const maxSyncRetryMs = 10_000;
@@ -167,7 +167,7 @@ export function step(state: State, input: Input): Step {
     case 'gone':
       return isAnswer(input) ? unexpected(state, input) : unchanged(state);
     case 'stopped':
-      // The answer of the last task comes after the stop.
+      // The last task may answer after the stop.
       return unchanged(state);
     default:
       return state satisfies never;
@@ -228,7 +228,7 @@ function interrupted(state: In<'interrupted'>, input: Event): Step {
       const ending = merged(state.ending, input.ending);
       return { state: { ...state, ending }, actions: silence(ending) };
     }
-    // Whatever came of it: a failure was mostly the interruption itself.
+    // The outcome does not matter: most failures are caused by the interruption.
     case 'planned':
     case 'done':
     case 'failed':
@@ -251,7 +251,7 @@ function finishing(state: In<'finishing'>, input: Event): Step {
       return { state: { phase: 'finished' }, actions: [{ type: 'report' }] };
     case 'failed':
       if (state.ending !== undefined) return terminate(state.ending);
-      // The next sync finds out anew that it is over.
+      // The next sync will detect the pod's end again.
       return retry({ phase: 'resting', failures: state.failures + 1 });
     case 'planned':
       return unexpected(state, input);
@@ -341,16 +341,16 @@ function followPlan(state: In<'syncing'>, plan: PlannedPod): Step {
   return nextTask({ ...state, round: state.round + 1, rest, acted: false });
 }
 
-/** What a plan asks for, in the order in which it is done. */
+/** The tasks of a plan, in execution order. */
 function tasksOf(plan: Extract<PodPlan, { type: 'run' }>): Task[] {
   const kills = plan.kill.map((kill): Task => ({ type: 'killContainer', kill }));
-  // What is to be in the new sandbox is planned when that is there.
+  // Containers of the new sandbox are planned once the sandbox exists.
   if (plan.createSandbox !== undefined) return [...kills, { type: 'createSandbox', attempt: plan.createSandbox }];
   const leftovers: Task[] = [
     ...plan.remove.map((container): Task => ({ type: 'removeContainer', container })),
     ...plan.removeSandboxes.map((sandbox): Task => ({ type: 'removeSandbox', sandbox })),
   ];
-  // Leftovers first: a container that was never started holds the name of its successor.
+  // Leftovers go first: a container that never started holds its successor's name.
   if (plan.remove.length > 0) return [...kills, ...leftovers];
   return [...kills, ...leftovers, ...plan.start.map((start): Task => ({ type: 'startContainer', start }))];
 }
@@ -375,7 +375,7 @@ function terminate(ending: Ending): Step {
 function enterStage(stage: TerminationStage | 'gone', ending: Ending): Step {
   if (stage === 'gone') return { state: { phase: 'gone' }, actions: [] };
   const { state, actions } = runStage(stage, ending, 0);
-  // The containers' remains go one after the other: the status that shows them all is the last one.
+  // Containers are removed one by one, so report the complete status before the first removal.
   return { state, actions: stage === 'removing' ? [{ type: 'silence' }, ...actions] : actions };
 }
 
@@ -392,7 +392,7 @@ function runStage(stage: TerminationStage, ending: Ending, failures: number): St
   };
 }
 
-/** The API may have forgotten the pod since the stage was tried: then it is told and asked nothing any more. */
+/** Skips API calls if the pod has been deleted from the API since the last try. */
 function retryStage(stage: TerminationStage, ending: Ending, failures: number): Step {
   const isNeedless = ending.forgotten && (stage === 'concluding' || stage === 'deleting');
   return isNeedless
@@ -400,7 +400,7 @@ function retryStage(stage: TerminationStage, ending: Ending, failures: number): 
     : runStage(stage, ending, failures);
 }
 
-/** Of a pod that the API has forgotten, nobody is told and nothing is to be deleted. */
+/** Skips the API stages if the pod is gone from the API. */
 function nextStage({ stage, ending }: In<'terminating'>): TerminationStage | 'gone' {
   switch (stage) {
     case 'stopping':
@@ -420,7 +420,7 @@ function silence(ending: Ending): Action[] {
   return ending.forgotten ? [{ type: 'silence' }] : [];
 }
 
-/** The time is only ever shortened, and what is gone from the API stays gone. */
+/** The grace period only shrinks, and `forgotten` stays set. */
 function merged(before: Ending | undefined, now: Ending): Ending {
   if (before === undefined) return now;
   return {

@@ -1,4 +1,4 @@
-/** All pods of the node: a worker for each, and the end of what nobody wants any more. */
+/** All pods of the node: one worker per pod, and removal of orphaned pods. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -6,7 +6,7 @@ import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
-import type { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
+import type { PodCleanup } from '#nodeagent/pods/pod-cleanup.js';
 import type { PodWorker } from '#nodeagent/pods/worker.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
@@ -19,7 +19,7 @@ import type { StatusManager } from '#nodeagent/status/manager.js';
 const podUIDIndex = 'uid';
 
 export interface PodManagerOptions {
-  /** Of this node's pods, with the index `podUIDIndex`. */
+  /** This node's pods, with the index `podUIDIndex`. */
   readonly informer: Informer<Pod>;
   readonly log: Logger;
   readonly cri: Pick<RuntimeService, 'stopContainer'>;
@@ -27,7 +27,7 @@ export interface PodManagerOptions {
   readonly observer: Pick<RuntimeObserver, 'get' | 'list' | 'onChange' | 'onRecovery'>;
   readonly objects: Pick<ReferencedObjects, 'onChange'>;
   readonly statuses: Pick<StatusManager, 'reconcile'>;
-  readonly remains: PodRemains;
+  readonly cleanup: PodCleanup;
   readonly statics: StaticPods;
   readonly mirrors: Pick<MirrorPods, 'isMirror' | 'poke'>;
   readonly newWorker: (pod: Pod) => PodWorker;
@@ -37,14 +37,14 @@ export class PodManager {
   readonly #options: PodManagerOptions;
   readonly #workers = new Map<string, PodWorker>();
   readonly #orphans = new Map<string, Promise<void>>();
-  /** Static pods whose predecessors of the same name are still being ended, by `namespace/name`. */
+  /** Static pods that wait for the end of an older pod of the same name, by `namespace/name`. */
   readonly #waiting = new Map<string, Pod>();
-  /** UIDs of the static pods among them. */
+  /** UIDs of static pods that have a worker. */
   readonly #statics = new Set<string>();
-  /** UIDs of workers that are to go. */
+  /** UIDs of workers that are being removed. */
   readonly #ending = new Set<string>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** All that should run is known: the rest is nobody's. */
+  /** All sources have synced: pods without a worker are orphans. */
   #isComplete = false;
   #stopped = false;
 
@@ -52,7 +52,7 @@ export class PodManager {
     this.#options = options;
   }
 
-  /** Begins with the static pods, which need no API. The runtime has been listed. */
+  /** Starts the static pods, which need no API. The runtime has been listed. */
   start(): void {
     const { observer, objects, statics } = this.#options;
     this.#unsubscribe.push(
@@ -68,37 +68,37 @@ export class PodManager {
     );
   }
 
-  /** Goes on with the pods of the API. The informer has synced. */
+  /** Starts the API's pods. The informer has synced. */
   startAPI(): void {
     const { informer, mirrors } = this.#options;
-    // The oldest come first where there is no room for all.
+    // Older pods go first in case not all fit.
     for (const pod of [...informer.list()].sort(byCreation)) if (!mirrors.isMirror(pod)) this.#updated(pod);
     this.#unsubscribe.push(
       informer.addHandler({
-        onAdd: (pod) => this.#seen(pod),
+        onAdd: (pod) => this.#apiChanged(pod),
         onUpdate: (pod, old) => {
           if (pod.metadata.uid !== old.metadata.uid) this.#deleted(old);
-          this.#seen(pod);
+          this.#apiChanged(pod);
         },
         onDelete: (pod) => (mirrors.isMirror(pod) ? mirrors.poke(pod) : this.#deleted(pod)),
       }),
     );
   }
 
-  /** Ends what nobody wants, once more where that failed before. All sources have said what they have. Never rejects. */
+  /** Ends orphaned pods, and retries earlier failures. All sources have synced. Never rejects. */
   async removeUnknown(): Promise<void> {
-    const { observer, remains } = this.#options;
+    const { observer, cleanup } = this.#options;
     this.#isComplete = true;
     for (const { uid } of observer.list()) if (!this.#workers.has(uid)) this.#runtimeChanged(uid);
-    await remains.removeUnknown((uid) => this.#workers.has(uid) || this.#orphans.has(uid) || this.#isWaiting(uid));
+    await cleanup.removeUnknown((uid) => this.#workers.has(uid) || this.#orphans.has(uid) || this.#isWaiting(uid));
   }
 
-  /** Removes the links to logs that are gone. Never rejects. */
+  /** Removes dangling log links. Never rejects. */
   removeDeadLinks(): Promise<void> {
-    return this.#options.remains.removeDeadLinks();
+    return this.#options.cleanup.removeDeadLinks();
   }
 
-  /** Stops working; what runs goes on. */
+  /** Stops the workers; containers continue to run. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
@@ -107,33 +107,33 @@ export class PodManager {
     await Promise.allSettled(this.#orphans.values());
   }
 
-  /** Something about a pod changed that its plan or status depends on. */
+  /** Notifies the worker that an input of the pod's plan or status changed. */
   poke(uid: string): void {
     this.#workers.get(uid)?.poke();
   }
 
-  /** Ends a pod of which the node needs what it has; it fails for that reason. False for one that ends already. */
+  /** Fails a pod whose resources the node needs. False if it is already ending. */
   condemn(uid: string, failure: PodFailure): boolean {
     return this.#workers.get(uid)?.condemn(failure) ?? false;
   }
 
-  /** The pods that have a worker, as last seen from where they come from. */
+  /** The pods that have a worker, in their sources' last version. */
   list(): Pod[] {
     return [...this.#workers.values()].map((worker) => worker.pod);
   }
 
-  /** @param uid Of that pod, or of the image that stands for it in the API; absent: whichever has the name. */
+  /** `uid`: that of the pod, or of its mirror pod; absent: any pod of that name. */
   find(namespace: string, name: string, uid?: string): Pod | undefined {
     const key = `${namespace}/${name}`;
     const { statics, informer, mirrors } = this.#options;
-    const known = informer.get(key);
-    const pod = statics.named(key) ?? known;
+    const cached = informer.get(key);
+    const pod = statics.named(key) ?? cached;
     if (pod === undefined || mirrors.isMirror(pod)) return undefined;
     if (uid === undefined || uid === pod.metadata.uid) return pod;
-    return known !== undefined && mirrors.isMirror(known) && known.metadata.uid === uid ? pod : undefined;
+    return cached !== undefined && mirrors.isMirror(cached) && cached.metadata.uid === uid ? pod : undefined;
   }
 
-  /** Whether something of a static pod of that name is still here. By `namespace/name`. */
+  /** True while a static pod of that `namespace/name` is running, ending or waiting. */
   runsNamed(key: string): boolean {
     return this.#waiting.has(key) || this.#named(key) !== undefined;
   }
@@ -148,7 +148,7 @@ export class PodManager {
     return [...this.#waiting.values()].some(({ metadata }) => metadata.uid === uid);
   }
 
-  #seen(pod: Pod): void {
+  #apiChanged(pod: Pod): void {
     const { mirrors, statics, statuses } = this.#options;
     if (!mirrors.isMirror(pod)) {
       this.#updated(pod);
@@ -159,7 +159,7 @@ export class PodManager {
     if (uid !== undefined) statuses.reconcile(uid);
   }
 
-  /** It starts once nothing of its predecessor is left. */
+  /** Starts the pod once its predecessor of the same name has been removed. */
   #staticUpdated(pod: Pod): void {
     if (this.#stopped) return;
     const { mirrors, log } = this.#options;
@@ -176,10 +176,10 @@ export class PodManager {
       this.#updated(pod);
       return;
     }
-    const isKnown = this.#waiting.has(key);
+    const isWaiting = this.#waiting.has(key);
     this.#waiting.set(key, pod);
-    if (isKnown) return;
-    log.info({ key }, 'a static pod waits for the end of the one that it replaces');
+    if (isWaiting) return;
+    log.info({ key }, 'static pod waits for the end of its predecessor');
     void before.then(() => {
       const next = this.#waiting.get(key);
       this.#waiting.delete(key);
@@ -194,7 +194,7 @@ export class PodManager {
     this.#options.mirrors.poke(pod);
   }
 
-  /** What an earlier agent has left of a static pod of that name; undefined: nothing. */
+  /** Ends the containers that an earlier agent started for a static pod of that name; undefined if there are none. */
   #endNamesakes(pod: Pod): Promise<unknown> | undefined {
     const { observer } = this.#options;
     const { uid, name, namespace } = pod.metadata;
@@ -221,7 +221,7 @@ export class PodManager {
     worker.update(pod);
   }
 
-  /** Its last task may be under way: the worker goes when that is over. */
+  /** The worker is removed once its running task has ended. */
   #deleted(pod: Pod): void {
     const uid = pod.metadata.uid ?? '';
     const worker = this.#workers.get(uid);
@@ -251,30 +251,30 @@ export class PodManager {
   #end(runtime: PodRuntime): Promise<void> {
     const { log } = this.#options;
     const { uid } = runtime;
-    const known = this.#orphans.get(uid);
-    if (known !== undefined) return known;
+    const running = this.#orphans.get(uid);
+    if (running !== undefined) return running;
     const work = this.#removeOrphan(runtime)
       .catch((error: unknown) => {
-        log.warn({ err: error, uid }, 'removing an unknown pod from the runtime failed');
+        log.warn({ err: error, uid }, 'removing an orphaned pod failed');
       })
       .finally(() => this.#orphans.delete(uid));
     this.#orphans.set(uid, work);
     return work;
   }
 
-  /** A pod that the runtime holds and the API does not: it was deleted while nobody watched. */
+  /** Removes a pod that the runtime has and the API does not: it was deleted while the agent was down. */
   async #removeOrphan(runtime: PodRuntime): Promise<void> {
     const { uid, name, namespace, containers } = runtime;
-    const { labels, cri, log, remains } = this.#options;
-    log.info({ uid, namespace, name }, 'removing a pod that nobody wants here');
+    const { labels, cri, log, cleanup } = this.#options;
+    log.info({ uid, namespace, name }, 'removing an orphaned pod');
     const stops = containers
       .filter((container) => isRunning(container))
       .map((container) => {
-        const told = Number(container.annotations[labels.podTerminationGracePeriod] ?? defaultGraceSeconds);
-        return cri.stopContainer(container.id, told);
+        const graceSeconds = Number(container.annotations[labels.podTerminationGracePeriod] ?? defaultGraceSeconds);
+        return cri.stopContainer(container.id, graceSeconds);
       });
     await Promise.all(stops);
-    await remains.remove(runtime);
+    await cleanup.remove(runtime);
   }
 }
 

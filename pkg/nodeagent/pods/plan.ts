@@ -1,6 +1,6 @@
 /**
- * What is to be done for a pod, from what it should be and what the runtime holds. Pure and total: the worker runs the
- * result and plans again. Rules as of release 1.24 (kuberuntime_manager.go, computePodActions).
+ * Plans the actions for a pod from its spec and the runtime's state. Pure and total: the worker executes the result and
+ * plans again. Rules of release 1.24 (kuberuntime_manager.go, computePodActions).
  */
 import type { Container, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
@@ -19,7 +19,7 @@ export type ContainerKind = 'init' | 'main' | 'ephemeral';
 export interface PlanInput {
   readonly pod: Pod;
   readonly runtime: PodRuntime;
-  /** Container id → why it must go. */
+  /** Container ID → why it must be killed. */
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Annotation that carries a container's hash. */
   readonly hashAnnotation: string;
@@ -28,41 +28,41 @@ export interface PlanInput {
 export interface ContainerStart {
   readonly kind: ContainerKind;
   readonly container: Container;
-  /** How often it was started before. */
+  /** Number of earlier starts. */
   readonly attempt: number;
-  /** The run before this one, whose end is what a back-off counts from. */
+  /** The previous run; its end is the base of the back-off. */
   readonly previous?: RuntimeContainer;
 }
 
 export interface ContainerKill {
   readonly container: RuntimeContainer;
-  /** For the Killing event. */
+  /** Text of the Killing event. */
   readonly message: string;
   readonly graceSeconds?: number;
 }
 
 export type PodPlan =
-  /** Everything in it has run to its end, or it cannot go on: stop what is left. */
+  /** The pod has completed or cannot continue: stop all containers. */
   | { readonly type: 'finish' }
   | {
       readonly type: 'run';
-      /** Attempt number of the sandbox to create; what is in the old ones is killed first. */
+      /** Attempt number of the sandbox to create; containers of older ones are killed first. */
       readonly createSandbox?: number;
       readonly kill: readonly ContainerKill[];
       readonly start: readonly ContainerStart[];
-      /** Leftovers that nothing needs any more. */
+      /** Exited or never started containers that are no longer needed. */
       readonly remove: readonly RuntimeContainer[];
       readonly removeSandboxes: readonly PodSandboxStatus[];
     };
 
-/** Dead containers kept per name besides the newest: the one that `lastState` and `--previous` speak of. */
+/** Exited containers kept per name besides the newest, for `lastState` and `--previous`. */
 const keptDead = 1;
 
 function isOver(container: RuntimeContainer): boolean {
   return container.state === 'CONTAINER_EXITED';
 }
 
-/** Undefined: the newest sandbox is good. */
+/** Undefined if the newest sandbox is usable. */
 function nextSandboxAttempt(input: PlanInput): number | undefined {
   const { sandboxes } = input.runtime;
   const newest = sandboxes[0];
@@ -77,7 +77,7 @@ function nextSandboxAttempt(input: PlanInput): number | undefined {
   return usable ? undefined : newest.metadata.attempt + 1;
 }
 
-/** Whether a container that is not running must be started. What is known of its end may be the API's word alone. */
+/** Whether a stopped container must be started. The API's status counts if the runtime has lost the container. */
 function mustStart({ pod, runtime }: PlanInput, name: string): boolean {
   const status = newestContainer(runtime, name);
   const ended = status === undefined ? reportedStatus(pod, name)?.state?.terminated : status;
@@ -93,8 +93,8 @@ function reportedStatus({ status }: Pod, name: string): ContainerStatus | undefi
 }
 
 /**
- * Runs that the API knows of and the runtime has lost, as after a wiped disk: the count goes on from there. What was made
- * and is gone may have run as well.
+ * Runs in the API's status that the runtime has lost, as after a wiped disk: the count continues from there. A
+ * container that was created may also have run.
  */
 function lostRuns(pod: Pod, name: string): number {
   const status = reportedStatus(pod, name);
@@ -107,7 +107,7 @@ function lostRuns(pod: Pod, name: string): number {
 function startOf(kind: ContainerKind, container: Container, { pod, runtime }: PlanInput): ContainerStart {
   const newest = newestContainer(runtime, container.name);
   if (newest === undefined) return { kind, container, attempt: lostRuns(pod, container.name) };
-  // One that was created but never started is replaced by its equal.
+  // A container that was created but never started keeps its attempt number.
   const attempt = newest.state === 'CONTAINER_CREATED' ? newest.metadata.attempt : newest.metadata.attempt + 1;
   return newest.state === 'CONTAINER_EXITED'
     ? { kind, container, attempt, previous: newest }
@@ -120,12 +120,12 @@ type InitProgress =
   | { readonly type: 'running' }
   | { readonly type: 'start'; readonly container: Container };
 
-/** How far the init containers are: the last one that ran decides. */
+/** Progress of the init containers: the last one that ran decides. */
 function initProgress(input: PlanInput): InitProgress {
   const { pod, runtime } = input;
   const init = pod.spec.initContainers ?? [];
   if (init.length === 0) return { type: 'done' };
-  // A main container that was ever started proves that they were done, even when their remains are gone.
+  // A main container that was ever started proves that init completed, even if the init containers are gone.
   if (pod.spec.containers.some((container) => newestContainer(runtime, container.name) !== undefined)) {
     return { type: 'done' };
   }
@@ -146,8 +146,8 @@ function initProgress(input: PlanInput): InitProgress {
 }
 
 function killVerdict(container: Container, status: RuntimeContainer, input: PlanInput): ContainerKill | undefined {
-  const expected = status.annotations[input.hashAnnotation];
-  if (expected !== undefined && expected !== containerHash(container)) {
+  const oldHash = status.annotations[input.hashAnnotation];
+  if (oldHash !== undefined && oldHash !== containerHash(container)) {
     return { container: status, message: `Container ${container.name} definition changed, will be restarted` };
   }
   const verdict = input.verdicts.get(status.id);
@@ -163,7 +163,7 @@ function killVerdict(container: Container, status: RuntimeContainer, input: Plan
     : { container: status, message, graceSeconds: verdict.graceSeconds };
 }
 
-/** What may still run beside its successor, or whose state nobody knows: it is ended before anything is started. */
+/** Containers that still run beside their successor, or are in an unknown state. They end before any start. */
 function strays({ runtime }: PlanInput): ContainerKill[] {
   const kills: ContainerKill[] = [];
   for (const name of new Set(runtime.containers.map((container) => container.metadata.name))) {
@@ -201,12 +201,12 @@ function leftovers(input: PlanInput): Pick<Extract<PodPlan, { type: 'run' }>, 'r
 function planWithoutSandbox(input: PlanInput, attempt: number): PodPlan {
   const { pod, runtime } = input;
   const policy = pod.spec.restartPolicy ?? 'Always';
-  // Nothing of it may be started a second time.
+  // Policy Never: containers must not run a second time.
   if (policy === 'Never' && attempt > 0 && runtime.containers.length > 0) return { type: 'finish' };
   const main = pod.spec.containers.filter(({ name }) => mustStart(input, name));
   if (main.length === 0) return { type: 'finish' };
   const firstInit = pod.spec.initContainers?.[0];
-  // A new sandbox means that the init containers run once more.
+  // A new sandbox reruns the init containers.
   const start =
     firstInit === undefined
       ? main.map((container) => startOf('main', container, input))
@@ -223,7 +223,7 @@ export function plan(input: PlanInput): PodPlan {
   if (attempt !== undefined) return planWithoutSandbox(input, attempt);
 
   const stray = strays(input);
-  // How they end is part of the next plan.
+  // Their exit codes are part of the next plan.
   if (stray.length > 0) return { type: 'run', kill: stray, start: [], remove: [], removeSandboxes: [] };
   const start: ContainerStart[] = [];
   const kill: ContainerKill[] = [];
@@ -236,7 +236,7 @@ export function plan(input: PlanInput): PodPlan {
   if (init.type === 'start') start.push(startOf('init', init.container, input));
   if (init.type !== 'done') return { type: 'run', kill, start, ...leftovers(input) };
 
-  let kept = 0;
+  let keptCount = 0;
   for (const container of pod.spec.containers) {
     const status = newestContainer(runtime, container.name);
     if (status === undefined || !isRunning(status)) {
@@ -244,21 +244,21 @@ export function plan(input: PlanInput): PodPlan {
       continue;
     }
     const verdict = killVerdict(container, status, input);
-    if (verdict === undefined) kept++;
+    if (verdict === undefined) keptCount++;
     else kill.push(verdict);
   }
-  if (kept === 0 && start.length === 0 && kill.length === 0) return { type: 'finish' };
+  if (keptCount === 0 && start.length === 0 && kill.length === 0) return { type: 'finish' };
   return { type: 'run', kill, start, ...leftovers(input) };
 }
 
-/** Main containers of an earlier sandbox do not prove that the init containers ran in this one. */
+/** Ignores main containers of earlier sandboxes: they do not prove that init ran in this one. */
 function initProgressInSandbox(input: PlanInput, sandboxId: string | undefined): InitProgress {
   const { runtime } = input;
   const containers = runtime.containers.filter((container) => container.podSandboxId === sandboxId);
   return initProgress({ ...input, runtime: { ...runtime, containers } });
 }
 
-/** What a Killing event says of a container that goes with its pod. */
+/** Text of the Killing event when the pod ends. */
 export function killingMessage(name: string): string {
   return `Stopping container ${name}`;
 }

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { silentLogger } from '#daemon/log/logger.js';
-import { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
+import { PodCleanup } from '#nodeagent/pods/pod-cleanup.js';
 
 t.test('a folder that does not go yet keeps no other, and is told of', async (t) => {
   const folders = new Set(['busy', 'known', 'runs', 'orphan']);
   let inUse = true;
   const nothing = async () => {};
-  const remains = new PodRemains({
+  const remains = new PodCleanup({
     log: silentLogger,
     cri: { removeContainer: nothing, stopPodSandbox: nothing, removePodSandbox: nothing },
     observer: {
@@ -35,7 +35,7 @@ t.test('the newest run goes last, so that what is left when an agent ends tells 
   const removed: string[] = [];
   const nothing = async () => {};
   const empty = { name: '', namespace: '', sandboxes: [], containers: [] };
-  const remains = new PodRemains({
+  const remains = new PodCleanup({
     log: silentLogger,
     cri: {
       removeContainer: async (id) => void removed.push(id),

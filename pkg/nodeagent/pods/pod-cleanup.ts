@@ -1,4 +1,4 @@
-/** All that a pod leaves on the node: in the runtime, volumes and files, its cgroup, its logs. */
+/** Removes all data of a pod on the node: runtime objects, volumes, files, cgroup and logs. */
 import { join } from 'node:path';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
@@ -10,7 +10,7 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
-export interface PodRemainsOptions {
+export interface PodCleanupOptions {
   readonly log: Logger;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly observer: Pick<RuntimeObserver, 'holds' | 'refresh'>;
@@ -21,25 +21,26 @@ export interface PodRemainsOptions {
   readonly podLogsDir: string;
 }
 
-export class PodRemains {
-  readonly #options: PodRemainsOptions;
+export class PodCleanup {
+  readonly #options: PodCleanupOptions;
 
-  constructor(options: PodRemainsOptions) {
+  constructor(options: PodCleanupOptions) {
     this.#options = options;
   }
 
-  /** Removes every trace of a stopped pod. Rejects while there is something left of it in the runtime. */
+  /** Removes everything of a stopped pod. Rejects while the runtime still has some of it. */
   async remove(runtime: PodRuntime): Promise<void> {
     const { cri, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
-    // The newest last: whoever goes on where this ended must not take an older run for the last one.
+    // Removes the newest container last, so that after a crash its state is still the pod's last run.
     for (const container of runtime.containers.toReversed()) await cri.removeContainer(container.id);
     for (const sandbox of runtime.sandboxes) {
       await cri.stopPodSandbox(sandbox.id);
       await cri.removePodSandbox(sandbox.id);
     }
     const { containers, sandboxes } = await observer.refresh(runtime.uid);
-    // It may run still, whatever was said: its files stay until it is gone.
-    if (containers.length + sandboxes.length > 0) throw new Error('the runtime still has something of the pod');
+    // Keep the files until the runtime no longer lists the pod, since a container may still run.
+    if (containers.length + sandboxes.length > 0)
+      throw new Error('the runtime still has containers or sandboxes of the pod');
     await volumes.tearDown(runtime.uid);
     await cgroups?.remove(runtime.uid);
     await logFiles.remove(join(podLogsDir, logDirectoryName(runtime)));
@@ -49,8 +50,8 @@ export class PodRemains {
   }
 
   /**
-   * Removes folders, logs and cgroups of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API.
-   * Never rejects: what cannot be removed stays, and is told.
+   * Removes volumes, logs and cgroups of pods that neither the API nor the runtime has. `isKnown` tells whether the API
+   * has a UID. Never rejects: failures are logged.
    */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
     const { observer, volumes, cgroups, logFiles, podLogsDir } = this.#options;
@@ -69,20 +70,20 @@ export class PodRemains {
     });
   }
 
-  /** Removes the links to logs that are gone. Never rejects. */
+  /** Removes dangling log links. Never rejects. */
   async removeDeadLinks(): Promise<void> {
     const { logLinks, podLogsDir } = this.#options;
     await this.#attempt('links to logs', async () => logLinks?.removeDead(podLogsDir));
   }
 
-  /** A mount in use keeps its pod's folder, and no other. */
+  /** A mount in use blocks only its own pod. */
   async #tearDown(uid: string): Promise<void> {
     const { log, volumes } = this.#options;
     try {
       await volumes.tearDown(uid);
-      log.info({ podUID: uid }, 'Cleaned up orphaned pod volumes dir');
+      log.info({ podUID: uid }, 'cleaned up orphaned pod volumes dir');
     } catch (error) {
-      const message = 'Orphaned pod found, but error occurred when trying to remove the volumes dir';
+      const message = 'failed to clean up orphaned pod volumes dir';
       log.error({ err: error, podUID: uid }, message);
     }
   }
@@ -91,7 +92,7 @@ export class PodRemains {
     try {
       await work();
     } catch (error) {
-      this.#options.log.warn({ err: error, what }, 'removing what pods have left failed');
+      this.#options.log.warn({ err: error, what }, 'cleanup of orphaned pods failed');
     }
   }
 }

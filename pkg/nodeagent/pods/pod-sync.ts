@@ -1,4 +1,4 @@
-/** The tasks that bring what runs of one pod to what the API wants. */
+/** The tasks that bring a pod's containers to the desired state. */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
@@ -17,14 +17,14 @@ import { type StartBackoff, StartError } from '#nodeagent/pods/start-backoff.js'
 import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
 import type { LostContainers } from '#nodeagent/runtime/lost-containers.js';
-import type { MadeObject, RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import type { CreatedObject, RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
-import type { Inquiry } from '#nodeagent/runtime/status-verifier.js';
+import type { StatusVerifier } from '#nodeagent/runtime/status-verifier.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
-/** What the syncs of all pods share. */
+/** Services that all pods share. */
 export interface SyncServices {
   readonly clock: Clock;
   readonly events: PodEvents;
@@ -32,7 +32,7 @@ export interface SyncServices {
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
-  readonly inquiry: Pick<Inquiry, 'container'>;
+  readonly verifier: Pick<StatusVerifier, 'container'>;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove'>;
@@ -45,16 +45,16 @@ export interface SyncServices {
   readonly hashAnnotation: string;
 }
 
-/** What a pod's sync shares with its other tasks. */
+/** Parts that a pod's sync shares with its other tasks. */
 export interface PodSyncParts {
   readonly backoff: StartBackoff;
   readonly reporter: StatusReporter;
   readonly lost: LostContainers;
 }
 
-/** As 1.24 asks again after errors that pass by themselves. */
+/** Retry delay while the network is not ready, as in 1.24. */
 const networkRetryMs = 1000;
-/** How often a critical pod asks whether the room that others leave is there. */
+/** How often a critical pod checks whether preempted pods have freed their resources. */
 const roomRetryMs = 500;
 const never = Number.POSITIVE_INFINITY;
 const nothing: PodPlan = { type: 'run', kill: [], start: [], remove: [], removeSandboxes: [] };
@@ -69,14 +69,14 @@ export class PodSync {
   readonly #backoff: StartBackoff;
   readonly #reporter: StatusReporter;
   #condemned: PodFailure | undefined;
-  /** The runtime was asked for something since it was last looked at: what came of it is not known. */
-  #hasAsked = false;
-  /** What was made since, and nothing else was asked for: the rest of the pod is as it was. */
-  #made: MadeObject[] = [];
+  /** A call changed the runtime's state since the last refresh, with an unknown result. */
+  #needsRefresh = false;
+  /** Objects created since the last refresh by successful calls; only these need a lookup. */
+  #createdObjects: CreatedObject[] = [];
   readonly #lost: LostContainers;
-  /** Container name → the least number for its next run. */
+  /** Container name → lowest attempt number for its next run. */
   readonly #nextAttempt = new Map<string, number>();
-  /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
+  /** The pod's start: as its status has it, and in monotonic ms. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
   constructor(services: SyncServices, pod: () => Pod, { backoff, reporter, lost }: PodSyncParts) {
@@ -87,7 +87,7 @@ export class PodSync {
     this.#lost = lost;
   }
 
-  /** The next sync ends the pod. False when it is condemned already. */
+  /** The next sync ends the pod. False if it is already condemned. */
   condemn(failure: PodFailure): boolean {
     const isFirst = this.#condemned === undefined;
     this.#condemned ??= failure;
@@ -99,7 +99,7 @@ export class PodSync {
     const { statuses, clock, admission, prober } = this.#services;
     const pod = statuses.latest(this.#pod());
     const { phase, startTime } = pod.status ?? {};
-    // What has ended is never started again.
+    // A completed pod never starts again.
     if (phase === 'Succeeded' || phase === 'Failed')
       return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
     if (this.#condemned !== undefined)
@@ -118,13 +118,13 @@ export class PodSync {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
     }
     const runtime = await this.#look();
-    // Before all that may take its time: what was ready when the agent came is ready.
+    // Runs before slow steps: a container that was ready before the agent's restart stays ready.
     prober.sync(pod, runtime);
     const renewAt = await this.#setUpVolumes(runtime, signal);
     return this.#planned(runtime, Math.min(deadline, renewAt));
   }
 
-  /** When the pod has been active for too long. Counted from the moment it is first asked: the wall clock may be set. */
+  /** The pod's active deadline in monotonic ms. Anchored at the first call, since the wall clock may be set. */
   #deadlineAt(startTime: string | undefined): number {
     const seconds = this.#pod().spec.activeDeadlineSeconds;
     if (seconds === undefined || startTime === undefined) return never;
@@ -137,28 +137,32 @@ export class PodSync {
 
   async observe(): Promise<Input> {
     const runtime = await this.#look();
-    // A sandbox with nothing in it yet is no news: its pod waits as before.
+    // Skip the report for an empty sandbox: the pod's status has not changed.
     if (runtime.containers.length > 0) await this.#reporter.report();
     return this.#planned(runtime, never);
   }
 
-  /** What is known is good enough unless something failed on the way. */
+  /** Uses the cached state unless a call failed since the last refresh. */
   async #look(): Promise<PodRuntime> {
     const { observer } = this.#services;
-    if (this.#hasAsked || observer.isUnclear(this.#uid)) return this.#refresh();
-    for (let made = this.#made[0]; made !== undefined; made = this.#made[0]) {
-      await observer.learn(this.#uid, made);
-      this.#made.shift();
+    if (this.#needsRefresh || observer.isUnclear(this.#uid)) return this.#refresh();
+    for (
+      let createdObject = this.#createdObjects[0];
+      createdObject !== undefined;
+      createdObject = this.#createdObjects[0]
+    ) {
+      await observer.addCreated(this.#uid, createdObject);
+      this.#createdObjects.shift();
     }
-    const known = observer.get(this.#uid);
-    // Of what nobody has been told of yet, there is nothing.
-    if (known === undefined && this.#hasBegun()) return this.#refresh();
-    const runtime = known ?? emptyRuntime(this.#pod());
+    const cachedRuntime = observer.get(this.#uid);
+    // If no status was ever written, no container can exist.
+    if (cachedRuntime === undefined && this.#hasBegun()) return this.#refresh();
+    const runtime = cachedRuntime ?? emptyRuntime(this.#pod());
     await this.#checkLost(runtime);
     return runtime;
   }
 
-  /** This agent, or one before it, has said that it takes care of the pod. */
+  /** True if this agent, or an earlier one, has written a status for the pod. */
   #hasBegun(): boolean {
     return this.#services.statuses.latest(this.#pod()).status?.startTime !== undefined;
   }
@@ -166,8 +170,8 @@ export class PodSync {
   async #refresh(): Promise<PodRuntime> {
     const runtime = await this.#services.observer.refresh(this.#uid);
     await this.#checkLost(runtime);
-    this.#hasAsked = false;
-    this.#made = [];
+    this.#needsRefresh = false;
+    this.#createdObjects = [];
     return runtime;
   }
 
@@ -191,7 +195,7 @@ export class PodSync {
     return { type: 'planned', plan: next, wakeAt };
   }
 
-  /** When files in them are due to be renewed. Throws VolumesError while the pod cannot start without one of them. */
+  /** Returns when volume files are due for renewal. Throws VolumesError if the pod cannot start without a volume. */
   async #setUpVolumes(runtime: PodRuntime, signal: AbortSignal): Promise<number> {
     const { volumes, events, clock, node } = this.#services;
     try {
@@ -200,7 +204,7 @@ export class PodSync {
       if (!(error instanceof VolumesError)) throw error;
       for (const { reason, message } of error.events) events.pod(this.#pod(), 'Warning', reason, message);
       await this.#reporter.report();
-      // What runs goes on with the files it has.
+      // Running containers continue with their current files.
       if (runtime.containers.some((container) => isRunning(container))) return clock.monotonic() + maxRetryMs;
       throw error;
     }
@@ -208,7 +212,7 @@ export class PodSync {
 
   async killContainer({ container, message, graceSeconds }: ContainerKill): Promise<void> {
     const pod = this.#pod();
-    this.#hasAsked = true;
+    this.#needsRefresh = true;
     await this.#services.killer.kill({
       pod,
       runtime: this.#runtime(),
@@ -219,11 +223,11 @@ export class PodSync {
   }
 
   async removeContainer(container: RuntimeContainer): Promise<void> {
-    this.#hasAsked = true;
-    // A start whose answer was lost, or that an earlier agent asked for, may have come to something since.
+    this.#needsRefresh = true;
+    // A start may have succeeded although its answer was lost or an earlier agent requested it.
     if (container.state === 'CONTAINER_CREATED') {
       if (!(await this.#isUnstarted(container.id))) return;
-      // It may be started still until it is removed, and no number is for two runs.
+      // The container may still start before its removal, so never reuse its attempt number.
       this.#nextAttempt.set(container.metadata.name, container.metadata.attempt + 1);
     }
     await this.#services.cri.removeContainer(container.id);
@@ -234,12 +238,12 @@ export class PodSync {
   }
 
   async #isUnstarted(id: string): Promise<boolean> {
-    const found = await this.#services.inquiry.container(id);
-    return found === undefined || found.state === 'CONTAINER_CREATED';
+    const status = await this.#services.verifier.container(id);
+    return status === undefined || status.state === 'CONTAINER_CREATED';
   }
 
   async removeSandbox(sandbox: PodSandboxStatus): Promise<void> {
-    this.#hasAsked = true;
+    this.#needsRefresh = true;
     await this.#services.cri.removePodSandbox(sandbox.id);
   }
 
@@ -254,7 +258,7 @@ export class PodSync {
     }
     for (const sandbox of this.#runtime().sandboxes) {
       if (sandbox.state !== 'SANDBOX_READY') continue;
-      this.#hasAsked = true;
+      this.#needsRefresh = true;
       await cri.stopPodSandbox(sandbox.id);
     }
     if (attempt > 0) {
@@ -262,7 +266,7 @@ export class PodSync {
       events.pod(this.#pod(), 'Normal', 'SandboxChanged', message);
     }
     try {
-      await this.#make(async () => ({ kind: 'sandbox', id: await sandboxes.start(this.#pod(), attempt) }));
+      await this.#create(async () => ({ kind: 'sandbox', id: await sandboxes.start(this.#pod(), attempt) }));
       this.#backoff.sandboxStarted();
       return { type: 'done', acted: true, wakeAt: never };
     } catch (error) {
@@ -281,7 +285,7 @@ export class PodSync {
     if (until > clock.monotonic()) return { type: 'done', acted: false, wakeAt: until };
     const runtime = this.#runtime();
     const sandbox = runtime.sandboxes[0];
-    // It has gone since: there is a new plan to be made.
+    // The sandbox has disappeared: plan again.
     if (sandbox === undefined) return { type: 'done', acted: true, wakeAt: never };
     const { name } = start.container;
     this.#backoff.starting(start);
@@ -293,7 +297,7 @@ export class PodSync {
         sandbox: await sandboxes.config(pod, sandbox.metadata.attempt),
       };
       const sandboxId = sandbox.id;
-      await this.#make(async () => ({ kind: 'container', id: await containers.start(options), sandboxId }));
+      await this.#create(async () => ({ kind: 'container', id: await containers.start(options), sandboxId }));
       this.#backoff.started(name);
       return { type: 'done', acted: true, wakeAt: never };
     } catch (error) {
@@ -302,11 +306,11 @@ export class PodSync {
     }
   }
 
-  /** What came of a call that failed has to be looked for; what one has made is known by its id. */
-  async #make(call: () => Promise<MadeObject>): Promise<void> {
-    const hadAsked = this.#hasAsked;
-    this.#hasAsked = true;
-    this.#made.push(await call());
-    this.#hasAsked = hadAsked;
+  /** Records the created object. If the call fails, its result is unknown, so the next look refreshes the pod. */
+  async #create(call: () => Promise<CreatedObject>): Promise<void> {
+    const before = this.#needsRefresh;
+    this.#needsRefresh = true;
+    this.#createdObjects.push(await call());
+    this.#needsRefresh = before;
   }
 }

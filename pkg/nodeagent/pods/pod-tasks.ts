@@ -1,4 +1,4 @@
-/** The tasks of one pod's lifecycle, each with those who do it. */
+/** Dispatches the tasks of one pod's lifecycle. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Input, PodFailure, Task } from '#nodeagent/pods/lifecycle.js';
 import { PodSync, type SyncServices } from '#nodeagent/pods/pod-sync.js';
@@ -8,10 +8,10 @@ import { type ReportServices, StatusReporter } from '#nodeagent/pods/status-repo
 import type { PodOperations } from '#nodeagent/pods/worker.js';
 import { LostContainers } from '#nodeagent/runtime/lost-containers.js';
 
-/** What the tasks of all pods share. */
+/** Services that the tasks of all pods share. */
 export type PodServices = SyncServices & TerminationServices & ReportServices & StartBackoffServices;
 
-interface Doers {
+interface PodParts {
   readonly sync: PodSync;
   readonly termination: PodTermination;
   readonly reporter: StatusReporter;
@@ -21,14 +21,14 @@ interface Doers {
 const acted: Input = { type: 'done', acted: true, wakeAt: Number.POSITIVE_INFINITY };
 
 class PodTasks implements PodOperations {
-  readonly #doers: Doers;
+  readonly #parts: PodParts;
 
-  constructor(doers: Doers) {
-    this.#doers = doers;
+  constructor(parts: PodParts) {
+    this.#parts = parts;
   }
 
   async run(task: Task, signal: AbortSignal): Promise<Input> {
-    const { sync, termination } = this.#doers;
+    const { sync, termination } = this.#parts;
     switch (task.type) {
       case 'prepare':
         return sync.prepare(signal);
@@ -68,30 +68,30 @@ class PodTasks implements PodOperations {
   }
 
   condemn(failure: PodFailure): boolean {
-    return this.#doers.sync.condemn(failure);
+    return this.#parts.sync.condemn(failure);
   }
 
   hasten(graceSeconds: number): void {
-    this.#doers.termination.hasten(graceSeconds);
+    this.#parts.termination.hasten(graceSeconds);
   }
 
   report(): Promise<void> {
-    return this.#doers.reporter.report();
+    return this.#parts.reporter.report();
   }
 
   silence(): void {
-    this.#doers.reporter.silence();
+    this.#parts.reporter.silence();
   }
 
   resetBackoff(): void {
-    this.#doers.backoff.reset();
+    this.#parts.backoff.reset();
   }
 }
 
-/** The tasks of one pod. `pod`: as the API had it last. */
+/** The tasks of one pod. `pod`: its last version in the API. */
 export function podTasks(services: PodServices, pod: () => Pod): PodOperations {
   const backoff = new StartBackoff(services, pod().metadata.uid ?? '');
-  const lost = new LostContainers(services.inquiry);
+  const lost = new LostContainers(services.verifier);
   const reporter = new StatusReporter(services, pod, { backoff, lost });
   const sync = new PodSync(services, pod, { backoff, reporter, lost });
   const termination = new PodTermination(services, pod, backoff, reporter);

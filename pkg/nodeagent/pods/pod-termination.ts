@@ -1,4 +1,4 @@
-/** The tasks that end one pod: what runs, what is told of it, what it had on the node, its object. */
+/** The tasks that end one pod: containers, final status, cleanup on the node, deletion of the object. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
@@ -11,7 +11,7 @@ import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ImagePuller } from '#nodeagent/images/puller.js';
 import { type ContainerKiller, podGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
-import type { PodRemains } from '#nodeagent/pods/pod-cleanup.js';
+import type { PodCleanup } from '#nodeagent/pods/pod-cleanup.js';
 import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
 import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
@@ -21,7 +21,7 @@ import { isRunning, isStopped } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
-/** What the ends of all pods share. */
+/** Services that the termination of all pods shares. */
 export interface TerminationServices {
   readonly client: Client;
   readonly log: Logger;
@@ -32,9 +32,9 @@ export interface TerminationServices {
   readonly prober: Pick<Prober, 'stopLiveness' | 'remove'>;
   readonly volumes: Pick<PodVolumes, 'release'>;
   readonly cgroups?: Pick<PodCgroups, 'remove'>;
-  readonly remains: PodRemains;
+  readonly cleanup: PodCleanup;
   readonly killer: ContainerKiller;
-  /** What is remembered of starts and pulls, by keys that begin with the pod's UID. */
+  /** Back-off entries of starts and pulls; keys begin with the pod's UID. */
   readonly restarts: Pick<KeyedBackoff, 'forget'>;
   readonly puller: Pick<ImagePuller, 'forget'>;
   readonly admission: Pick<PodAdmission, 'forget'>;
@@ -57,7 +57,7 @@ export class PodTermination {
     return this.#pod().metadata.uid ?? '';
   }
 
-  /** Gives back what the pod had, but keeps its containers' remains and logs. */
+  /** Releases the pod's resources, but keeps its exited containers and logs. */
   async finish(failure: PodFailure | undefined): Promise<void> {
     const { observer, events, prober, killer, volumes, cgroups } = this.#services;
     const pod = this.#pod();
@@ -68,7 +68,7 @@ export class PodTermination {
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);
-    // It has ended by itself: nobody is to wait for that word until its network is taken down, too, which may take its time.
+    // A completed pod is reported before its network teardown, which may be slow.
     if (failure === undefined) await this.#reporter.report();
     await killer.killAll({ pod, runtime, graceSeconds: failure?.graceSeconds ?? podGraceSeconds(pod) });
     await observer.refresh(this.#uid);
@@ -79,7 +79,7 @@ export class PodTermination {
     await cgroups?.remove(this.#uid);
   }
 
-  /** Ends everything that runs. */
+  /** Ends all containers. */
   async stop(graceSeconds: number): Promise<void> {
     const { observer, prober, killer } = this.#services;
     prober.stopLiveness(this.#uid);
@@ -93,34 +93,34 @@ export class PodTermination {
     this.#reporter.ended();
   }
 
-  /** A second deletion gave less time: the containers that still run are told so. Never rejects. */
+  /** Shortens the grace period of running containers after a second deletion. Never rejects. */
   hasten(graceSeconds: number): void {
     const { observer, cri, log } = this.#services;
     for (const container of observer.get(this.#uid)?.containers ?? []) {
       if (!isRunning(container)) continue;
       cri.stopContainer(container.id, graceSeconds).catch((error: unknown) => {
-        log.warn({ err: error, uid: this.#uid }, 'stopping a container sooner failed');
+        log.warn({ err: error, uid: this.#uid }, 'shortening the grace period of a container failed');
       });
     }
   }
 
-  /** Resolves when the API has the last status, or has forgotten the pod. */
+  /** Resolves once the API has the last status, or no longer has the pod. */
   async conclude(): Promise<void> {
     await this.#reporter.report();
     await this.#services.statuses.flush(this.#uid);
   }
 
   async remove(): Promise<void> {
-    const { observer, remains, restarts, puller, statuses, admission } = this.#services;
+    const { observer, cleanup, restarts, puller, statuses, admission } = this.#services;
     const { name = '', namespace = '' } = this.#pod().metadata;
-    await remains.remove({ ...(await observer.refresh(this.#uid)), name, namespace });
+    await cleanup.remove({ ...(await observer.refresh(this.#uid)), name, namespace });
     restarts.forget(`${this.#uid}_`);
     puller.forget(`${this.#uid}_`);
     statuses.forget(this.#uid);
     admission.forget(this.#uid);
   }
 
-  /** The last act: the object goes, unless it is another one of the same name by now. */
+  /** Deletes the object unless a new one of the same name has replaced it. */
   async deleteObject(): Promise<void> {
     const { name = '', namespace = '' } = this.#pod().metadata;
     try {

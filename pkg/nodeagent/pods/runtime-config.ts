@@ -1,4 +1,4 @@
-/** The configurations of a pod's sandbox and containers, as the runtime takes them. Pure. */
+/** Builds the sandbox and container configurations of a pod in the runtime's format. Pure. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { dottedSysctl } from '#nodeagent/admission/sysctls.js';
 import type {
@@ -23,13 +23,13 @@ export interface SandboxConfigInput {
   readonly hostname: string;
   readonly logDirectory: string;
   readonly dns: DNSConfig;
-  /** Absent: the runtime's own parent. */
+  /** Absent: the runtime's default parent. */
   readonly cgroupParent?: string;
   readonly quota: CPUQuota;
 }
 
 function portMappings(pod: Pod): PortMapping[] {
-  // On the host's network a port is the host's already.
+  // On the host's network, container ports are already host ports.
   if (pod.spec.hostNetwork === true) return [];
   return pod.spec.containers.flatMap((container) =>
     (container.ports ?? []).map(
@@ -49,7 +49,7 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
   const sysctls = pod.spec.securityContext?.sysctls ?? [];
   return {
     metadata: { name, namespace, uid, attempt: input.attempt },
-    // The host's name with the host's network.
+    // Empty means the host's name.
     hostname: pod.spec.hostNetwork === true ? '' : input.hostname,
     logDirectory: input.logDirectory,
     dnsConfig: input.dns,
@@ -76,7 +76,7 @@ export interface ContainerConfigInput {
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly Mount[];
   readonly devices: readonly Device[];
-  /** Groups that volumes give to those who use them. */
+  /** Groups that volumes grant to containers. */
   readonly volumeGroups: readonly number[];
   readonly resources: LinuxContainerResources;
   readonly security: SecuritySettings;
@@ -84,12 +84,12 @@ export interface ContainerConfigInput {
   readonly appArmorProfile?: string;
 }
 
-/** Of a container's log below its pod's log directory. */
+/** Path of a container's log below its pod's log directory. */
 export function logPath(container: string, attempt: number): string {
   return `${container}/${attempt}.log`;
 }
 
-/** `<namespace>_<name>_<uid>`: name of a pod's log directory, from which its pod is found without the agent. */
+/** Name of a pod's log directory, `<namespace>_<name>_<uid>`, from which log collectors derive the pod. */
 export function logDirectoryName(pod: { namespace: string; name: string; uid: string }): string {
   return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }

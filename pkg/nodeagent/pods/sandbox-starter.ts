@@ -44,7 +44,7 @@ export class SandboxStarter {
     this.#options = options;
   }
 
-  /** `tell`: of what the pod asks for and does not get. */
+  /** `tell` reports DNS settings of the pod that were dropped. */
   async config(pod: Pod, attempt: number, tell?: DNSForming['tell']): Promise<PodSandboxConfig> {
     const { labels, cgroups, podLogsDir, clusterDNS, hostDNS, searchLimits: limits, dialect, quota } = this.#options;
     const forming = { limits, agent: dialect.components.nodeAgent, ...(tell && { tell }) };
@@ -62,7 +62,9 @@ export class SandboxStarter {
     });
   }
 
-  /** Creates and starts the pod's sandbox, and returns its id. Throws StartError after a FailedCreatePodSandBox event. */
+  /**
+   * Creates and starts the pod's sandbox, and returns its ID. Throws StartError after a FailedCreatePodSandBox event.
+   */
   async start(pod: Pod, attempt: number): Promise<string> {
     const { cri, cgroups, logFiles, events, metrics, clock } = this.#options;
     metrics.startedPods.inc();
@@ -80,13 +82,14 @@ export class SandboxStarter {
     }
   }
 
-  /** What runs the pod's containers, by the runtime's name for it. Throws NotFound for a class that is not there. */
+  /** The runtime handler of the pod's RuntimeClass. Throws NotFound if the class does not exist. */
   async #runtimeHandler({ spec, metadata }: Pod): Promise<string> {
     const name = spec.runtimeClassName ?? '';
     if (name === '') return '';
     const { objects, dialect } = this.#options;
-    const found = await objects.get(runtimeclasses, { namespace: '', name }, metadata.uid ?? '');
-    if (found === undefined) throw notFound({ group: dialect.groupName('node'), resource: 'runtimeclass' }, name);
-    return found.handler;
+    const runtimeClass = await objects.get(runtimeclasses, { namespace: '', name }, metadata.uid ?? '');
+    if (runtimeClass === undefined)
+      throw notFound({ group: dialect.groupName('node'), resource: 'runtimeclass' }, name);
+    return runtimeClass.handler;
   }
 }

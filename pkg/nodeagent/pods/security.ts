@@ -1,4 +1,4 @@
-/** From security contexts to what the runtime is told. A container's own settings win over its pod's. */
+/** Converts security contexts to the runtime's format. A container's own settings override its pod's. */
 import type { Container, Pod, SeccompProfile } from '#api/core/v1/types.gen.js';
 import type {
   Image,
@@ -9,7 +9,7 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 
-/** Paths of /proc that containers do not see; release 1.24's (runtime defaults of securitycontext/util.go). */
+/** Paths hidden from containers, as in release 1.24 (runtime defaults of securitycontext/util.go). */
 const maskedPaths = [
   '/proc/asound',
   '/proc/acpi',
@@ -25,7 +25,7 @@ const maskedPaths = [
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
 export interface SecuritySettings {
-  /** Pods that name no seccomp profile get the runtime's own (`--seccomp-default`). */
+  /** Pods without a seccomp profile get the runtime's default (`--seccomp-default`). */
   readonly seccompDefault: boolean;
   /** Directory of local seccomp profiles. */
   readonly seccompProfileRoot: string;
@@ -61,7 +61,7 @@ function seccomp(profile: SeccompProfile | undefined, settings: SecuritySettings
 
 const isPrivileged = (container: Container): boolean => container.securityContext?.privileged === true;
 
-/** Groups that all of the pod's processes are in besides their own. */
+/** Additional groups of all processes of the pod. */
 function supplementalGroups(pod: Pod): number[] {
   const context = pod.spec.securityContext;
   const groups = [...(context?.supplementalGroups ?? [])];
@@ -74,7 +74,7 @@ export function sandboxSecurity(pod: Pod): LinuxSandboxSecurityContext {
   const result: LinuxSandboxSecurityContext = {
     namespaceOptions: namespaceOptions(pod),
     privileged: [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(isPrivileged),
-    // The pause process needs no more than the runtime's own profile allows.
+    // The runtime's default profile suffices for the pause process.
     seccomp: { profileType: 'RuntimeDefault' },
     supplementalGroups: supplementalGroups(pod),
   };
@@ -85,7 +85,7 @@ export function sandboxSecurity(pod: Pod): LinuxSandboxSecurityContext {
   return result;
 }
 
-/** Throws ContainerConfigError when a container that must not run as root would. */
+/** Throws ContainerConfigError if the container must not run as root but would. */
 export function verifyNonRoot(pod: Pod, container: Container, image: Pick<Image, 'uid' | 'username'>): void {
   const own = container.securityContext;
   const nonRoot = own?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot ?? false;
@@ -111,9 +111,9 @@ export interface ContainerSecurityInput {
   readonly container: Container;
   readonly image: Pick<Image, 'uid' | 'username'>;
   readonly settings: SecuritySettings;
-  /** Groups that volumes give to those who use them. */
+  /** Groups that volumes grant to containers. */
   readonly volumeGroups: readonly number[];
-  /** Container whose processes an ephemeral container sees. */
+  /** Container whose processes an ephemeral container shares. */
   readonly targetId?: string;
   readonly appArmorProfile?: string;
 }

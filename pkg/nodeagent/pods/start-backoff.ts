@@ -1,6 +1,6 @@
 /**
- * When one pod's sandbox and containers may be started again after failures, and what its status says of each meanwhile.
- * Instants are those of the clock that is never set.
+ * Back-off of one pod's sandbox and containers after failed starts, and their waiting reasons. Instants are monotonic
+ * ms.
  */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
@@ -10,14 +10,14 @@ import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
 import type { WaitingReason } from '#nodeagent/status/container-status.js';
 
-/** Why a sandbox or a container does not start. */
+/** A failed start of a sandbox or a container. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   /** Becomes the waiting reason of the container's status. */
   readonly reason: string;
-  /** Instant of the clock that is never set (ms) before which it is not tried again. */
+  /** Earliest next try (monotonic ms). */
   readonly retryAt: number;
-  /** The runtime's state has changed all the same. */
+  /** The runtime's state may have changed despite the failure. */
   readonly hasActed: boolean;
 
   constructor(reason: string, message: string, retryAt: number, options: { cause?: unknown; hasActed?: boolean } = {}) {
@@ -28,12 +28,12 @@ export class StartError extends Error {
   }
 }
 
-/** Release 1.24 looks at a pod that failed to start again after this. */
+/** Release 1.24 retries a pod that failed to start after this time. */
 export const startRetryMs = 10_000;
 
 /** How long a failed pull is reported as an error before it is reported as a back-off. */
 const pullErrorShownMs = 5000;
-/** The sandbox waits like a container; no container has this name. */
+/** Key of the sandbox; no container has this name. */
 const sandboxName = '';
 
 const sandboxDelayMs = { soon: 10_000, initial: 1000, max: 300_000 };
@@ -41,7 +41,7 @@ const sandboxDelayMs = { soon: 10_000, initial: 1000, max: 300_000 };
 export interface StartBackoffServices {
   readonly clock: Clock;
   readonly events: PodEvents;
-  /** Of restarts, by `<UID of the pod>_<container>`. */
+  /** Back-off of restarts, by `<pod UID>_<container>`. */
   readonly restarts: KeyedBackoff;
 }
 
@@ -49,13 +49,13 @@ export class StartBackoff {
   readonly #services: StartBackoffServices;
   readonly #uid: string;
   readonly #waiting = new Map<string, WaitingReason>();
-  /** Container name → instant before which it is not tried again. */
+  /** Container name → earliest next try. */
   readonly #retryAt = new Map<string, number>();
-  /** Container name → instant of the last failed pull. */
+  /** Container name → time of the last failed pull. */
   readonly #pullFailedAt = new Map<string, number>();
-  /** Container name → the last end of it that was seen: as the runtime tells it, by the wall clock, and when that was. */
-  readonly #ends = new Map<string, { readonly finishedAt: number; readonly at: number }>();
-  /** The last sandbox: when it was started, and how long no other is to follow. */
+  /** Container name → its last exit: the runtime's wall-clock time, and the monotonic time derived from it. */
+  readonly #exits = new Map<string, { readonly finishedAt: number; readonly at: number }>();
+  /** The last sandbox: its start, and the minimum delay until the next one. */
   #sandbox = { startedAt: Number.NEGATIVE_INFINITY, delayMs: 0 };
 
   constructor(services: StartBackoffServices, uid: string) {
@@ -63,27 +63,27 @@ export class StartBackoff {
     this.#uid = uid;
   }
 
-  /** Container name → why it waits, for the pod's status. */
+  /** Container name → waiting reason, for the pod's status. */
   get waiting(): ReadonlyMap<string, WaitingReason> {
     return this.#waiting;
   }
 
-  /** Something has changed that may have been the cause: all may be tried at once. */
+  /** Allows an immediate retry, since a cause of the failures may be gone. */
   reset(): void {
     this.#retryAt.clear();
   }
 
-  /** Nothing will be started any more. */
+  /** Drops all waiting reasons: nothing will start any more. */
   clear(): void {
     this.#waiting.clear();
   }
 
-  /** The instant before which the sandbox is not to be created; 0 when it may be now. */
+  /** Earliest time to create the sandbox; 0 for now. */
   sandboxNotBefore(): number {
     return this.#retryAt.get(sandboxName) ?? 0;
   }
 
-  /** One that soon follows another is the last for a while, longer each time: something ends them or finds them unfit. */
+  /** Doubles the delay if sandboxes follow each other too soon: something ends them or makes them unusable. */
   sandboxStarted(): void {
     const now = this.#services.clock.monotonic();
     const { startedAt, delayMs } = this.#sandbox;
@@ -98,7 +98,7 @@ export class StartBackoff {
     this.#retryAt.set(sandboxName, error.retryAt);
   }
 
-  /** The instant before which a container is not to be started (its back-off, or the last failure's); 0 when it may be now. */
+  /** Earliest time to start a container, from its restart back-off or its last failure; 0 for now. */
   notBefore(pod: Pod, start: ContainerStart): number {
     const { restarts, events } = this.#services;
     const { name } = start.container;
@@ -122,7 +122,7 @@ export class StartBackoff {
     return this.#retryAt.get(name) ?? 0;
   }
 
-  /** A start is tried now: a restart lengthens the next back-off. */
+  /** Records a start: a restart lengthens the next back-off. */
   starting(start: ContainerStart): void {
     const { name } = start.container;
     if (start.previous === undefined) return;
@@ -134,7 +134,7 @@ export class StartBackoff {
     this.#retryAt.delete(name);
   }
 
-  /** Notes a failed start; returns the instant of the next look. */
+  /** Records a failed start; returns when to plan again. */
   failed(name: string, error: StartError): number {
     this.#waiting.set(name, { reason: error.reason, message: error.message });
     this.#retryAt.set(name, error.retryAt);
@@ -144,7 +144,7 @@ export class StartBackoff {
     return Math.min(error.retryAt, now + pullErrorShownMs);
   }
 
-  /** A pull that failed a moment ago is an error; later it is waited for the next. */
+  /** A recent pull failure is reported as an error, an older one as a back-off. */
   #notePullBackOff(pod: Pod, container: Container): void {
     const { clock, events } = this.#services;
     const { name, image = '' } = container;
@@ -157,13 +157,13 @@ export class StartBackoff {
     this.#waiting.set(name, { reason: 'ImagePullBackOff', message });
   }
 
-  /** When a container ended that did so at `finishedAt` of the wall clock, which may be set at any time after. */
+  /** The monotonic time of a container's exit. Computed once per exit, since the wall clock may be set later. */
   #endedAt(name: string, finishedAt: number): number {
-    const seen = this.#ends.get(name);
-    if (seen?.finishedAt === finishedAt) return seen.at;
+    const exit = this.#exits.get(name);
+    if (exit?.finishedAt === finishedAt) return exit.at;
     const { clock } = this.#services;
     const at = clock.monotonic() - Math.max(0, clock.now() - finishedAt);
-    this.#ends.set(name, { finishedAt, at });
+    this.#exits.set(name, { finishedAt, at });
     return at;
   }
 

@@ -1,4 +1,4 @@
-/** Reports the status of one pod: what the runtime holds, why containers wait, and what they said at their end. */
+/** Reports the status of one pod: runtime state, waiting reasons, termination messages. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -15,7 +15,7 @@ import { emptyRuntime, isStopped } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import { podStatus } from '#nodeagent/status/pod-status.js';
 
-/** What the reporters of all pods share. */
+/** Services that the reporters of all pods share. */
 export interface ReportServices {
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,7 +24,7 @@ export interface ReportServices {
   readonly statuses: Pick<StatusManager, 'latest' | 'set'>;
   readonly prober: Pick<Prober, 'isStarted' | 'isReady'>;
   readonly messages: TerminationMessages;
-  /** `containerd`, `simulated`: prefix of container ids in statuses. */
+  /** `containerd`, `simulated`: prefix of container IDs in statuses. */
   readonly runtimeName: string;
   readonly node: () => NodeFacts;
 }
@@ -34,7 +34,7 @@ export class StatusReporter {
   readonly #pod: () => Pod;
   readonly #backoff: StartBackoff;
   readonly #lost: LostContainers;
-  /** Container id → what it said at its end. */
+  /** Container ID → its termination message. */
   readonly #messages = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   #failure: PodFailure | undefined;
@@ -42,7 +42,7 @@ export class StatusReporter {
   #initialized = false;
   /** Monotonic ms. */
   readonly #firstSeenMs: number;
-  /** Once it has ended, what nobody saw end has ended too; once silent, nothing is reported any more. */
+  /** `ended`: all containers have ended, even if the runtime lost some. `silent`: no more reports. */
   #stage: 'live' | 'ended' | 'silent' = 'live';
 
   constructor(
@@ -57,38 +57,38 @@ export class StatusReporter {
     this.#firstSeenMs = services.clock.monotonic();
   }
 
-  /** Publishes what is now; one report after the other, so that none is overtaken by an older one. Never rejects. */
+  /** Publishes the current status. Reports run one after the other, so an older one never overtakes. Never rejects. */
   report(): Promise<void> {
     this.#last = this.#last
       .then(() => this.#publish())
       .catch((error: unknown) => {
         const { uid } = this.#pod().metadata;
-        this.#services.log.error({ err: error, uid }, 'reporting the status of a pod failed');
+        this.#services.log.error({ err: error, uid }, 'reporting the pod status failed');
       });
     return this.#last;
   }
 
-  /** From now on nothing is reported. */
+  /** Stops all reports. */
   silence(): void {
     this.#stage = 'silent';
   }
 
-  /** The agent has given the pod up. */
+  /** Marks the pod as failed. */
   failed(failure: PodFailure): void {
     this.#failure = failure;
   }
 
-  /** The pod waits for what the node does not have; undefined: it does not. */
+  /** The reason why the pod waits for something the node lacks; undefined if it does not wait. */
   blocked(why: Refusal | undefined): void {
     this.#blocked = why;
   }
 
-  /** All that ran in the pod was ended, and nothing will be started any more. */
+  /** All containers of the pod were ended, and none will start again. */
   ended(): void {
     if (this.#stage === 'live') this.#stage = 'ended';
   }
 
-  /** The container is no longer there to be reported. */
+  /** Drops the message of a removed container. */
   forget(containerId: string): void {
     this.#messages.delete(containerId);
   }
@@ -103,7 +103,7 @@ export class StatusReporter {
     const { uid = '' } = this.#pod().metadata;
     const runtime = observer.get(uid) ?? emptyRuntime(this.#pod());
     await this.#lost.check(statuses.latest(this.#pod()), runtime);
-    // Before anything is said of their end: whoever watches takes the first word of it for the last.
+    // Collect messages before the first report of an exit: clients take that report as final.
     await messages.collect(this.#pod(), runtime, this.#messages);
     if (this.#isSilent) return;
     const pod = statuses.latest(this.#pod());
@@ -128,14 +128,16 @@ export class StatusReporter {
     statuses.set(uid, status);
   }
 
-  /** Of a pod that was not running when this agent saw it first. A fast start is never told as pending. */
+  /**
+   * Measures only pods that were not running when this agent first saw them. A fast start is never reported as pending.
+   */
   #measureStart(before: string | undefined, phase: string | undefined): void {
     if ((before ?? 'Pending') !== 'Pending' || phase !== 'Running') return;
     const { metrics, clock } = this.#services;
     metrics.podStartSeconds.observe((clock.monotonic() - this.#firstSeenMs) / 1000);
   }
 
-  /** What the probes say of a main container that runs. */
+  /** The probe results of running main containers. */
   #probed(pod: Pod, question: 'isStarted' | 'isReady') {
     const main = new Map(pod.spec.containers.map((container) => [container.name, container]));
     return (container: { id: string; state: string; metadata: { name: string } }): boolean => {

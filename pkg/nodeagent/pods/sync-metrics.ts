@@ -1,49 +1,52 @@
-/** Measures the passes of one pod's worker, each from its first task until the worker rests or looks anew; and traces them. */
+/**
+ * Measures and traces the passes of one pod's worker, each from its first task until the worker rests or restarts a
+ * sync.
+ */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { objectAttributes, type Tracer, type WorkSpan } from '#daemon/tracing/tracer.js';
 import type { AgentMetrics, PodOperation } from '#nodeagent/metrics/agent-metrics.js';
 
-export interface PassMeterOptions {
+export interface SyncMetricsOptions {
   readonly clock: Clock;
   readonly metrics: AgentMetrics;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'begin'> | undefined;
 }
 
 interface Pass {
   readonly operation: PodOperation;
   readonly startedMs: number;
-  /** Absent: it is not traced. */
+  /** Absent: not traced. */
   readonly span: WorkSpan | undefined;
-  /** Of the last task that failed. */
+  /** Message of the last failed task. */
   failure?: string;
 }
 
-export class PassMeter {
+export class SyncMetrics {
   readonly #clock: Clock;
   readonly #metrics: AgentMetrics;
-  readonly #tracer: PassMeterOptions['tracer'];
+  readonly #tracer: SyncMetricsOptions['tracer'];
   /** Monotonic ms. */
   readonly #firstSeenMs: number;
-  /** What the next pass is for, unless it ends the pod. */
+  /** Operation of the next pass, unless it ends the pod. */
   #next: PodOperation = 'create';
   #pass: Pass | undefined;
 
-  constructor({ clock, metrics, tracer }: PassMeterOptions) {
+  constructor({ clock, metrics, tracer }: SyncMetricsOptions) {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#tracer = tracer;
     this.#firstSeenMs = clock.monotonic();
   }
 
-  /** The API's object has changed: the next pass is for that. */
+  /** The API object changed: the next pass is an update. */
   updated(): void {
     if (this.#next === 'sync') this.#next = 'update';
   }
 
-  /** A pass begins, if none is under way. */
+  /** Begins a pass unless one is running. */
   begin({ metadata, spec }: Pod): void {
     if (this.#pass !== undefined) return;
     const startedMs = this.#clock.monotonic();
@@ -56,7 +59,7 @@ export class PassMeter {
     this.#next = 'sync';
   }
 
-  /** A task of the pass under way. */
+  /** Runs a task as part of the current pass. */
   task<T>(name: string, work: () => Promise<T>): Promise<T> {
     const pass = this.#pass;
     if (pass?.span === undefined) return work();
@@ -66,13 +69,13 @@ export class PassMeter {
     });
   }
 
-  /** The pass under way, if any, is over. `killed`: it was to end the pod. `pod`: as it was known in the pass. */
+  /** Ends the current pass, if any. `killed`: the pass ended the pod. `pod`: the version that the pass used. */
   end({ metadata, spec }: Pod, killed: boolean): void {
     const pass = this.#pass;
     if (pass === undefined) return;
     this.#pass = undefined;
     const operation = killed ? 'kill' : pass.operation;
-    this.#metrics.worked(operation, this.#clock.monotonic() - pass.startedMs);
+    this.#metrics.recordPass(operation, this.#clock.monotonic() - pass.startedMs);
     pass.span?.end({
       attributes: { ...objectAttributes('pods', metadata), operation, node: spec.nodeName ?? '' },
       failed: pass.failure !== undefined,

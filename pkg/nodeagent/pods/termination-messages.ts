@@ -1,4 +1,4 @@
-/** What containers say about their end, in the file that they are given for that, or in the last lines of their log. */
+/** Termination messages of containers, from their message file or the last lines of their log. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { readLastBytes } from '#nodeagent/files/regular-file.js';
@@ -8,12 +8,12 @@ import { terminationMessageFile } from '#nodeagent/pods/container-files.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
-/** Of the file of one container: its end counts, as in release 1.24. */
+/** Limit of a message file; its last bytes count, as in release 1.24. */
 const maxFileBytes = 4096;
-/** What of a log stands in for a message that is not there. */
+/** Limit of log text that replaces an absent message. */
 const logLimit = { lines: 80, bytes: 2048 };
 
-/** Between readings of a log, and how often it is read again while it changes or is empty. */
+/** Delay between reads of a log, and how often to reread while it changes or is empty. */
 const rereadMs = 50;
 const maxRereads = 5;
 
@@ -31,13 +31,13 @@ export class TerminationMessages {
     this.#options = options;
   }
 
-  /** Adds the messages of containers that have exited since. `known`: container id → message. Never rejects. */
-  async collect(pod: Pod, runtime: PodRuntime, known: Map<string, string>): Promise<void> {
-    const ended = runtime.containers.filter(({ id, state }) => state === 'CONTAINER_EXITED' && !known.has(id));
+  /** Adds the messages of newly exited containers to `messages`: container ID → message. Never rejects. */
+  async collect(pod: Pod, runtime: PodRuntime, messages: Map<string, string>): Promise<void> {
+    const ended = runtime.containers.filter(({ id, state }) => state === 'CONTAINER_EXITED' && !messages.has(id));
     const collect = async (container: RuntimeContainer) => {
       const own = await this.#ownMessage(pod, runtime.uid, container);
-      // What the runtime says of the end comes first.
-      known.set(container.id, [container.message, own].filter((text) => text !== '').join(': '));
+      // The runtime's message comes first.
+      messages.set(container.id, [container.message, own].filter((text) => text !== '').join(': '));
     };
     await Promise.all(ended.map(collect));
   }
@@ -65,15 +65,15 @@ export class TerminationMessages {
     }
   }
 
-  /** The runtime tells of the end while it may still write the last of the output: the text that is the same twice. */
+  /** The runtime may still be writing output after the exit event, so read until two reads agree. */
   async #completeTail(path: string): Promise<string> {
     const { logFiles, clock } = this.#options;
     let text = await readTail(logFiles, path, logLimit);
     for (let reread = 0; reread < maxRereads; reread++) {
       await clock.sleep(rereadMs);
-      const later = await readTail(logFiles, path, logLimit);
-      if (later === text && text !== '') break;
-      text = later;
+      const nextText = await readTail(logFiles, path, logLimit);
+      if (nextText === text && text !== '') break;
+      text = nextText;
     }
     return text;
   }

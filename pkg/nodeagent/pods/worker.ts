@@ -1,4 +1,4 @@
-/** Runs one pod: feeds its lifecycle with what happens, and carries out what that asks for, one task at a time. */
+/** Runs one pod: feeds events to its lifecycle and executes the resulting tasks, one at a time. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
@@ -14,39 +14,39 @@ import {
   step,
   type Task,
 } from '#nodeagent/pods/lifecycle.js';
-import { PassMeter, type PassMeterOptions } from '#nodeagent/pods/sync-metrics.js';
+import { SyncMetrics, type SyncMetricsOptions } from '#nodeagent/pods/sync-metrics.js';
 import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
-/** What a worker needs of its pod's tasks and reports; see `podTasks`. */
+/** Operations of a pod that a worker calls; see `podTasks`. */
 export interface PodOperations {
-  /** Resolves with the task's answer. `signal` aborts the wait for an image. */
+  /** Resolves with the task's answer. `signal` aborts waiting for an image. */
   run(task: Task, signal: AbortSignal): Promise<Input>;
-  /** Tells containers that are being stopped of less time. Never rejects. */
+  /** Shortens the grace period of containers that are being stopped. Never rejects. */
   hasten(graceSeconds: number): void;
-  /** The next sync ends the pod, with this as its status. False when it is to end for another failure already. */
+  /** The next sync fails the pod with this status. False if it is already failing. */
   condemn(failure: PodFailure): boolean;
-  /** Publishes the status as it is now. Never rejects. */
+  /** Publishes the current status. Never rejects. */
   report(): Promise<void>;
-  /** Ends all reports. */
+  /** Stops all reports. */
   silence(): void;
-  /** Something has changed that may have been the cause of failed starts: all may be tried at once. */
+  /** Allows an immediate retry of failed starts, since their cause may be gone. */
   resetBackoff(): void;
 }
 
-export interface PodWorkerOptions extends PassMeterOptions {
+export interface PodWorkerOptions extends SyncMetricsOptions {
   readonly pod: Pod;
   readonly log: Logger;
-  /** `pod`: as the API had it last. */
+  /** `pod`: its last version in the API. */
   readonly operations: (pod: () => Pod) => PodOperations;
-  /** How long a pod of which nothing is heard rests until it is looked at all the same; asked for each time. */
+  /** How long an idle pod rests before its next sync; evaluated each time. */
   readonly resyncMs: () => number;
 }
 
-/** How long a stop waits for what is under way. */
+/** How long `stop` waits for the running task. */
 const stopMs = 1000;
-/** A pod that takes longer than this to start says so in its status. */
+/** A sync that takes longer reports an intermediate status. */
 const slowSyncMs = 150;
-/** A task is under way. */
+/** Phases with a running task. */
 const workingPhases: ReadonlySet<State['phase']> = new Set(['syncing', 'interrupted', 'finishing', 'terminating']);
 
 export class PodWorker {
@@ -54,7 +54,7 @@ export class PodWorker {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #operations: PodOperations;
-  readonly #passes: PassMeter;
+  readonly #metrics: SyncMetrics;
   readonly #resyncMs: () => number;
   readonly #interrupt = new AbortController();
   readonly #gone: Deferred<void> = deferred();
@@ -68,7 +68,7 @@ export class PodWorker {
   constructor(options: PodWorkerOptions) {
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#passes = new PassMeter(options);
+    this.#metrics = new SyncMetrics(options);
     this.#resyncMs = options.resyncMs;
     this.#pod = options.pod;
     this.uid = options.pod.metadata.uid ?? '';
@@ -79,52 +79,52 @@ export class PodWorker {
     return this.#pod;
   }
 
-  /** Resolves when nothing is left of the pod on this node. */
+  /** Resolves once nothing of the pod is left on this node. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
 
-  /** Begins with the pod as it is. */
+  /** Begins with the pod's current version. */
   start(): void {
-    this.#handle(this.#wanted());
+    this.#handle(this.#currentInput());
   }
 
-  /** What the API wants now. */
+  /** Handles a new version of the pod. */
   update(pod: Pod): void {
     const specChanged = pod.spec !== this.#pod.spec && !semanticEqual(pod.spec, this.#pod.spec);
     this.#pod = pod;
-    this.#passes.updated();
+    this.#metrics.updated();
     if (specChanged) this.#operations.resetBackoff();
-    this.#handle(this.#wanted());
+    this.#handle(this.#currentInput());
   }
 
-  /** The object is gone: what is left of it here goes too. */
+  /** The object is gone from the API: removes the pod from the node. */
   remove(): void {
     this.#handle({ type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: true } });
   }
 
-  /** The node needs what the pod has: it is to fail. False for one that ends already. */
+  /** Fails a pod whose resources the node needs. False if it is already ending. */
   condemn(failure: PodFailure): boolean {
     const { phase } = this.#state;
     const isFirst = this.#operations.condemn(failure);
     this.poke();
-    // An image or a hook that it waits for does not matter any more.
+    // Stop waiting for images and hooks.
     if (isFirst && phase === 'syncing') this.#interrupt.abort();
     return isFirst && (phase === 'resting' || phase === 'syncing');
   }
 
-  /** Something that the plan or the status depends on has changed. */
+  /** Notifies the worker that an input of the plan or the status changed. */
   poke(): void {
     this.#handle({ type: 'changed' });
   }
 
-  /** What failed for want of something is tried at once: that may be there now. */
+  /** Retries failed starts at once, since a missing resource may exist now. */
   retryNow(): void {
     this.#operations.resetBackoff();
     this.poke();
   }
 
-  /** Stops working; what runs goes on. Does not wait for grace periods: whoever comes next goes on where this ended. */
+  /** Stops working; containers continue to run. Does not wait for grace periods: the next agent continues from here. */
   async stop(): Promise<void> {
     this.#handle({ type: 'stop' });
     const over = new AbortController();
@@ -132,7 +132,7 @@ export class PodWorker {
     over.abort();
   }
 
-  #wanted(): Input {
+  #currentInput(): Input {
     if (this.#pod.metadata.deletionTimestamp === undefined) return { type: 'changed' };
     return { type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: false } };
   }
@@ -141,16 +141,16 @@ export class PodWorker {
     const before = this.#state.phase;
     const { state, actions } = step(this.#state, input);
     this.#state = state;
-    this.#measure(before, actions);
+    this.#recordPass(before, actions);
     if (state.phase !== before) this.#entered(state.phase);
     for (const action of actions) this.#perform(action);
   }
 
-  #measure(before: State['phase'], actions: readonly Action[]): void {
+  #recordPass(before: State['phase'], actions: readonly Action[]): void {
     const works = workingPhases.has(this.#state.phase);
-    const anew = actions.some((action) => action.type === 'run' && action.task.type === 'prepare');
-    if (!works || anew) this.#passes.end(this.#pod, before !== 'syncing');
-    if (works) this.#passes.begin(this.#pod);
+    const restarts = actions.some((action) => action.type === 'run' && action.task.type === 'prepare');
+    if (!works || restarts) this.#metrics.end(this.#pod, before !== 'syncing');
+    if (works) this.#metrics.begin(this.#pod);
   }
 
   #entered(phase: State['phase']): void {
@@ -191,19 +191,19 @@ export class PodWorker {
     this.#wakeUp = this.#clock.setTimer(() => this.poke(), Math.max(0, ms));
   }
 
-  #hasGivenUp(): boolean {
+  #wasInterrupted(): boolean {
     const { phase } = this.#state;
-    const isToldTo = phase === 'syncing' || phase === 'interrupted' || phase === 'stopped';
-    return isToldTo && this.#interrupt.signal.aborted;
+    const isInterruptible = phase === 'syncing' || phase === 'interrupted' || phase === 'stopped';
+    return isInterruptible && this.#interrupt.signal.aborted;
   }
 
   async #run(task: Task): Promise<void> {
     let answer: Input;
     try {
-      answer = await this.#passes.task(task.type, () => this.#operations.run(task, this.#interrupt.signal));
+      answer = await this.#metrics.task(task.type, () => this.#operations.run(task, this.#interrupt.signal));
     } catch (error) {
-      // A task that was told to give up has done so.
-      if (!this.#hasGivenUp()) {
+      // An interrupted task fails as expected.
+      if (!this.#wasInterrupted()) {
         const { name, namespace } = this.#pod.metadata;
         this.#log.warn({ err: error, namespace, name, task: task.type }, 'syncing the pod failed');
       }

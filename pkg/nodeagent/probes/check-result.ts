@@ -1,18 +1,18 @@
-/** What came of a probe or a lifecycle hook. */
+/** Result of a probe or a lifecycle hook. */
 export interface CheckResult {
   readonly success: boolean;
-  /** Nobody could find out: it says nothing about the container. Not a success. */
+  /** The check could not be made, so it says nothing about the container. Not a success. */
   readonly isUnknown?: boolean;
-  /** Succeeded, but somebody should know. */
+  /** Succeeded, but with a warning event. */
   readonly isWarning?: boolean;
-  /** For events; at most a few hundred characters matter. */
+  /** Text for events; only the first few hundred characters matter. */
   readonly output: string;
-  /** Of an HTTP server's answer. */
+  /** Status code of an HTTP response. */
   readonly statusCode?: number;
-  /** How a command ended that failed. */
+  /** How a failed command ended. */
   readonly error?: string;
 }
 
-/** Of a check that could not be made. */
+/** Result of a check that could not be made. */
 export const unknown = (output: string): CheckResult => ({ success: false, isUnknown: true, output });
 export const failure = (output: string): CheckResult => ({ success: false, output });

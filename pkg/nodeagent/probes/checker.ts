@@ -40,29 +40,29 @@ export interface CheckTarget {
   readonly pod: Pod;
   readonly container: Container;
   readonly containerId: string;
-  /** Empty while it has none. */
+  /** Empty while the pod has no address. */
   readonly podIP: string;
 }
 
 export interface Checker {
-  /** Never rejects: what cannot be checked has failed. */
+  /** Never rejects: an impossible check has failed. */
   check(handler: ProbeHandler | LifecycleHandler, target: CheckTarget, timeoutMs: number): Promise<CheckResult>;
 }
 
 const maxOutput = 10 * 1024;
 
-/** A port's number, by number or by name in the container. */
+/** Resolves a port by number or by name in the container. */
 function portNumber(port: IntOrString, container: Container): number | undefined {
   const number = typeof port === 'number' ? port : container.ports?.find((p) => p.name === port)?.containerPort;
-  const found = number ?? (/^\d+$/.test(String(port)) ? Number(port) : undefined);
-  return found !== undefined && found > 0 && found < 65_536 ? found : undefined;
+  const resolved = number ?? (/^\d+$/.test(String(port)) ? Number(port) : undefined);
+  return resolved !== undefined && resolved > 0 && resolved < 65_536 ? resolved : undefined;
 }
 
 export class RuntimeChecker implements Checker {
   readonly #cri: CRI;
   readonly #agent: string;
 
-  /** @param agent What probes call themselves towards HTTP servers. */
+  /** `agent`: User-Agent of HTTP probes. */
   constructor(cri: CRI, agent: string) {
     this.#cri = cri;
     this.#agent = agent;
@@ -107,7 +107,7 @@ export class RuntimeChecker implements Checker {
       const ended = `command '${cmd.join(' ')}' exited with ${exitCode}: ${stderr.toString().slice(0, maxOutput)}`;
       return { success: false, output: output !== '' ? output : `exit code ${exitCode}`, error: ended };
     } catch (error) {
-      // Of a runtime that refuses, or is not there, nothing can be said of the container.
+      // Errors of the runtime say nothing about the container.
       if (!isCRIError(error, 'DeadlineExceeded')) return unknown(messageOf(error));
       return { success: false, output: `command ${JSON.stringify(cmd.join(' '))} timed out` };
     }

@@ -1,6 +1,6 @@
 /**
- * gRPC checks of a pod's ports, with the outputs of release 1.24 (probe/grpc). On bare HTTP/2, with a connection for each: a
- * gRPC client with its resolver, balancer and retries costs twice as much, and a node may have hundreds of such probes.
+ * gRPC probes, with the outputs of release 1.24 (probe/grpc). Uses plain HTTP/2 with one connection per check: a gRPC
+ * client with resolver, balancer and retries costs twice as much, and a node may have hundreds of such probes.
  */
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
 import { isIPv6 } from 'node:net';
@@ -11,36 +11,36 @@ import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 export interface GRPCCheck {
   readonly host: string;
   readonly port: number;
-  /** Empty: the server as a whole. */
+  /** Empty: the whole server. */
   readonly service: string;
-  /** Of all of it. */
+  /** Limit of the whole check. */
   readonly timeoutMs: number;
 }
 
-/** By number, as release 1.24 spells them. */
+/** By number, spelled as in release 1.24. */
 const codes =
   `OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied ResourceExhausted
    FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated`.split(/\s+/);
 const statuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
-/** Of the answer, what is read: five bytes before the message, which has one small field. */
+/** Bytes read of the response: a prefix of five bytes, and a message with one small field. */
 const maxAnswerBytes = 64;
 
 const noBytes = Buffer.alloc(0);
 
-/** After a connection that failed, as gRPC clients do at first. */
+/** Delay after a failed connection, as in gRPC clients. */
 const reconnectMs = 1000;
 
-/** `grpc.health.v1.Health/Check` answers SERVING. Never rejects. @param agent Of the User-Agent header. */
+/** Succeeds if `grpc.health.v1.Health/Check` answers SERVING. Never rejects. `agent`: the User-Agent header. */
 export function checkGRPC(check: GRPCCheck, agent: string): Promise<CheckResult> {
   const { host, port, timeoutMs } = check;
   const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const within = formatDuration(timeoutMs);
   return new Promise((resolve) => {
     let attempt: Attempt | undefined;
-    let again: NodeJS.Timeout | undefined;
+    let retryTimer: NodeJS.Timeout | undefined;
     const end = (result: CheckResult) => {
       clearTimeout(timer);
-      clearTimeout(again);
+      clearTimeout(retryTimer);
       attempt?.end();
       resolve(result);
     };
@@ -53,8 +53,8 @@ export function checkGRPC(check: GRPCCheck, agent: string): Promise<CheckResult>
     }, timeoutMs);
     const begin = () => {
       attempt = new Attempt(`http://${address}`, check.service, agent, (result) => {
-        // There is time for a server that is only starting.
-        if (result === undefined) again = setTimeout(begin, reconnectMs);
+        // The server may still be starting, so retry.
+        if (result === undefined) retryTimer = setTimeout(begin, reconnectMs);
         else end(result);
       });
     };
@@ -62,21 +62,21 @@ export function checkGRPC(check: GRPCCheck, agent: string): Promise<CheckResult>
   });
 }
 
-/** One connection and one call. */
+/** One connection with one call. */
 class Attempt {
-  /** The other side has shown that it speaks HTTP/2. */
+  /** The server has answered with HTTP/2 settings. */
   isConnected = false;
   readonly #session: ClientHttp2Session;
-  #over = false;
+  #isOver = false;
 
-  /** `over` is called once, unless it is ended before: with the result, or undefined where there is no connection. */
+  /** Calls `over` once unless ended before: with the result, or with undefined if the connection failed. */
   constructor(url: string, service: string, agent: string, over: (result: CheckResult | undefined) => void) {
     const done = (result: CheckResult) => {
-      if (this.#over) return;
+      if (this.#isOver) return;
       this.end();
       over(this.isConnected ? result : undefined);
     };
-    // A call that waits for its connection is told of its end first.
+    // A call that waits for its connection gets the error before the session does.
     const broken = ({ message, cause }: Error) =>
       done(failure(rpcError('Unavailable', cause instanceof Error ? cause.message : message)));
     this.#session = connect(url, { settings: { enablePush: false } });
@@ -96,7 +96,7 @@ class Attempt {
     call.on('response', (first) => {
       headers = first;
     });
-    // Its last word on what became of the call.
+    // Trailers contain the final status.
     call.on('trailers', (last) => {
       headers = { ...headers, ...last };
     });
@@ -105,17 +105,17 @@ class Attempt {
     });
     call.on('error', broken);
     call.on('close', () => done(resultOf(headers, answer)));
-    call.end(requestFor(service));
+    call.end(encodeRequest(service));
   }
 
   end(): void {
-    this.#over = true;
+    this.#isOver = true;
     this.#session.destroy();
   }
 }
 
-/** A message with one text, field 1: its length in four bytes after one that says that it is not compressed. */
-function requestFor(service: string): Buffer {
+/** A message with one string, field 1, after a prefix: one byte for no compression, and four bytes of length. */
+function encodeRequest(service: string): Buffer {
   const message = service === '' ? noBytes : protobuf.Writer.create().uint32(0x0a).string(service).finish();
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
@@ -131,10 +131,10 @@ function resultOf(headers: IncomingHttpHeaders, answer: Buffer): CheckResult {
   }
   if (code !== '0') {
     const name = codes[Number(code ?? 2)] ?? `Code(${code})`;
-    const text = decoded(String(headers['grpc-message'] ?? ''));
+    const text = decodeMessage(String(headers['grpc-message'] ?? ''));
     return failure(name === 'Unimplemented' ? `${unimplemented}: ${text}` : rpcError(name, text));
   }
-  // Field 1, an enum; the message is empty where its status is the first.
+  // Field 1, an enum; the message is empty for its first value.
   const status = answer[5] === 0x08 ? (answer[6] ?? 0) : 0;
   if (status === 1) return { success: true, output: 'service healthy' };
   return failure(`service unhealthy (responded with "${statuses[status] ?? status}")`);
@@ -146,8 +146,8 @@ function rpcError(code: string, text: string): string {
   return `error: health rpc probe failed: rpc error: code = ${code} desc = ${text}`;
 }
 
-/** `grpc-message` is percent-encoded; what is not, is as it is. */
-function decoded(text: string): string {
+/** Decodes the percent-encoded `grpc-message`; invalid text stays unchanged. */
+function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,4 +1,4 @@
-/** HTTP checks of a pod's ports, as lenient towards servers as those of release 1.24 (probe/http). */
+/** HTTP probes, as lenient towards servers as those of release 1.24 (probe/http). */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
@@ -11,19 +11,19 @@ export interface HTTPCheck {
   readonly port: number;
   readonly path: string;
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Of all of it, redirects too. */
+  /** Limit of the whole check, including redirects. */
   readonly timeoutMs: number;
 }
 
 const maxBodyBytes = 10 * 1024;
-/** A server that says more before it answers is not listened to. */
+/** Limit of a response's headers. */
 const maxHeaderBytes = 2 ** 20;
 const maxRedirects = 10;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Success is any status from 200 to 399; redirects to the same host are followed, and one to another is a success with a
- * warning: what is there says nothing of the pod. Never rejects. @param agent Of the User-Agent header.
+ * Any status from 200 to 399 is a success. Follows redirects to the same host; one to another host is a success with a
+ * warning, since the other host says nothing about the pod. Never rejects. `agent`: the User-Agent header.
  */
 export async function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckResult> {
   const first = `${check.scheme}://${hostPort(check.host, check.port)}${check.path}`;
@@ -37,10 +37,10 @@ export async function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckR
       const { location = '' } = response.headers;
       const isRedirect = redirects.has(response.statusCode ?? 0) && location !== '';
       const next = isRedirect ? new URL(location, url) : undefined;
-      if (next === undefined || next.hostname !== hostname) return await judged(response);
+      if (next === undefined || next.hostname !== hostname) return await toResult(response);
       response.destroy();
       if (followed + 1 === maxRedirects) return failure(`Get "${next.href}": stopped after ${maxRedirects} redirects`);
-      // Another name was asked for than that of the pod; where the server names one, that is meant.
+      // An absolute redirect names its own host, so drop the probe's Host header.
       if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(location)) headers = without(headers, 'host');
       url = next.href;
     }
@@ -54,15 +54,15 @@ export async function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckR
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** What the probe says replaces what is said otherwise; a header may come several times. */
+/** The probe's headers replace the defaults; names may repeat. */
 function headersOf({ headers }: HTTPCheck, agent: string): Headers {
-  const given: Record<string, string[]> = {};
+  const byName: Record<string, string[]> = {};
   for (const { name, value } of headers) {
     const key = name.toLowerCase();
-    given[key] = [...(given[key] ?? []), value];
+    byName[key] = [...(byName[key] ?? []), value];
   }
-  const { host, ...others } = given;
-  // Only one host can be asked for.
+  const { host, ...others } = byName;
+  // A request has only one Host header.
   return {
     'user-agent': agent,
     accept: '*/*',
@@ -81,9 +81,9 @@ function send(url: string, headers: Headers, signal: AbortSignal): Promise<Incom
   return new Promise((resolve, reject) => {
     const options = {
       ...{ headers, signal, maxHeaderSize: maxHeaderBytes },
-      // An agent would only keep the connection, and costs as much as the request itself.
+      // An HTTP agent would keep the connection, and costs as much as the request itself.
       ...(url.startsWith('https:') ? { agent: false } : { createConnection: connect }),
-      // Containers' certificates are their own business, and so are line feeds without a carriage return.
+      // Accept any certificate, and line feeds without a carriage return.
       ...{ rejectUnauthorized: false, insecureHTTPParser: true },
     };
     const call = request(url, options as Parameters<typeof request>[1]);
@@ -93,10 +93,10 @@ function send(url: string, headers: Headers, signal: AbortSignal): Promise<Incom
   });
 }
 
-/** By the status and the beginning of the body: one without end is no reason to wait for it. */
-async function judged(response: IncomingMessage): Promise<CheckResult> {
+/** Judges by status and the beginning of the body, which may be endless. */
+async function toResult(response: IncomingMessage): Promise<CheckResult> {
   const { statusCode = 0 } = response;
-  const body = await beginning(response);
+  const body = await readBeginning(response);
   if (statusCode < 200 || statusCode >= 400) {
     return { ...failure(`HTTP probe failed with statuscode: ${statusCode}`), statusCode };
   }
@@ -104,7 +104,7 @@ async function judged(response: IncomingMessage): Promise<CheckResult> {
   return { success: true, isWarning: true, output: `Probe terminated redirects, Response body: ${body}` };
 }
 
-function beginning(response: IncomingMessage): Promise<string> {
+function readBeginning(response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -118,7 +118,7 @@ function beginning(response: IncomingMessage): Promise<string> {
       if (length >= maxBodyBytes) end();
     });
     response.once('end', end);
-    // Also of a body that breaks off.
+    // Also for a body that breaks off.
     response.once('error', reject);
   });
 }

@@ -1,4 +1,4 @@
-/** Probes of running containers: when they run, how often they must fail or succeed, and what they say by then. */
+/** Probes of running containers: their schedule, thresholds and current results. */
 import type { Container, ContainerStatus, Pod, Probe } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -7,10 +7,10 @@ import { isRunning, newestContainer, type PodRuntime, podIPs } from '#nodeagent/
 
 type ProbeType = 'startup' | 'liveness' | 'readiness';
 
-/** Why a running container is to be killed. */
+/** Why a running container must be killed. */
 export interface Verdict {
   readonly reason: 'livenessProbe' | 'startupProbe';
-  /** The probe's own grace period, where it has one. */
+  /** The probe's own grace period, if set. */
   readonly graceSeconds?: number;
 }
 
@@ -20,25 +20,25 @@ export interface ProberOptions {
   readonly random: () => number;
   readonly events: PodEvents;
   readonly checker: Checker;
-  /** A result changed what the pod's status or plan depends on. */
+  /** A result changed an input of the pod's status or plan. */
   readonly onChange: (podUID: string) => void;
 }
 
 interface Series {
   readonly type: ProbeType;
   readonly probe: Probe;
-  /** Undefined before the first answer that counts. */
+  /** Undefined before the first decisive result. */
   result: boolean | undefined;
-  /** Equal answers in a row. */
+  /** Number of equal results in a row. */
   run: number;
   last: boolean | undefined;
   timer: Timer | undefined;
 }
 
-interface Probed {
+interface ProbedContainer {
   readonly id: string;
   readonly container: Container;
-  /** Of the clock that is never set. */
+  /** Monotonic ms. */
   readonly startedAt: number;
   pod: Pod;
   podIP: string;
@@ -46,7 +46,7 @@ interface Probed {
   stopped: boolean;
 }
 
-/** How often a probe of a container of a pod said so, over all its runs. */
+/** Number of results of a container's probe, over all its runs. */
 export interface ProbeCount {
   readonly type: 'Startup' | 'Liveness' | 'Readiness';
   readonly result: 'successful' | 'failed';
@@ -65,8 +65,8 @@ const titles: Record<ProbeType, ProbeCount['type']> = {
 
 export class Prober {
   readonly #options: ProberOptions;
-  /** Pod UID → container id → its probes. */
-  readonly #pods = new Map<string, Map<string, Probed>>();
+  /** Pod UID → container ID → its probes. */
+  readonly #pods = new Map<string, Map<string, ProbedContainer>>();
 
   /** Pod UID → type, container and result → count. */
   readonly #counts = new Map<string, Map<string, ProbeCount>>();
@@ -78,17 +78,17 @@ export class Prober {
     this.#beganAt = options.clock.monotonic();
   }
 
-  /** Starts the probes of containers that run, ends those of containers that do not. */
+  /** Starts probes of running containers, and stops those of others. */
   sync(pod: Pod, runtime: PodRuntime): void {
     const uid = pod.metadata.uid ?? '';
-    const known = this.#pods.get(uid) ?? new Map<string, Probed>();
+    const podContainers = this.#pods.get(uid) ?? new Map<string, ProbedContainer>();
     const running = new Set<string>();
     const podIP = podIPs(runtime)[0] ?? pod.status?.podIP ?? '';
     for (const container of pod.spec.containers) {
       const status = newestContainer(runtime, container.name);
       if (status === undefined || !isRunning(status) || !hasProbes(container)) continue;
       running.add(status.id);
-      const probed = known.get(status.id);
+      const probed = podContainers.get(status.id);
       if (probed !== undefined) {
         probed.pod = pod;
         probed.podIP = podIP;
@@ -97,21 +97,21 @@ export class Prober {
       const { id } = status;
       const { clock } = this.#options;
       const startedAt = clock.monotonic() - Math.max(0, clock.now() - status.startedAt);
-      const fresh: Probed = { id, container, startedAt, pod, podIP, series: new Map(), stopped: false };
-      known.set(id, fresh);
+      const fresh: ProbedContainer = { id, container, startedAt, pod, podIP, series: new Map(), stopped: false };
+      podContainers.set(id, fresh);
       this.#begin(fresh);
     }
-    for (const [id, probed] of known) {
+    for (const [id, probed] of podContainers) {
       if (running.has(id)) continue;
       stop(probed);
-      known.delete(id);
+      podContainers.delete(id);
     }
-    if (known.size === 0) this.#pods.delete(uid);
-    else this.#pods.set(uid, known);
+    if (podContainers.size === 0) this.#pods.delete(uid);
+    else this.#pods.set(uid, podContainers);
   }
 
   *counts(): Generator<ProbeCount> {
-    for (const ofPod of this.#counts.values()) yield* ofPod.values();
+    for (const podCounts of this.#counts.values()) yield* podCounts.values();
   }
 
   remove(podUID: string): void {
@@ -120,7 +120,7 @@ export class Prober {
     this.#pods.delete(podUID);
   }
 
-  /** Probes no longer decide whether containers live: the pod is being ended. */
+  /** Stops probes that could kill containers: the pod is ending. */
   stopLiveness(podUID: string): void {
     for (const probed of this.#pods.get(podUID)?.values() ?? []) {
       for (const type of ['startup', 'liveness'] as const) {
@@ -134,7 +134,7 @@ export class Prober {
     for (const uid of [...this.#pods.keys()]) this.remove(uid);
   }
 
-  /** The container has passed its startup probe, or has none. */
+  /** True if the startup probe has succeeded, or there is none. */
   isStarted(podUID: string, container: Container, containerId: string): boolean {
     if (container.startupProbe === undefined) return true;
     return this.#pods.get(podUID)?.get(containerId)?.series.get('startup')?.result === true;
@@ -146,7 +146,7 @@ export class Prober {
     return this.#pods.get(podUID)?.get(containerId)?.series.get('readiness')?.result === true;
   }
 
-  /** Containers of the pod that its probes condemn. */
+  /** The pod's containers that failing probes kill. */
   verdicts(podUID: string): Map<string, Verdict> {
     const verdicts = new Map<string, Verdict>();
     for (const probed of this.#pods.get(podUID)?.values() ?? []) {
@@ -164,13 +164,13 @@ export class Prober {
     return verdicts;
   }
 
-  #begin(probed: Probed): void {
+  #begin(probed: ProbedContainer): void {
     const { startupProbe } = probed.container;
     if (startupProbe === undefined) {
       this.#afterStart(probed);
       return;
     }
-    if (!reported(probed)?.started) {
+    if (!reportedStatus(probed)?.started) {
       this.#add(probed, 'startup', startupProbe);
       return;
     }
@@ -179,29 +179,29 @@ export class Prober {
     this.#afterStart(probed);
   }
 
-  #afterStart(probed: Probed): void {
+  #afterStart(probed: ProbedContainer): void {
     const { livenessProbe, readinessProbe } = probed.container;
     if (livenessProbe !== undefined) this.#add(probed, 'liveness', livenessProbe);
     if (readinessProbe !== undefined) this.#add(probed, 'readiness', readinessProbe);
   }
 
-  #add(probed: Probed, type: ProbeType, probe: Probe): void {
-    // A restart of the agent is no reason to take a container out of service.
-    const result = type === 'readiness' && reported(probed)?.ready === true ? true : undefined;
+  #add(probed: ProbedContainer, type: ProbeType, probe: Probe): void {
+    // A restart of the agent must not make a ready container unready.
+    const result = type === 'readiness' && reportedStatus(probed)?.ready === true ? true : undefined;
     const series: Series = { type, probe, result, run: 0, last: undefined, timer: undefined };
     probed.series.set(type, series);
     const { clock, random } = this.#options;
     const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - clock.monotonic();
-    // What ran before the agent began is all found at once, and is not to be asked all at once.
+    // Spread probes of containers that ran before the agent, since all are discovered at once.
     const spreadMs = probed.startedAt < this.#beganAt ? random() * periodMs(probe) : 0;
     this.#schedule(probed, series, Math.max(due, spreadMs));
   }
 
-  #schedule(probed: Probed, series: Series, delayMs: number): void {
+  #schedule(probed: ProbedContainer, series: Series, delayMs: number): void {
     series.timer = this.#options.clock.setTimer(() => void this.#run(probed, series), delayMs);
   }
 
-  async #run(probed: Probed, series: Series): Promise<void> {
+  async #run(probed: ProbedContainer, series: Series): Promise<void> {
     const { probe } = series;
     const { pod, container, id: containerId, podIP } = probed;
     const target = { pod, container, containerId, podIP };
@@ -211,7 +211,7 @@ export class Prober {
     if (probed.stopped || probed.series.get(series.type) !== series) return;
     const again = () => this.#schedule(probed, series, periodMs(probe));
     if (isUnknown) {
-      // It counts for nothing.
+      // Does not count.
       const message = `${titles[series.type]} probe errored: ${output}`;
       this.#options.events.container(pod, container, 'Warning', 'Unhealthy', message);
       again();
@@ -229,12 +229,12 @@ export class Prober {
     series.last = success;
     const threshold = success ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
     if (series.run >= threshold && series.result !== success) this.#decide(probed, series, success);
-    // A condemned container is not asked again: it is about to go.
+    // The container is about to be killed, so stop probing.
     if (series.result === false && series.type !== 'readiness') return;
     if (probed.series.get(series.type) === series) again();
   }
 
-  #count({ pod, container }: Probed, probe: ProbeType, success: boolean): void {
+  #count({ pod, container }: ProbedContainer, probe: ProbeType, success: boolean): void {
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const counts = this.#counts.get(uid) ?? new Map<string, ProbeCount>();
     this.#counts.set(uid, counts);
@@ -245,11 +245,11 @@ export class Prober {
     counts.set(key, { type, result, container: container.name, pod: name, namespace, podUID: uid, count });
   }
 
-  #decide(probed: Probed, series: Series, success: boolean): void {
+  #decide(probed: ProbedContainer, series: Series, success: boolean): void {
     series.result = success;
     if (series.type === 'startup' && success) {
       this.#afterStart(probed);
-      // Once started it stays started: the probe has done its work.
+      // A passed startup probe never runs again.
       series.timer?.cancel();
       probed.series.set('startup', { ...series, timer: undefined });
     }
@@ -257,8 +257,8 @@ export class Prober {
   }
 }
 
-/** What the API says of this very run of the container. */
-function reported({ pod, id }: Probed): ContainerStatus | undefined {
+/** The API's status of this run of the container. */
+function reportedStatus({ pod, id }: ProbedContainer): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.containerID?.endsWith(`//${id}`));
 }
 
@@ -270,7 +270,7 @@ function hasProbes(container: Container): boolean {
   return [container.startupProbe, container.livenessProbe, container.readinessProbe].some((p) => p !== undefined);
 }
 
-function stop(probed: Probed): void {
+function stop(probed: ProbedContainer): void {
   probed.stopped = true;
   for (const series of probed.series.values()) series.timer?.cancel();
 }

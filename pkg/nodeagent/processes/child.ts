@@ -1,42 +1,42 @@
-/** Runs programs that nobody vouches for: they may hang, print without end, and leave children that hold their output open. */
+/** Runs untrusted programs: they may hang, print endlessly, and leave children that hold their output open. */
 import { spawn } from 'node:child_process';
 import { childExit } from '#daemon/process/child-exit.js';
 
 export interface ChildOptions {
-  /** All of its environment; that of this process unless told. */
+  /** The whole environment; default: this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What it reads; nothing unless told. */
+  /** Standard input; default: empty. */
   readonly input?: string;
-  /** Of its output, and of its error output; what is beyond is not kept. */
+  /** Limit of standard output and of standard error; the rest is dropped. */
   readonly maxBytes: number;
-  /** It is killed as soon as it prints more than that. */
+  /** Kills the program once it exceeds `maxBytes`. */
   readonly endsWhenFull?: boolean;
-  /** Kills it, and what it has started; the result is then the signal's reason. */
+  /** Kills the program and its children; the call rejects with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 export interface ChildResult {
-  /** Null: it was killed by `killedBy`. */
+  /** Null if killed by `killedBy`. */
   readonly code: number | null;
   readonly killedBy: NodeJS.Signals | null;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** It printed more than that. */
+  /** Standard output exceeded `maxBytes`. */
   readonly isCut: boolean;
 }
 
-/** Resolves when it has ended, however it did. Throws the system's error when there is no such program, and the signal's reason. */
+/** Resolves once the program has ended. Throws the system's error if it does not exist, and the signal's reason. */
 export async function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, maxBytes } = options;
   signal.throwIfAborted();
-  // A process group of its own: what it starts goes with it.
+  // A separate process group, so that its children can be killed with it.
   const child = spawn(command, args, { detached: true, stdio: 'pipe', ...(options.env && { env: options.env }) });
   const kill = () => killGroup(child.pid);
-  const stdout = new Kept(maxBytes, () => options.endsWhenFull === true && kill());
-  const stderr = new Kept(maxBytes);
+  const stdout = new LimitedOutput(maxBytes, () => options.endsWhenFull === true && kill());
+  const stderr = new LimitedOutput(maxBytes);
   child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
-  // One that does not read what it is given has ended or answers all the same: its end tells which.
+  // A program that does not read its input may still succeed; its exit code tells.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   signal.addEventListener('abort', kill, { once: true });
@@ -49,8 +49,8 @@ export async function runChild(command: string, args: readonly string[], options
   }
 }
 
-/** The beginning of an output. */
-class Kept {
+/** The beginning of an output, up to a limit. */
+class LimitedOutput {
   readonly #limit: number;
   readonly #onFull: () => void;
   readonly #chunks: Buffer[] = [];
@@ -77,13 +77,13 @@ class Kept {
   }
 }
 
-/** Also of a group whose first process has ended. */
+/** Kills the process group, even if its leader has ended. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // All of it has just ended.
+    // The whole group has just ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

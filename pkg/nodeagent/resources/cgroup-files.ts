@@ -1,23 +1,23 @@
-/** The file system that cgroups are. */
+/** The file system of cgroups. */
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 
 export interface CgroupFiles {
-  /** With its parents; nothing when it is there. */
+  /** Creates the directory and its parents if missing. */
   make(dir: string): Promise<void>;
-  /** Throws EBUSY while it has processes or children, ENOENT when it is gone. */
+  /** Throws EBUSY while it has processes or children, ENOENT if it does not exist. */
   remove(dir: string): Promise<void>;
   exists(path: string): Promise<boolean>;
-  /** Names of what lies right below; none when there is no such directory. */
+  /** Names of subdirectories; empty if the directory does not exist. */
   directories(dir: string): Promise<string[]>;
-  /** Throws ENOENT when there is no such file. */
+  /** Throws ENOENT if the file does not exist. */
   read(file: string): Promise<string>;
-  /** Throws what the kernel says against it. */
+  /** Throws the kernel's error. */
   write(file: string, text: string): Promise<void>;
-  /** SIGKILL; nothing when there is no such process. */
+  /** Sends SIGKILL; does nothing if the process does not exist. */
   kill(pid: number): void;
 }
 
-/** Node's name of a failure, such as `EBUSY`; empty for what is none of a system call. */
+/** Node's code of a system call's failure, such as `EBUSY`; empty for other errors. */
 export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }

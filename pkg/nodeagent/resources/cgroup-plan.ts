@@ -1,5 +1,5 @@
 /**
- * What the cgroups above the pods' own are limited to. Pure. Rules of release 1.24 (cm/node_container_manager_linux.go,
+ * Limits of the cgroups above the pods' own. Pure. Rules of release 1.24 (cm/node_container_manager_linux.go,
  * cm/qos_container_manager_linux.go).
  */
 import { podQosClass, podRequests } from '#api/core/v1/pod/resources.js';
@@ -8,33 +8,33 @@ import { milliValue, value } from '#apimachinery/quantity.js';
 import type { CgroupLimits } from '#nodeagent/resources/cgroup-settings.js';
 import { milliCPUToShares } from '#nodeagent/resources/container-resources.js';
 
-/** What the machine has, in plain numbers. */
+/** The machine's capacity in plain numbers. */
 export interface Capacity {
   readonly cpus: number;
   readonly memoryBytes: number;
   /** Bytes by page size in bytes. */
   readonly hugePages: Readonly<Record<number, number>>;
-  /** 0: not known. */
+  /** 0: unknown. */
   readonly pids: number;
 }
 
 /** Quantities by resource name. */
 type ResourceList = Readonly<Record<string, string>>;
 
-/** What all pods together may use: the capacity without `reserved`. Thresholds of eviction do not count here. */
+/** Limits of all pods together: the capacity minus `reserved`. Eviction thresholds do not count. */
 export function allocatableLimits(capacity: Capacity, reserved: readonly ResourceList[]): CgroupLimits {
-  const kept = (name: string, number = value) =>
+  const reservedAmount = (name: string, number = value) =>
     reserved.reduce((sum, list) => sum + (list[name] === undefined ? 0 : number(list[name])), 0);
-  const left = (amount: number, taken: number) => Math.max(0, amount - taken);
+  const remaining = (amount: number, used: number) => Math.max(0, amount - used);
   return {
-    cpuShares: milliCPUToShares(left(capacity.cpus * 1000, kept('cpu', milliValue))),
-    memoryBytes: left(capacity.memoryBytes, kept('memory')),
-    ...(capacity.pids === 0 ? {} : { pids: left(capacity.pids, kept('pid')) }),
+    cpuShares: milliCPUToShares(remaining(capacity.cpus * 1000, reservedAmount('cpu', milliValue))),
+    memoryBytes: remaining(capacity.memoryBytes, reservedAmount('memory')),
+    ...(capacity.pids === 0 ? {} : { pids: remaining(capacity.pids, reservedAmount('pid')) }),
     hugePages: capacity.hugePages,
   };
 }
 
-/** What processes may use for which `reserved` is kept. `memoryQoS`: they are also left as much memory. */
+/** Limits of system processes with reserved resources. `memoryQoS` also protects that memory. */
 export function reservedLimits(reserved: ResourceList, { memoryQoS }: { readonly memoryQoS: boolean }): CgroupLimits {
   const { cpu, memory, pid } = reserved;
   const bytes = memory === undefined ? 0 : value(memory);
@@ -47,15 +47,15 @@ export function reservedLimits(reserved: ResourceList, { memoryQoS }: { readonly
 }
 
 export interface QosInput {
-  /** Those that have not ended. */
+  /** Pods that have not ended. */
   readonly pods: readonly Pod[];
-  /** What pods ask for of memory is not taken from them; needs cgroups of version 2. */
+  /** Protects requested memory from reclaim; needs cgroup version 2. */
   readonly memoryQoS: boolean;
-  /** Of the memory that better classes ask for, how much the others cannot have; absent: nothing is kept for them. */
+  /** Percentage of better classes' memory requests that is withheld from lower classes; absent: none. */
   readonly reserved?: { readonly percent: number; readonly allocatableBytes: number };
 }
 
-/** `all` is the cgroup of all pods, in which the guaranteed ones are. */
+/** `all` is the cgroup of all pods; guaranteed pods are directly in it. */
 export interface QosLimits {
   readonly all: CgroupLimits;
   readonly burstable: CgroupLimits;
@@ -63,19 +63,19 @@ export interface QosLimits {
 }
 
 export function qosLimits({ pods, memoryQoS, reserved }: QosInput): QosLimits {
-  const asked = { burstableMilliCPU: 0, guaranteedBytes: 0, burstableBytes: 0 };
+  const requested = { burstableMilliCPU: 0, guaranteedBytes: 0, burstableBytes: 0 };
   for (const pod of pods) {
     const qos = podQosClass(pod);
     if (qos === 'BestEffort') continue;
     const { cpu, memory } = podRequests(pod);
     const bytes = memory === undefined ? 0 : value(memory);
-    if (qos === 'Guaranteed') asked.guaranteedBytes += bytes;
+    if (qos === 'Guaranteed') requested.guaranteedBytes += bytes;
     else {
-      asked.burstableBytes += bytes;
-      asked.burstableMilliCPU += cpu === undefined ? 0 : milliValue(cpu);
+      requested.burstableBytes += bytes;
+      requested.burstableMilliCPU += cpu === undefined ? 0 : milliValue(cpu);
     }
   }
-  const { guaranteedBytes, burstableBytes } = asked;
+  const { guaranteedBytes, burstableBytes } = requested;
   const min = (bytes: number) => (memoryQoS && bytes > 0 ? { memoryMinBytes: bytes } : {});
   const share = (bytes: number) => Math.floor((bytes * (reserved?.percent ?? 0)) / 100);
   const forBurstable = (reserved?.allocatableBytes ?? 0) - share(guaranteedBytes);
@@ -83,7 +83,7 @@ export function qosLimits({ pods, memoryQoS, reserved }: QosInput): QosLimits {
   return {
     all: min(guaranteedBytes + burstableBytes),
     burstable: {
-      cpuShares: milliCPUToShares(asked.burstableMilliCPU),
+      cpuShares: milliCPUToShares(requested.burstableMilliCPU),
       ...min(burstableBytes),
       ...max(forBurstable),
     },

@@ -1,19 +1,19 @@
-/** From limits to what is written into the files of a cgroup, in version 1 and 2. Pure. */
+/** Converts limits to the files of a cgroup, in version 1 and 2. Pure. */
 
-/** What is absent is left as it is. */
+/** Absent members stay unchanged. */
 export interface CgroupLimits {
   readonly cpuShares?: number;
-  /** Microseconds per period; negative: without limit. */
+  /** Microseconds per period; negative: no limit. */
   readonly cpuQuota?: { readonly quotaMicros: number; readonly periodMicros: number };
   readonly memoryBytes?: number;
-  /** What is not taken back from it while others have more than theirs; only version 2 has it. */
+  /** Memory protected from reclaim; version 2 only. */
   readonly memoryMinBytes?: number;
   readonly pids?: number;
-  /** Bytes by page size in bytes; of the machine's other sizes it gets none. */
+  /** Bytes by page size in bytes; other page sizes of the machine are limited to 0. */
   readonly hugePages?: Readonly<Record<number, number>>;
 }
 
-/** The hierarchies of version 1, and controllers of version 2, in which pods are limited. */
+/** Controllers that limit pods: hierarchies in version 1. */
 export const controllers = ['cpu', 'memory', 'pids', 'hugetlb'] as const;
 export type Controller = (typeof controllers)[number];
 
@@ -25,36 +25,36 @@ export interface CgroupSetting {
 
 export type CgroupVersion = 1 | 2;
 
-/** Where what cgroups have used can be read. */
+/** Where to read the usage of cgroups. */
 export interface CgroupHierarchy {
   /** `/sys/fs/cgroup`. */
   readonly mountPoint: string;
   readonly version: CgroupVersion;
 }
 
-/** Cgroups of a node's own processes, where options name them. */
+/** Cgroups of the node's own processes, if options name them. */
 export interface SystemPaths {
   readonly agent?: string;
   readonly runtime?: string;
-  /** Of all that is in none. */
+  /** Cgroup of processes that are in no other. */
   readonly misc?: string;
 }
 
-/** Weight of version 2 for shares of version 1. */
+/** The weight of version 2 for shares of version 1. */
 export function weightOfShares(shares: number): number {
   return Math.floor(1 + ((shares - 2) * 9999) / 262_142);
 }
 
 const pageUnits = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Of huge pages, as files of cgroups and runtimes call it: `2MB`, `1GB`. */
+/** Name of a huge page size in cgroup files and runtimes: `2MB`, `1GB`. */
 export function pageSizeName(bytes: number): string {
   let [amount, unit] = [bytes, 0];
   while (amount >= 1024 && unit < pageUnits.length - 1) [amount, unit] = [amount / 1024, unit + 1];
   return `${amount}${pageUnits[unit]}`;
 }
 
-/** In the order in which they are to be written. `pageSizes`: those of the machine's huge pages, in bytes. */
+/** In write order. `pageSizes`: the machine's huge page sizes, in bytes. */
 export function cgroupSettings(
   limits: CgroupLimits,
   version: CgroupVersion,

@@ -1,6 +1,6 @@
 /**
- * The cgroups of pods: `<root>/<pods>/[burstable|besteffort]/pod<uid>`. The runtime puts containers below; here the pod's own
- * is made, limited and removed.
+ * Creates, limits and removes the cgroups of pods: `<root>/<pods>/[burstable|besteffort]/pod<uid>`. The runtime puts
+ * containers below.
  */
 import { join } from 'node:path';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
@@ -14,22 +14,22 @@ export interface PodCgroupsOptions {
   /** Absolute path of the cgroup of all pods. */
   readonly path: string;
   readonly quota: CPUQuota;
-  /** Processes of each pod; not positive: as many as all pods may have. */
+  /** Process limit of each pod; not positive: no limit below that of all pods. */
   readonly pidsLimit: number;
-  /** Where systemd makes cgroups: what the runtime's scopes begin with, such as `cri-containerd`. */
+  /** Prefix of the runtime's systemd scopes, such as `cri-containerd`; absent without systemd. */
   readonly scopePrefix?: string;
-  /** Pods keep the memory that they ask for; cgroups of version 2 only. */
+  /** Protects the memory that pods request; cgroup version 2 only. */
   readonly memoryQoS: boolean;
-  /** The classes' own are to follow the pods that there are. Never rejects. */
+  /** Updates the cgroups of the QoS classes after a pod's cgroup changed. Never rejects. */
   readonly onChange: () => Promise<void>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Told of every operation, well or not. */
+  /** Called after every operation, failed or not. */
   readonly onOperation: (operation: 'create' | 'update' | 'destroy', durationMs: number) => void;
-  /** Told of what this machine does not let be set or removed. */
-  readonly onRefused: (path: string, error: unknown) => void;
+  /** Called for operations that the machine rejected. */
+  readonly onRejected: (path: string, error: unknown) => void;
 }
 
-/** Below the cgroup of all pods; guaranteed pods lie right in it. */
+/** Below the cgroup of all pods; guaranteed pods are directly in it. */
 const levels = ['', 'burstable', 'besteffort'] as const;
 
 export class PodCgroups {
@@ -39,12 +39,12 @@ export class PodCgroups {
     this.#options = options;
   }
 
-  /** Where that of all pods lies. */
+  /** Location of the cgroup of all pods. */
   get path(): string {
     return this.#options.tree.locate(this.#options.path);
   }
 
-  /** What the sandbox's `cgroupParent` is set to: where the pod's lies. */
+  /** The `cgroupParent` of the pod's sandbox: the pod's own cgroup. */
   parentOf(pod: Pod): string {
     return this.#options.tree.locate(this.#pathOf(pod));
   }
@@ -61,9 +61,9 @@ export class PodCgroups {
     return join(this.#options.path, level, `pod${pod.metadata.uid}`);
   }
 
-  /** Makes the pod's cgroup and sets its limits; idempotent. */
+  /** Creates the pod's cgroup and sets its limits; idempotent. */
   async create(pod: Pod): Promise<void> {
-    const { tree, quota, pidsLimit, memoryQoS, onChange, onRefused } = this.#options;
+    const { tree, quota, pidsLimit, memoryQoS, onChange, onRejected: onRefused } = this.#options;
     const path = this.#pathOf(pod);
     const limits = podCgroupLimits(pod, { quota, memoryQoS });
     await onChange();
@@ -86,16 +86,16 @@ export class PodCgroups {
     }
   }
 
-  /** UIDs of the pods that have one, also of those that nobody knows any more. */
+  /** UIDs of all pods with a cgroup, including orphans. */
   async list(): Promise<string[]> {
     const { tree, path } = this.#options;
     const names = await Promise.all(levels.map((level) => tree.children(join(path, level))));
     return names.flat().flatMap((name) => /^pod(.+)$/.exec(name)?.[1] ?? []);
   }
 
-  /** Removes the pod's cgroup with what is left below it, whatever its quality of service was; what still runs there ends. */
+  /** Removes the pod's cgroup in any QoS class; kills what still runs there. */
   async remove(podUID: string): Promise<void> {
-    const { tree, path, onChange, onRefused } = this.#options;
+    const { tree, path, onChange, onRejected: onRefused } = this.#options;
     for (const level of levels) {
       const own = join(path, level, `pod${podUID}`);
       try {

@@ -1,4 +1,4 @@
-/** From requests and limits to what the kernel is told. Numbers as of release 1.24 (cm/helpers_linux.go, qos/policy.go). */
+/** Converts requests and limits to kernel settings. Numbers of release 1.24 (cm/helpers_linux.go, qos/policy.go). */
 
 import { podPriority } from '#api/core/v1/pod/conditions.js';
 import { podLimits, podQosClass, podRequests } from '#api/core/v1/pod/resources.js';
@@ -25,7 +25,7 @@ export function milliCPUToQuota(milliCPU: number, periodMicros: number): number 
   return Math.max(minQuotaMicros, Math.floor((milliCPU * periodMicros) / 1000));
 }
 
-/** The more memory a burstable container asked for, the later it is killed. */
+/** Burstable containers with larger memory requests are killed later. */
 function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (podPriority(pod) >= systemCriticalPriority) return -997;
   switch (podQosClass(pod)) {
@@ -47,18 +47,18 @@ export interface CPUQuota {
   readonly periodMicros: number;
 }
 
-/** What of a node decides about its containers' resources. */
+/** Properties of the node that affect its containers' resources. */
 export interface NodeResourceFacts {
   readonly memoryCapacityBytes: number;
   readonly memoryAllocatableBytes: number;
   readonly quota: CPUQuota;
-  /** Of the machine's huge pages, in bytes. */
+  /** The machine's huge page sizes, in bytes. */
   readonly pageSizes: readonly number[];
-  /** Containers keep the memory that they ask for, and are slowed down before their limit; cgroups of version 2 only. */
+  /** Protects requested memory and throttles containers before their limit; cgroup version 2 only. */
   readonly memoryQoS: boolean;
-  /** Of a limit of memory, how much a container has before it is slowed down. */
+  /** Fraction of a memory limit at which throttling begins. */
   readonly memoryThrottlingFactor: number;
-  /** What containers may swap; absent: nothing is said of it. */
+  /** Swap behaviour of containers; absent: not set. */
   readonly swap?: 'LimitedSwap' | 'UnlimitedSwap';
 }
 
@@ -66,17 +66,17 @@ const hugePages = 'hugepages-';
 
 /** Bytes by page size in bytes, of a list of requests or limits. */
 function hugePageBytes(list: Readonly<Record<string, string>>): Record<number, number> {
-  const found: Record<number, number> = {};
+  const bytesBySize: Record<number, number> = {};
   for (const [name, quantity] of Object.entries(list)) {
-    if (name.startsWith(hugePages)) found[value(name.slice(hugePages.length))] = value(quantity);
+    if (name.startsWith(hugePages)) bytesBySize[value(name.slice(hugePages.length))] = value(quantity);
   }
-  return found;
+  return bytesBySize;
 }
 
-/** Of every size that the machine has: a container has none that it did not ask for. */
+/** Limits for every page size of the machine; 0 for sizes without a request. */
 function hugepageLimits(limits: Readonly<Record<string, string>>, pageSizes: readonly number[]): HugepageLimit[] {
-  const asked = hugePageBytes(limits);
-  return pageSizes.map((size) => ({ pageSize: pageSizeName(size), limit: asked[size] ?? 0 }));
+  const requested = hugePageBytes(limits);
+  return pageSizes.map((size) => ({ pageSize: pageSizeName(size), limit: requested[size] ?? 0 }));
 }
 
 /** `memory.min` and `memory.high` of a container. */
@@ -91,16 +91,16 @@ function memoryQoS(
   };
 }
 
-/** Shares, quota and memory, as the runtime takes them. Without a request the limit stands for it. */
+/** CPU shares, CPU quota and memory limit in the runtime's format. The limit is the default of the request. */
 function basicResources(
-  asked: { readonly cpuRequest: string | undefined; readonly cpuLimit: string; readonly memoryLimit: string },
+  amounts: { readonly cpuRequest: string | undefined; readonly cpuLimit: string; readonly memoryLimit: string },
   { enforced, periodMicros }: CPUQuota,
 ): LinuxContainerResources {
-  const cpuLimit = milliValue(asked.cpuLimit);
+  const cpuLimit = milliValue(amounts.cpuLimit);
   const resources: LinuxContainerResources = {
-    cpuShares: milliCPUToShares(asked.cpuRequest === undefined ? cpuLimit : milliValue(asked.cpuRequest)),
+    cpuShares: milliCPUToShares(amounts.cpuRequest === undefined ? cpuLimit : milliValue(amounts.cpuRequest)),
   };
-  const memory = value(asked.memoryLimit);
+  const memory = value(amounts.memoryLimit);
   if (memory > 0) resources.memoryLimitInBytes = memory;
   if (enforced) {
     resources.cpuPeriod = periodMicros;
@@ -127,7 +127,9 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
   return resources;
 }
 
-/** What all containers of a pod have together, and what its sandbox costs beside them. Runtimes in machines size them by it. */
+/**
+ * Total resources of a pod's containers, and its sandbox's overhead. Runtimes with virtual machines size them by it.
+ */
 export function sandboxResources(
   { spec }: Pod,
   quota: CPUQuota,
@@ -145,7 +147,7 @@ export function sandboxResources(
   };
 }
 
-/** Sums of the containers that run together; of init containers, which run alone, the largest counts. */
+/** Sums over the containers that run together; init containers run alone, so their maximum counts. */
 function podHugePages({ spec }: Pod): Record<number, number> {
   const total: Record<number, number> = {};
   const each = (container: Container) => Object.entries(hugePageBytes(container.resources?.requests ?? {}));
@@ -158,7 +160,7 @@ function podHugePages({ spec }: Pod): Record<number, number> {
   return total;
 }
 
-/** What the pod's own cgroup is set to. CPU and memory are limited only when every container is. */
+/** Limits of the pod's own cgroup. CPU and memory are limited only if every container is. */
 export function podCgroupLimits(
   pod: Pod,
   { quota, memoryQoS }: { readonly quota: CPUQuota; readonly memoryQoS: boolean },

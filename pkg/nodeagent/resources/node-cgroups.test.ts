@@ -40,7 +40,7 @@ function fixture(t: Test, version: CgroupVersion, more: Partial<NodeCgroupsOptio
     onChange: () => node.update(),
     onOperation: (operation) => operations.push(operation),
     clock,
-    onRefused: (path) => refused.push(path),
+    onRejected: (path) => refused.push(path),
   });
   const stop = new AbortController();
   t.teardown(() => stop.abort());

@@ -1,7 +1,7 @@
 /**
- * The cgroups above those of pods: that of all pods, held to what the node gives out; those of the classes burstable and best
- * effort, which follow the pods that there are; and the ones that others made, held to what is reserved for them. Reasons and
- * messages of release 1.24.
+ * The cgroups above those of pods: that of all pods, limited to the node's allocatable resources; those of the classes
+ * burstable and best effort, which follow the current pods; and system cgroups, limited to their reservations. Reasons
+ * and messages of release 1.24.
  */
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -20,9 +20,9 @@ import {
 import type { CgroupLimits } from '#nodeagent/resources/cgroup-settings.js';
 import { CgroupLimitError, type CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
 
-/** A cgroup of others, held to what is kept for them. */
+/** A system cgroup that is limited to its reservation. */
 export interface ReservedCgroup {
-  /** As events name it: `System`, `Kube`. */
+  /** Its name in events: `System`, `Kube`. */
   readonly title: string;
   readonly path: string;
   readonly reserved: Readonly<Record<string, string>>;
@@ -33,18 +33,18 @@ export interface NodeCgroupsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly events: Pick<NodeEvents, 'record'>;
-  /** The cgroup that all others lie in; it must be there. */
+  /** The cgroup above all others; it must exist. */
   readonly root: string;
   /** Absolute path of the cgroup of all pods. */
   readonly path: string;
   readonly capacity: () => Promise<Capacity>;
-  /** Kept back from pods; empty: they may use all that there is. */
+  /** Reservations, subtracted from pods' resources. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
   readonly enforced: readonly ReservedCgroup[];
-  /** Those that have not ended. */
+  /** Pods that have not ended. */
   readonly pods: () => readonly Pod[];
   readonly memoryQoS: boolean;
-  /** Of the memory that better classes ask for; absent: nothing is kept for them. */
+  /** Percentage of better classes' memory requests that is withheld; absent: none. */
   readonly reservedPercent?: number;
 }
 
@@ -54,7 +54,7 @@ const classes = ['burstable', 'besteffort'] as const;
 
 export class NodeCgroups {
   readonly #options: NodeCgroupsOptions;
-  /** What was last set, by path. */
+  /** The last limits that were set, by path. */
   readonly #set = new Map<string, string>();
   #allocatable: CgroupLimits = {};
   #updating: Promise<void> | undefined;
@@ -64,11 +64,11 @@ export class NodeCgroups {
     this.#options = options;
   }
 
-  /** Makes them all, and holds the others' to what is reserved. Throws what keeps the agent from its work. */
+  /** Creates the cgroups and limits the system cgroups. Throws errors that prevent the agent from working. */
   async start(): Promise<void> {
     const { tree, root, path, reserved, capacity } = this.#options;
-    const missing = await tree.missing(root);
-    if (missing.length > 0) throw new Error(`invalid configuration: ${missingPaths(root, missing)}`);
+    const missingDirs = await tree.missingDirectories(root);
+    if (missingDirs.length > 0) throw new Error(`invalid configuration: ${missingPaths(root, missingDirs)}`);
     this.#allocatable = allocatableLimits(await capacity(), reserved);
     await this.#create(path);
     for (const level of classes) await this.#create(join(path, level));
@@ -76,17 +76,17 @@ export class NodeCgroups {
     for (const each of this.#options.enforced) await this.#enforce(each);
   }
 
-  /** A machine whose cgroups cannot be made still runs pods, without limits. */
+  /** A machine without writable cgroups still runs pods, without limits. */
   async #create(path: string): Promise<void> {
     const { tree, log } = this.#options;
     try {
       await tree.create(path);
     } catch (error) {
-      log.warn({ err: error, path }, 'a cgroup could not be made');
+      log.warn({ err: error, path }, 'failed to create a cgroup');
     }
   }
 
-  /** Sets the limit of all pods, as soon as what they use lets it be set, and keeps the classes' until `signal` aborts. */
+  /** Limits all pods once their usage allows it, and refreshes the classes' limits until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#limitPods(signal), this.#refresh(signal)]);
   }
@@ -103,7 +103,7 @@ export class NodeCgroups {
         });
         return;
       } catch (error) {
-        // More may be in use than the limit allows; evictions are to bring that down.
+        // Usage may exceed the limit until evictions reduce it.
         const message = `Failed to update Node Allocatable Limits ${quoted(path)}: ${messageOf(error)}`;
         events.record({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message });
         await clock.sleep(retryMs, signal);
@@ -115,7 +115,7 @@ export class NodeCgroups {
     while (!signal.aborted) {
       await this.#options.clock.sleep(refreshMs, signal);
       if (signal.aborted) return;
-      // What somebody else wrote there is put right, too.
+      // Also undoes changes by other programs.
       this.#set.clear();
       await this.update();
     }
@@ -124,7 +124,7 @@ export class NodeCgroups {
   async #enforce({ title, path, reserved }: ReservedCgroup): Promise<void> {
     const { tree, events, memoryQoS } = this.#options;
     try {
-      const missing = await tree.missing(path);
+      const missing = await tree.missingDirectories(path);
       if (missing.length > 0) throw new Error(missingPaths(path, missing));
       await tree.limit(path, reservedLimits(reserved, { memoryQoS: memoryQoS && tree.version === 2 }));
     } catch (error) {
@@ -136,7 +136,7 @@ export class NodeCgroups {
     events.record({ type: 'Normal', reason: 'NodeAllocatableEnforced', message });
   }
 
-  /** The classes' limits follow the pods that there are now. Many at once are done together. Never rejects. */
+  /** Updates the classes' limits to the current pods. Concurrent calls share one update. Never rejects. */
   update(): Promise<void> {
     if (this.#updating === undefined) {
       this.#updating = this.#update().finally(() => {
@@ -144,7 +144,7 @@ export class NodeCgroups {
       });
       return this.#updating;
     }
-    // What is under way may have counted the pods already.
+    // The running update may already have read the pods.
     this.#next ??= this.#updating.then(() => {
       this.#next = undefined;
       return this.update();
@@ -169,17 +169,17 @@ export class NodeCgroups {
 
   async #limitClass(path: string, limits: CgroupLimits): Promise<void> {
     const { log } = this.#options;
-    const wanted = JSON.stringify(limits);
-    if (wanted === '{}' || this.#set.get(path) === wanted) return;
+    const limitsText = JSON.stringify(limits);
+    if (limitsText === '{}' || this.#set.get(path) === limitsText) return;
     try {
       await this.#limitNearUsage(path, limits);
-      this.#set.set(path, wanted);
+      this.#set.set(path, limitsText);
     } catch (error) {
-      log.warn({ err: error, path }, 'Failed to update QoS cgroup configuration');
+      log.warn({ err: error, path }, 'failed to update QoS cgroup configuration');
     }
   }
 
-  /** What is in use cannot be taken away: memory is then limited to that, so that it grows no further. */
+  /** Memory in use cannot be taken away: limits memory to the current usage, so that it stops growing. */
   async #limitNearUsage(path: string, limits: CgroupLimits): Promise<void> {
     const { tree } = this.#options;
     try {
@@ -192,7 +192,7 @@ export class NodeCgroups {
   }
 }
 
-/** As release 1.24 writes the name of a cgroup: `["a" "b"]`. */
+/** Go's format of a cgroup name, as in release 1.24: `["a" "b"]`. */
 function quoted(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   return `[${parts.map((part) => JSON.stringify(part)).join(' ')}]`;

@@ -27,9 +27,9 @@ function fixture(t: Test, version: CgroupVersion, { agent = '', system = '', isC
     },
     processes: {
       own,
-      isKernels: async (pid) => pid === kernels,
+      isKernelThread: async (pid) => pid === kernels,
       cgroupsOf: async (pid) => files.membership(pid),
-      seesMachine: async () => !isContained,
+      isInHostPIDNamespace: async () => !isContained,
     },
   });
   for (const root of version === 2 ? ['/cg'] : ['cpu', 'memory', 'pids', 'hugetlb'].map((name) => `/cg/${name}`)) {
@@ -95,5 +95,5 @@ t.test('a process of this machine', { skip }, async (t) => {
   const cgroups = new SystemCgroups({ tree, processes, clock: realClock, log: silentLogger, agent, system: '' });
   await cgroups.ensure();
   t.ok(await tree.holds(agent, await processes.cgroupsOf(processes.own)), 'it is where it should be');
-  t.notOk(await processes.isKernels(processes.own));
+  t.notOk(await processes.isKernelThread(processes.own));
 });

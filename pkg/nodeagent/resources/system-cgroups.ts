@@ -1,6 +1,6 @@
 /**
- * Puts the agent into the cgroup of `--nodeagent-cgroups`, and the processes that are in none into that of
- * `--system-cgroups`, as release 1.24 does (cm/container_manager_linux.go): at the start, and again every minute.
+ * Moves the agent into the cgroup of `--nodeagent-cgroups`, and the root cgroup's processes into that of
+ * `--system-cgroups`, as release 1.24 does (cm/container_manager_linux.go): at the start, and then every minute.
  */
 
 import { readFile, readlink } from 'node:fs/promises';
@@ -16,28 +16,28 @@ export interface SystemCgroupsOptions {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Absolute path of the agent's own cgroup; empty: it stays where it is. */
+  /** Absolute path of the agent's own cgroup; empty: it is not moved. */
   readonly agent: string;
-  /** Absolute path of the cgroup of all that is in none; empty: they stay there. */
+  /** Absolute path of the cgroup for the root's processes; empty: they are not moved. */
   readonly system: string;
 }
 
 const ensureMs = 60_000;
-/** Processes that start others while they are moved are looked at again, so often. */
+/** Rounds per move, since processes may start others meanwhile. */
 const tries = 11;
 
 export class SystemCgroups {
   readonly #options: SystemCgroupsOptions;
-  /** What was last told of each. */
-  readonly #told = new Map<string, string>();
+  /** Last logged error per path. */
+  readonly #loggedErrors = new Map<string, string>();
 
-  /** Throws for a path that cannot be. */
+  /** Throws for an invalid path. */
   constructor(options: SystemCgroupsOptions) {
     if (options.system === '/') throw new Error('system container cannot be root ("/")');
     this.#options = options;
   }
 
-  /** Until `signal` aborts. Never rejects. */
+  /** Works until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.ensure();
@@ -45,10 +45,10 @@ export class SystemCgroups {
     }
   }
 
-  /** Moves what is not where it should be. What cannot be moved is told in the log. */
+  /** Moves misplaced processes. Failures are logged. */
   async ensure(): Promise<void> {
     const { agent, system } = this.#options;
-    if (system !== '') await this.#tryFor(system, () => this.#moveUnbound(system));
+    if (system !== '') await this.#tryFor(system, () => this.#moveRootProcesses(system));
     if (agent !== '') await this.#tryFor(agent, () => this.#moveAgent(agent));
   }
 
@@ -56,34 +56,35 @@ export class SystemCgroups {
     const { log } = this.#options;
     try {
       await work();
-      this.#told.delete(path);
+      this.#loggedErrors.delete(path);
     } catch (error) {
-      // The same every minute is said once.
-      if (this.#told.get(path) === messageOf(error)) return;
-      this.#told.set(path, messageOf(error));
-      log.warn({ err: error, path }, 'Failed to ensure state of a cgroup of the system');
+      // Log the same error only once.
+      if (this.#loggedErrors.get(path) === messageOf(error)) return;
+      this.#loggedErrors.set(path, messageOf(error));
+      log.warn({ err: error, path }, 'failed to ensure the state of a system cgroup');
     }
   }
 
   async #moveAgent(path: string): Promise<void> {
     const { tree, processes } = this.#options;
     const { own } = processes;
-    if (!(await processes.seesMachine())) throw new Error('the agent runs in a container, and is not moved out of it');
+    if (!(await processes.isInHostPIDNamespace()))
+      throw new Error('the agent runs in its own PID namespace and cannot be moved to another cgroup');
     if (await tree.holds(path, await processes.cgroupsOf(own))) return;
     await tree.enter(path, own);
   }
 
-  /** All but process 1 and the kernel's threads. */
-  async #moveUnbound(path: string): Promise<void> {
+  /** Skips process 1 and kernel threads. */
+  async #moveRootProcesses(path: string): Promise<void> {
     const { tree, processes } = this.#options;
     let failure: unknown;
     for (let left = tries; left > 0; left--) {
-      const unbound: number[] = [];
-      for (const pid of await tree.unbound()) {
-        if (pid > 1 && !(await processes.isKernels(pid))) unbound.push(pid);
+      const pids: number[] = [];
+      for (const pid of await tree.processesInRoot()) {
+        if (pid > 1 && !(await processes.isKernelThread(pid))) pids.push(pid);
       }
-      if (unbound.length === 0) return;
-      for (const pid of unbound) {
+      if (pids.length === 0) return;
+      for (const pid of pids) {
         try {
           await tree.enter(path, pid);
         } catch (error) {
@@ -102,16 +103,16 @@ export interface Processes {
   /** This process's ID. */
   readonly own: number;
   /** True for kernel threads, which have no executable. */
-  isKernels(pid: number): Promise<boolean>;
+  isKernelThread(pid: number): Promise<boolean>;
   /** The text of `/proc/<pid>/cgroup`: lines of `number:controllers:path`. */
   cgroupsOf(pid: number): Promise<string>;
-  /** False where this process has another PID namespace than process 1. */
-  seesMachine(): Promise<boolean>;
+  /** False if this process has another PID namespace than process 1. */
+  isInHostPIDNamespace(): Promise<boolean>;
 }
 
 export const machineProcesses: Processes = {
   own: process.pid,
-  async isKernels(pid) {
+  async isKernelThread(pid) {
     try {
       await readlink(`/proc/${pid}/exe`);
       return false;
@@ -120,7 +121,7 @@ export const machineProcesses: Processes = {
     }
   },
   cgroupsOf: (pid) => readFile(`/proc/${pid}/cgroup`, 'utf8'),
-  async seesMachine() {
+  async isInHostPIDNamespace() {
     const [first, own] = await Promise.all(['1', 'self'].map((pid) => readlink(`/proc/${pid}/ns/pid`)));
     return first === own;
   },

@@ -37,7 +37,7 @@ function fixture(version: CgroupVersion) {
     onChange: async () => undefined,
     onOperation: (operation) => operations.push(operation),
     clock,
-    onRefused: (_path, error) => {
+    onRejected: (_path, error) => {
       throw error;
     },
   });

@@ -1,6 +1,6 @@
 /**
- * Slices through systemd's manager on the system's D-Bus, with the properties that release 1.24 gives them. busctl(1), a part
- * of systemd, speaks the protocol.
+ * Manages slices through systemd's manager on the system D-Bus, with release 1.24's properties. Uses busctl(1), which
+ * is part of systemd.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -8,25 +8,25 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { CgroupLimits, CgroupVersion } from '#nodeagent/resources/cgroup-settings.js';
 import { weightOfShares } from '#nodeagent/resources/cgroup-settings.js';
 
-/** Makes, changes and ends the slices that cgroups are. Each rejects with what systemd says against it. */
+/** Creates, changes and stops the slices of cgroups. Rejects with systemd's error. */
 export interface Units {
-  /** Nothing when it is there. */
+  /** Does nothing if the slice exists. */
   start(slice: string, parent: string): Promise<void>;
   set(slice: string, limits: CgroupLimits): Promise<void>;
-  /** Nothing when it is gone. */
+  /** Does nothing if the slice does not exist. */
   stop(slice: string): Promise<void>;
 }
 
-/** A property with its D-Bus signature and value, as busctl takes them. */
+/** A property with its D-Bus signature and value, in busctl's format. */
 export type UnitProperty = readonly [name: string, signature: string, ...value: string[]];
 
-/** Runs busctl with these arguments; rejects with an error that holds what it wrote to standard error. */
+/** Runs busctl; rejects with an error that contains its standard error. */
 export type RunBusctl = (args: readonly string[]) => Promise<void>;
 
-/** systemd answers at once, or is not well. */
+/** systemd normally answers at once. */
 const timeLimitMs = 30_000;
 
-/** @param busctl Path of the program. */
+/** `busctl`: path of the program. */
 export function busctlRunner(busctl: string): RunBusctl {
   const run = promisify(execFile);
   return async (args) => {
@@ -35,9 +35,9 @@ export function busctlRunner(busctl: string): RunBusctl {
 }
 
 const manager = ['org.freedesktop.systemd1', '/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager'];
-const isThere = /already (exists|loaded)|fragment file/;
-const isGone = /not loaded|not found/;
-/** Of systemd: no limit. */
+const alreadyExists = /already (exists|loaded)|fragment file/;
+const notFound = /not loaded|not found/;
+/** systemd's value for no limit. */
 const infinity = String(2n ** 64n - 1n);
 
 export class SystemdUnits implements Units {
@@ -51,7 +51,7 @@ export class SystemdUnits implements Units {
 
   async start(slice: string, parent: string): Promise<void> {
     const args = [slice, 'replace', ...listOf(sliceProperties(slice, parent, this.#version)), '0'];
-    await this.#call(['StartTransientUnit', 'ssa(sv)a(sa(sv))', ...args], isThere);
+    await this.#call(['StartTransientUnit', 'ssa(sv)a(sa(sv))', ...args], alreadyExists);
   }
 
   async set(slice: string, limits: CgroupLimits): Promise<void> {
@@ -61,16 +61,16 @@ export class SystemdUnits implements Units {
   }
 
   async stop(slice: string): Promise<void> {
-    await this.#call(['StopUnit', 'ss', slice, 'replace'], isGone);
+    await this.#call(['StopUnit', 'ss', slice, 'replace'], notFound);
   }
 
-  /** @param harmless What systemd may say against it. */
+  /** `harmless`: matches errors to ignore. */
   async #call(call: readonly string[], harmless: RegExp | undefined): Promise<void> {
     try {
       await this.#run(['--system', '--quiet', 'call', ...manager, ...call]);
     } catch (error) {
-      const said = String((error as { stderr?: unknown }).stderr ?? '').trim() || messageOf(error);
-      if (harmless?.test(said) !== true) throw new Error(`systemd: ${call[0]}: ${said}`, { cause: error });
+      const message = String((error as { stderr?: unknown }).stderr ?? '').trim() || messageOf(error);
+      if (harmless?.test(message) !== true) throw new Error(`systemd: ${call[0]}: ${message}`, { cause: error });
     }
   }
 }
@@ -79,7 +79,7 @@ function listOf(properties: readonly UnitProperty[]): string[] {
   return [String(properties.length), ...properties.flat()];
 }
 
-/** Of a new slice. All is counted in it from the start. */
+/** Properties of a new slice; accounting is on from the start. */
 function sliceProperties(slice: string, parent: string, version: CgroupVersion): UnitProperty[] {
   const on = (name: string): UnitProperty => [name, 'b', 'true'];
   return [
@@ -93,7 +93,7 @@ function sliceProperties(slice: string, parent: string, version: CgroupVersion):
   ];
 }
 
-/** Huge pages are none of systemd's business. */
+/** systemd does not manage huge pages. */
 export function limitProperties(limits: CgroupLimits, version: CgroupVersion): UnitProperty[] {
   const { cpuShares, cpuQuota, memoryBytes, memoryMinBytes, pids } = limits;
   const number = (name: string, value: number | string): UnitProperty => [name, 't', String(value)];
@@ -114,7 +114,7 @@ export function limitProperties(limits: CgroupLimits, version: CgroupVersion): U
   ];
 }
 
-/** In whole percents of a CPU, as systemd counts, and never less than what is below may use. */
+/** Rounded up to whole percents of a CPU, systemd's unit, so that children never get less. */
 function microsPerSecond({ quotaMicros, periodMicros }: { quotaMicros: number; periodMicros: number }): number {
   return Math.ceil(Math.floor((quotaMicros * 1e6) / periodMicros) / 10_000) * 10_000;
 }

@@ -1,4 +1,4 @@
-/** Whether the node's runtime is fit to run pods, in the words of release 1.24 (kubelet's runtime.go). */
+/** Whether the node's runtime can run pods, with the texts of release 1.24 (kubelet's runtime.go). */
 import { LastAnswer } from '#apimachinery/async/last-answer.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
@@ -13,11 +13,11 @@ export interface RuntimeHealthOptions {
   readonly observer: Pick<RuntimeObserver, 'listedAt'>;
 }
 
-/** How long a status waits for the word of the runtime. */
+/** How long a status call waits for the runtime's answer. */
 const waitMs = 1000;
-/** A runtime may be silent for so long, as one that is started anew is. */
+/** How long a runtime may be silent, for example while it restarts. */
 const downAfterMs = 30_000;
-/** As old as the last listing may be. */
+/** Maximum age of the last listing. */
 const listingThresholdMs = 180_000;
 
 export class RuntimeHealth {
@@ -31,32 +31,32 @@ export class RuntimeHealth {
     this.#conditions = new LastAnswer({
       ...{ clock, waitMs },
       ask: () => cri.status(),
-      onFailure: (error) => log.warn({ err: error }, 'Container runtime sanity check failed'),
+      onFailure: (error) => log.warn({ err: error }, 'container runtime status check failed'),
     });
   }
 
-  /** Asks the runtime. Resolves soon, and never rejects. */
-  async look(): Promise<void> {
+  /** Asks the runtime for its status. Resolves soon, and never rejects. */
+  async refresh(): Promise<void> {
     await this.#conditions.look();
   }
 
-  /** Why pods get no network, by the last word of the runtime. */
+  /** Why pods get no network, by the runtime's last status. */
   get networkProblem(): string | undefined {
     return this.#conditionProblem('NetworkReady', 'container runtime network not ready');
   }
 
-  /** Why the node is not ready; none when it is. */
+  /** Why the node is not ready; empty if it is. */
   problems(): string[] {
     const { last } = this.#conditions;
     const now = this.#clock.monotonic();
-    const found = [
+    const problems = [
       last === undefined ? 'container runtime status check may not have completed yet' : undefined,
       last !== undefined && now - last.askedAt >= downAfterMs ? 'container runtime is down' : undefined,
       this.#listingProblem(now),
       this.#conditionProblem('RuntimeReady', 'container runtime not ready'),
       this.networkProblem,
     ];
-    return found.filter((problem) => problem !== undefined);
+    return problems.filter((problem) => problem !== undefined);
   }
 
   #listingProblem(now: number): string | undefined {

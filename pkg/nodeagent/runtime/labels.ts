@@ -1,15 +1,15 @@
-/** What the node agent writes on sandboxes and containers, so that it finds its own again after a restart. */
+/** Labels by which the node agent recognizes its sandboxes and containers after a restart. */
 import { createHash } from 'node:crypto';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Names of the labels and annotations in a dialect. */
+/** Label and annotation names of a dialect. */
 export class RuntimeLabels {
   readonly podName: string;
   readonly podNamespace: string;
   readonly podUID: string;
   readonly containerName: string;
-  /** Annotation: what of the container's spec a change of restarts it. */
+  /** Annotation: hash of the fields whose change restarts the container. */
   readonly hash: string;
   readonly restartCount: string;
   readonly terminationMessagePath: string;
@@ -38,7 +38,7 @@ export class RuntimeLabels {
   }
 }
 
-/** Changes when the container must be replaced: of the fields that may change in a pod, only the image does that. */
+/** Changes when the container must be replaced: the image is the only mutable field that requires it. */
 export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
   return createHash('sha256')
     .update(JSON.stringify([container.name, container.image]))

@@ -215,10 +215,10 @@ t.test('what was made is asked for by its id, and the rest stays as it was', asy
   observer.onChange((uid) => changed.push(uid));
   const before = counted();
   hold(sandbox('b'));
-  await observer.learn('b', { kind: 'sandbox', id: 'sandbox-b' });
+  await observer.addCreated('b', { kind: 'sandbox', id: 'sandbox-b' });
   for (const name of ['first', 'second']) {
     run(container('b', name));
-    await observer.learn('b', { kind: 'container', id: `b-${name}`, sandboxId: 'sandbox-b' });
+    await observer.addCreated('b', { kind: 'container', id: `b-${name}`, sandboxId: 'sandbox-b' });
   }
   const { name, sandboxes = [], containers = [] } = observer.get('b') ?? {};
   t.match({ name, sandboxes, containers }, { name: 'b', sandboxes: { length: 1 }, containers: { length: 2 } });
@@ -228,7 +228,7 @@ t.test('what was made is asked for by its id, and the rest stays as it was', asy
   );
   t.same(changed, ['b', 'b', 'b']);
   t.equal(counted(), before, 'nothing was listed');
-  await observer.learn('b', { kind: 'container', id: 'b-gone', sandboxId: 'sandbox-b' });
+  await observer.addCreated('b', { kind: 'container', id: 'b-gone', sandboxId: 'sandbox-b' });
   t.equal(counted(), before + 1, 'what is not there may have left other things');
   t.equal(observer.get('b')?.containers.length, 2);
 });
@@ -242,7 +242,7 @@ t.test('a listing that is told late neither hides what was made meanwhile nor is
   const release = holdLists();
   const late = observer.refresh('a');
   run(container('a', 'second'));
-  await observer.learn('a', { kind: 'container', id: 'a-second', sandboxId: 'sandbox-a' });
+  await observer.addCreated('a', { kind: 'container', id: 'a-second', sandboxId: 'sandbox-a' });
   t.equal(observer.get('a')?.containers.find(({ id }) => id === 'a-first')?.state, 'CONTAINER_RUNNING');
   release();
   const { containers } = await late;

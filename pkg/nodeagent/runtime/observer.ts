@@ -1,6 +1,6 @@
 /**
- * Keeps what the runtime holds of every pod, and tells which pod changed. Driven by the runtime's events; a slow
- * listing catches what they miss, a quick one stands in while the runtime gives none.
+ * Caches the runtime's state of every pod and reports which pod changed. Driven by the runtime's events; a slow listing
+ * finds missed changes, and a quick one replaces events while there are none.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -8,8 +8,8 @@ import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from 
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
-import { FollowUps } from '#nodeagent/runtime/relist-schedule.js';
-import { ContradictionError, Inquiry } from '#nodeagent/runtime/status-verifier.js';
+import { RelistSchedule } from '#nodeagent/runtime/relist-schedule.js';
+import { ContradictionError, StatusVerifier } from '#nodeagent/runtime/status-verifier.js';
 
 export interface RuntimeObserverOptions {
   readonly cri: CRI;
@@ -19,32 +19,32 @@ export interface RuntimeObserverOptions {
   readonly metrics: AgentMetrics;
 }
 
-/** While events come. What they miss is to be known long before those who wait for it give up, kubectl after a minute. */
+/** Period while events arrive. Must find missed changes well before clients time out; kubectl does after a minute. */
 const slowRelistMs = 15_000;
-/** While none come; release 1.24 lists this often always. */
+/** Period without events; release 1.24 always lists this often. */
 const quickRelistMs = 1000;
 /**
- * An event of what is not known: an exit is looked for soon; what starts is mostly this agent's doing, which looks by itself
- * when the call has returned.
+ * Delay before handling an event of an unknown object. Exits are urgent; starts mostly come from this agent, which
+ * refreshes the pod itself after its call.
  */
 const unknownMs = { running: 2000, stopped: 200 } as const;
 
-/** A sandbox, or a container and the sandbox that it is in. */
-export type MadeObject =
+/** A new sandbox, or a new container and its sandbox. */
+export type CreatedObject =
   | { readonly kind: 'sandbox'; readonly id: string }
   | { readonly kind: 'container'; readonly id: string; readonly sandboxId: string };
 
 type Detail = PodSandboxStatus | RuntimeContainer;
 
-/** Of what was made and started just now. */
-const asMade: ReadonlySet<string> = new Set(['SANDBOX_READY', 'CONTAINER_RUNNING']);
+/** States of a successfully started object. */
+const startedStates: ReadonlySet<string> = new Set(['SANDBOX_READY', 'CONTAINER_RUNNING']);
 
 interface Entry {
   readonly runtime: PodRuntime;
-  /** Number of the observation it came from: later ones are never overwritten by earlier ones. */
+  /** Sequence number of its observation: newer observations are never overwritten by older ones. */
   readonly observation: number;
-  /** That was about a single object: a listing that was begun before it may know more of the others. */
-  readonly ofOne: boolean;
+  /** The observation covered one object only; an earlier listing may know more about the others. */
+  readonly isPartial: boolean;
 }
 
 export class RuntimeObserver {
@@ -57,20 +57,20 @@ export class RuntimeObserver {
   readonly #uidOf = new Map<string, string>();
   readonly #handlers = new Set<(uid: string) => void>();
   readonly #recoveryHandlers = new Set<() => void>();
-  readonly #followUps: FollowUps;
-  readonly #inquiry: Inquiry;
-  /** Id → when it is looked for. */
+  readonly #relists: RelistSchedule;
+  readonly #verifier: StatusVerifier;
+  /** Object ID → timer of its lookup. */
   readonly #unknown = new Map<string, Timer>();
-  /** Events of what is to be found by the next listing. */
+  /** Events whose objects the next listing should contain. */
   #unlisted: RuntimeEvent[] = [];
-  /** UIDs of pods of which the runtime lists something that could not be looked at. */
+  /** UIDs of pods with objects whose status could not be read. */
   readonly #unclear = new Set<string>();
   #observations = 0;
   #connected = false;
   #failing = false;
   #listedAt: number | undefined;
   #relistTimer: Timer | undefined;
-  /** When, by the clock that is never set; of no meaning without the timer. */
+  /** Due time of the timer (monotonic ms); meaningless without the timer. */
   #relistDue = 0;
   #unsubscribe: (() => void) | undefined;
   #stopped = false;
@@ -81,11 +81,11 @@ export class RuntimeObserver {
     this.#log = options.log;
     this.#labels = options.labels;
     this.#metrics = options.metrics;
-    this.#followUps = new FollowUps(options.clock);
-    this.#inquiry = new Inquiry(options.cri);
+    this.#relists = new RelistSchedule(options.clock);
+    this.#verifier = new StatusVerifier(options.cri);
   }
 
-  /** Lists once, then follows. Rejects when the runtime cannot be listed. */
+  /** Lists once, then subscribes. Rejects if the runtime cannot be listed. */
   async start(): Promise<void> {
     await this.relist();
     this.#unsubscribe = this.#cri.subscribe({
@@ -99,21 +99,21 @@ export class RuntimeObserver {
     this.#stopped = true;
     this.#unsubscribe?.();
     this.#relistTimer?.cancel();
-    this.#followUps.stop();
+    this.#relists.stop();
     for (const timer of this.#unknown.values()) timer.cancel();
   }
 
-  /** When the last listing that succeeded was begun, by the clock that is never set (ms); undefined: none has yet. */
+  /** Start of the last successful listing (monotonic ms); undefined before the first. */
   get listedAt(): number | undefined {
     return this.#listedAt;
   }
 
-  /** The runtime has something of that pod that could not be looked at. */
+  /** True if the status of one of the pod's objects could not be read. */
   isUnclear(uid: string): boolean {
     return this.#unclear.has(uid);
   }
 
-  /** Whether the runtime has anything of that pod, also what could not be looked at. */
+  /** True if the runtime has anything of the pod, including objects with unreadable status. */
   holds(uid: string): boolean {
     return this.#pods.has(uid) || this.#unclear.has(uid);
   }
@@ -124,7 +124,7 @@ export class RuntimeObserver {
     return () => this.#handlers.delete(handler);
   }
 
-  /** Calls back when the runtime answers again after it did not. */
+  /** Calls back when the runtime answers again after failures. */
   onRecovery(handler: () => void): () => void {
     this.#recoveryHandlers.add(handler);
     return () => this.#recoveryHandlers.delete(handler);
@@ -141,7 +141,7 @@ export class RuntimeObserver {
   #onConnected(connected: boolean): void {
     if (this.#stopped || connected === this.#connected) return;
     this.#connected = connected;
-    // What happened in between was told to nobody.
+    // Events in between are lost, so list now.
     this.#scheduleRelist(0);
   }
 
@@ -153,14 +153,14 @@ export class RuntimeObserver {
       this.#onUnknown(event);
       return;
     }
-    // Of what it became unknown, any change is an answer. Of an end none is but the end: a container that starts and ends
-    // at once, or beside others of its pod, changes more than once.
+    // Without a known target state, any change ends the relists. Otherwise wait for that state: a container that starts
+    // and ends at once, or beside others of its pod, changes more than once.
     let changed = false;
-    this.#followUps.start({
+    this.#relists.start({
       key: `${id} ${became}`,
       isOver: () => this.#stopped || (became === undefined ? changed : this.#shows(uid, id, became)),
-      look: async () => {
-        changed = await this.#look(uid);
+      run: async () => {
+        changed = await this.#refreshAfterEvent(uid);
       },
     });
   }
@@ -168,20 +168,20 @@ export class RuntimeObserver {
   #onUnknown(event: RuntimeEvent): void {
     const { id, became = 'stopped' } = event;
     this.#unknown.get(id)?.cancel();
-    const look = () => {
+    const handle = () => {
       this.#unknown.delete(id);
       if (this.#uidOf.has(id)) {
         this.#onEvent(event);
         return;
       }
-      // All that end at once are found by one listing.
+      // One listing covers all objects that end at the same time.
       this.#unlisted.push(event);
       this.#scheduleRelist(unknownMs.stopped);
     };
-    this.#unknown.set(id, this.#clock.setTimer(look, unknownMs[became]));
+    this.#unknown.set(id, this.#clock.setTimer(handle, unknownMs[became]));
   }
 
-  /** Of a container or sandbox, which starts once and ends once. */
+  /** True if the cached state includes the event's change. Objects start once and end once. */
   #shows(uid: string, id: string, became: NonNullable<RuntimeEvent['became']>): boolean {
     const { containers = [], sandboxes = [] } = this.#pods.get(uid)?.runtime ?? {};
     const container = containers.find((each) => each.id === id);
@@ -193,19 +193,19 @@ export class RuntimeObserver {
     return sandbox !== undefined && (sandbox.state === 'SANDBOX_NOTREADY' || became === 'running');
   }
 
-  /** Whether something had changed. */
-  async #look(uid: string): Promise<boolean> {
+  /** Refreshes the pod; true if its state changed. */
+  async #refreshAfterEvent(uid: string): Promise<boolean> {
     try {
       const before = this.#pods.get(uid)?.runtime;
       await this.refresh(uid);
       return this.#pods.get(uid)?.runtime !== before;
     } catch (error) {
-      this.#log.debug({ err: error, uid }, 'looking at a pod in the runtime failed');
+      this.#log.debug({ err: error, uid }, 'refreshing a pod from the runtime failed');
       return false;
     }
   }
 
-  /** A listing that is due sooner stays: what asks for one again and again does not put it off. */
+  /** Keeps an earlier due time, so that repeated requests do not postpone the listing. */
   #scheduleRelist(delay = this.#relistMs): void {
     const due = this.#clock.monotonic() + delay;
     if (this.#stopped || (this.#relistTimer !== undefined && this.#relistDue <= due)) return;
@@ -216,7 +216,7 @@ export class RuntimeObserver {
       this.relist()
         .catch((error: unknown) => this.#log.debug({ err: error }, 'listing the runtime failed'))
         .finally(() => {
-          // What came meanwhile may ask for another one sooner.
+          // Skip if a sooner one was scheduled meanwhile.
           if (this.#relistTimer === undefined) this.#scheduleRelist();
         });
     }, delay);
@@ -226,27 +226,27 @@ export class RuntimeObserver {
     return this.#connected && !this.#failing && this.#unclear.size === 0 ? slowRelistMs : quickRelistMs;
   }
 
-  /** Lists everything: one call for sandboxes, one for containers, and one for each that changed. */
+  /** Lists everything: one call for sandboxes, one for containers, and one for each changed object. */
   async relist(): Promise<void> {
-    const listed = this.#metrics.relisting(this.#clock.monotonic(), this.#clock.now());
+    const recordRelist = this.#metrics.relisting(this.#clock.monotonic(), this.#clock.now());
     try {
       await this.#relist();
     } finally {
-      listed(this.#clock.monotonic());
+      recordRelist(this.#clock.monotonic());
     }
   }
 
   async #relist(): Promise<void> {
     const observation = ++this.#observations;
     const begunAt = this.#clock.monotonic();
-    // Where it fails they are dropped: the next listing comes a second later, long after them.
+    // On failure these events are dropped: the next listing a second later covers them.
     const unlisted = this.#unlisted.splice(0);
     let sandboxes: PodSandbox[];
     let containers: Container[];
     try {
       [sandboxes, containers] = await Promise.all([this.#cri.listPodSandbox(), this.#cri.listContainers()]);
     } catch (error) {
-      if (!this.#failing) this.#log.warn({ err: error }, 'the container runtime does not answer');
+      if (!this.#failing) this.#log.warn({ err: error }, 'container runtime does not answer');
       this.#failing = true;
       throw error;
     }
@@ -254,14 +254,14 @@ export class RuntimeObserver {
     this.#failing = false;
     this.#listedAt = begunAt;
     if (recovered) {
-      this.#log.info('the container runtime answers again');
+      this.#log.info('container runtime answers again');
       for (const handler of this.#recoveryHandlers) handler();
     }
     const byPod = new Map<string, { sandboxes: PodSandbox[]; containers: Container[] }>();
     const group = (uid: string) => {
-      const known = byPod.get(uid) ?? { sandboxes: [], containers: [] };
-      byPod.set(uid, known);
-      return known;
+      const podObjects = byPod.get(uid) ?? { sandboxes: [], containers: [] };
+      byPod.set(uid, podObjects);
+      return podObjects;
     };
     for (const sandbox of sandboxes) {
       const uid = sandbox.labels[this.#labels.podUID];
@@ -277,15 +277,15 @@ export class RuntimeObserver {
       try {
         await this.#apply(uid, listed, observation);
       } catch (error) {
-        // A pod that the runtime cannot tell of does not hide the others.
-        this.#log.warn({ err: error, uid }, 'the container runtime does not tell of a pod that it has');
+        // One unreadable pod must not hide the others.
+        this.#log.warn({ err: error, uid }, 'reading a listed pod from the container runtime failed');
       }
     }
-    // A listing may be behind its own runtime's events. What it still does not know is nobody's.
+    // A listing may lag behind events. Objects that are still unknown belong to no pod.
     for (const event of unlisted) if (this.#uidOf.has(event.id)) this.#onEvent(event);
   }
 
-  /** What the runtime holds of that pod now. */
+  /** Reads the runtime's current state of a pod. */
   async refresh(uid: string): Promise<PodRuntime> {
     const observation = ++this.#observations;
     const filter = { labelSelector: { [this.#labels.podUID]: uid } };
@@ -293,7 +293,7 @@ export class RuntimeObserver {
       this.#cri.listPodSandbox(filter),
       this.#cri.listContainers(filter),
     ]);
-    // A runtime may not know of filters.
+    // Some runtimes ignore filters.
     const isOfPod = ({ labels }: PodSandbox | Container) => labels[this.#labels.podUID] === uid;
     const listed = { sandboxes: sandboxes.filter(isOfPod), containers: containers.filter(isOfPod) };
     await this.#apply(uid, listed, observation);
@@ -301,30 +301,31 @@ export class RuntimeObserver {
   }
 
   /**
-   * Takes in what has just been made in the pod, by one call for it instead of listings of all. What else has happened in
-   * the pod since the last listing stays as it was known. Throws ContradictionError and CRIError.
+   * Adds an object that was just created, with a single call instead of a listing. Other changes since the last listing
+   * are not included. Throws ContradictionError and CRIError.
    */
-  async learn(uid: string, made: MadeObject): Promise<PodRuntime> {
+  async addCreated(uid: string, object: CreatedObject): Promise<PodRuntime> {
     const observation = ++this.#observations;
-    const found = await this.#detailOf(made);
+    const detail = await this.#detailOf(object);
     const latest = this.#pods.get(uid);
     const isOvertaken = latest !== undefined && latest.observation > observation;
-    // What is not as it should be is believed where a listing agrees; a later one has told of this one, too.
-    if (found === undefined || !asMade.has(found.state) || isOvertaken) return this.refresh(uid);
+    // Refresh if the object is not running yet: only a listing confirms that. A newer observation has included this
+    // object.
+    if (detail === undefined || !startedStates.has(detail.state) || isOvertaken) return this.refresh(uid);
     const { sandboxes = [], containers = [] } = latest?.runtime ?? {};
-    const runtime = isContainer(found)
-      ? describe(uid, [...sandboxes], withNewest(containers, found), this.#labels)
-      : describe(uid, withNewest(sandboxes, found), [...containers], this.#labels);
-    this.#uidOf.set(found.id, uid);
-    this.#pods.set(uid, { runtime, observation, ofOne: true });
+    const runtime = isContainer(detail)
+      ? describe(uid, [...sandboxes], withNewest(containers, detail), this.#labels)
+      : describe(uid, withNewest(sandboxes, detail), [...containers], this.#labels);
+    this.#uidOf.set(detail.id, uid);
+    this.#pods.set(uid, { runtime, observation, isPartial: true });
     if (latest === undefined || !same(latest.runtime, runtime)) this.#changed(uid);
     return runtime;
   }
 
-  async #detailOf(made: MadeObject): Promise<Detail | undefined> {
-    if (made.kind === 'sandbox') return this.#inquiry.sandbox(made.id);
-    const status = await this.#inquiry.container(made.id);
-    return status === undefined ? undefined : { ...status, podSandboxId: made.sandboxId };
+  async #detailOf(object: CreatedObject): Promise<Detail | undefined> {
+    if (object.kind === 'sandbox') return this.#verifier.sandbox(object.id);
+    const status = await this.#verifier.container(object.id);
+    return status === undefined ? undefined : { ...status, podSandboxId: object.sandboxId };
   }
 
   async #apply(
@@ -332,9 +333,9 @@ export class RuntimeObserver {
     listed: { sandboxes: PodSandbox[]; containers: Container[] },
     observation: number,
   ): Promise<void> {
-    const known = this.#pods.get(uid);
-    if (known !== undefined && known.observation > observation) return this.#overtaken(uid, known);
-    const old = known?.runtime;
+    const cachedEntry = this.#pods.get(uid);
+    if (cachedEntry !== undefined && cachedEntry.observation > observation) return this.#overtaken(uid, cachedEntry);
+    const old = cachedEntry?.runtime;
     const { sandboxes, containers } = await this.#details(uid, listed, old);
     const latest = this.#pods.get(uid);
     if (latest !== undefined && latest.observation > observation) return this.#overtaken(uid, latest);
@@ -346,20 +347,20 @@ export class RuntimeObserver {
     }
     const runtime = describe(uid, sandboxes, containers, this.#labels);
     if (old !== undefined && same(old, runtime)) {
-      this.#pods.set(uid, { runtime: latest?.runtime ?? old, observation, ofOne: false });
+      this.#pods.set(uid, { runtime: latest?.runtime ?? old, observation, isPartial: false });
       return;
     }
     for (const { id } of [...sandboxes, ...containers]) this.#uidOf.set(id, uid);
     for (const { id } of [...(old?.sandboxes ?? []), ...(old?.containers ?? [])]) {
       if (![...sandboxes, ...containers].some((object) => object.id === id)) this.#uidOf.delete(id);
     }
-    this.#pods.set(uid, { runtime, observation, ofOne: false });
+    this.#pods.set(uid, { runtime, observation, isPartial: false });
     this.#changed(uid);
   }
 
-  /** What was found out later counts; where that was about one object only, all are looked at again. */
+  /** The newer observation counts; if it covered one object only, refresh the whole pod. */
   async #overtaken(uid: string, by: Entry): Promise<void> {
-    if (by.ofOne) await this.refresh(uid);
+    if (by.isPartial) await this.refresh(uid);
   }
 
   async #details(
@@ -372,7 +373,8 @@ export class RuntimeObserver {
       const containers = await this.#containerDetails(distinct(listed.containers), old);
       for (const { id, labels } of [...sandboxes, ...containers]) {
         const owner = labels[this.#labels.podUID];
-        if (owner !== uid) throw new ContradictionError(`the runtime lists ${id} as of ${uid}, and tells of ${owner}`);
+        if (owner !== uid)
+          throw new ContradictionError(`the runtime lists ${id} for pod ${uid}, but its status says pod ${owner}`);
       }
       this.#unclear.delete(uid);
       return { sandboxes, containers };
@@ -391,17 +393,17 @@ export class RuntimeObserver {
     for (const handler of this.#handlers) handler(uid);
   }
 
-  /** What is not listed any more is asked for: a listing may lack what is there. */
+  /** Objects that left the listing are read individually, since a listing may be incomplete. */
   async #sandboxDetails(listed: PodSandbox[], old: PodRuntime | undefined): Promise<PodSandboxStatus[]> {
     const details: PodSandboxStatus[] = [];
     for (const sandbox of listed) {
-      const known = old?.sandboxes.find((s) => s.id === sandbox.id && s.state === sandbox.state);
-      const status = known ?? (await this.#inquiry.listedSandbox(sandbox));
+      const cachedStatus = old?.sandboxes.find((s) => s.id === sandbox.id && s.state === sandbox.state);
+      const status = cachedStatus ?? (await this.#verifier.listedSandbox(sandbox));
       if (status !== undefined) details.push(status);
     }
     for (const { id } of old?.sandboxes ?? []) {
       if (listed.some((sandbox) => sandbox.id === id)) continue;
-      const status = await this.#inquiry.sandbox(id);
+      const status = await this.#verifier.sandbox(id);
       if (status !== undefined) details.push(status);
     }
     return details.sort(newestFirst);
@@ -410,20 +412,20 @@ export class RuntimeObserver {
   async #containerDetails(listed: Container[], old: PodRuntime | undefined): Promise<RuntimeContainer[]> {
     const details: RuntimeContainer[] = [];
     for (const container of listed) {
-      const known = old?.containers.find((c) => c.id === container.id && c.state === container.state);
-      const status = known ?? (await this.#inquiry.listedContainer(container));
+      const cachedStatus = old?.containers.find((c) => c.id === container.id && c.state === container.state);
+      const status = cachedStatus ?? (await this.#verifier.listedContainer(container));
       if (status !== undefined) details.push({ ...status, podSandboxId: container.podSandboxId });
     }
     for (const { id, podSandboxId } of old?.containers ?? []) {
       if (listed.some((container) => container.id === id)) continue;
-      const status = await this.#inquiry.container(id);
+      const status = await this.#verifier.container(id);
       if (status !== undefined) details.push({ ...status, podSandboxId });
     }
     return details.sort(newestFirst);
   }
 }
 
-/** A runtime may list the same object twice, or one that has no name. */
+/** A runtime may list the same object twice, or one without an ID. */
 function distinct<T extends { readonly id: string }>(listed: readonly T[]): T[] {
   return [...new Map(listed.filter(({ id }) => id !== '').map((object) => [object.id, object])).values()];
 }
@@ -433,7 +435,7 @@ interface Created {
   readonly createdAt: number;
 }
 
-/** Attempts only grow; the wall clock that tells when they were made may have been set back in between. */
+/** Attempts only grow; creation times may decrease when the wall clock is set back. */
 function newestFirst(a: Created, b: Created): number {
   return b.metadata.attempt - a.metadata.attempt || b.createdAt - a.createdAt;
 }
@@ -442,8 +444,8 @@ function isContainer(detail: Detail): detail is RuntimeContainer {
   return 'podSandboxId' in detail;
 }
 
-function withNewest<T extends Created & { readonly id: string }>(known: readonly T[], found: T): T[] {
-  return [...known.filter(({ id }) => id !== found.id), found].sort(newestFirst);
+function withNewest<T extends Created & { readonly id: string }>(objects: readonly T[], newObject: T): T[] {
+  return [...objects.filter(({ id }) => id !== newObject.id), newObject].sort(newestFirst);
 }
 
 function describe(
@@ -452,11 +454,11 @@ function describe(
   containers: RuntimeContainer[],
   labels: RuntimeLabels,
 ): PodRuntime {
-  const written = sandboxes[0]?.labels ?? containers[0]?.labels ?? {};
+  const labelsOfObject = sandboxes[0]?.labels ?? containers[0]?.labels ?? {};
   return {
     uid,
-    name: written[labels.podName] ?? '',
-    namespace: written[labels.podNamespace] ?? '',
+    name: labelsOfObject[labels.podName] ?? '',
+    namespace: labelsOfObject[labels.podNamespace] ?? '',
     sandboxes,
     containers,
   };

@@ -1,4 +1,4 @@
-/** What a runtime holds of one pod, as the node agent sees it. */
+/** The runtime's state of one pod. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ContainerStatus, PodSandboxStatus } from '#nodeagent/cri/cri.js';
 
@@ -10,9 +10,9 @@ export interface PodRuntime {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
-  /** The newest first. */
+  /** Newest first. */
   readonly sandboxes: readonly PodSandboxStatus[];
-  /** The newest first. */
+  /** Newest first. */
   readonly containers: readonly RuntimeContainer[];
 }
 
@@ -21,7 +21,7 @@ export function newestContainer(runtime: PodRuntime, name: string): RuntimeConta
   return runtime.containers.find((container) => container.metadata.name === name);
 }
 
-/** All containers of that name, the newest first. */
+/** All containers of that name, newest first. */
 export function containersNamed(runtime: PodRuntime, name: string): RuntimeContainer[] {
   return runtime.containers.filter((container) => container.metadata.name === name);
 }
@@ -30,7 +30,7 @@ export function isRunning(container: Pick<ContainerStatus, 'state'> | undefined)
   return container?.state === 'CONTAINER_RUNNING';
 }
 
-/** Nothing in it runs any more. */
+/** True if no container runs and no sandbox is ready. */
 export function isStopped(runtime: PodRuntime): boolean {
   return (
     !runtime.containers.some((container) => isRunning(container)) &&
@@ -38,13 +38,13 @@ export function isStopped(runtime: PodRuntime): boolean {
   );
 }
 
-/** The pod's addresses: those of its newest sandbox while that is ready. */
+/** The addresses of the pod's newest sandbox if it is ready. */
 export function podIPs(runtime: PodRuntime): readonly string[] {
   const newest = runtime.sandboxes[0];
   return newest?.state === 'SANDBOX_READY' ? newest.ips : [];
 }
 
-/** Of a pod that the runtime does not know. */
+/** The state of a pod that the runtime does not have. */
 export function emptyRuntime({ metadata }: Pod): PodRuntime {
   const { uid = '', name = '', namespace = '' } = metadata;
   return { uid, name, namespace, sandboxes: [], containers: [] };

@@ -1,36 +1,35 @@
-/** Looks that events ask for: each until a listing shows what its event told of, or enough have been in vain. */
+/**
+ * Refreshes pods after runtime events, repeatedly until the cached state shows the event's change or the tries run out.
+ */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
-export interface Look {
-  /** Of the container or sandbox, and of what the event told of it: each is looked for by itself. */
+export interface Relist {
+  /** Container or sandbox ID, and its new state; each key has its own series. */
   readonly key: string;
-  /** Whether what is known already shows it: there is no need to look any more. */
+  /** True once the cached state shows the change. */
   readonly isOver: () => boolean;
-  readonly look: () => Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
-/**
- * The event of an exit may come before the runtime's own listing shows it, on a busy machine long before: look again after
- * these.
- */
+/** An exit event may come long before the runtime's listing shows the exit, so retry after these delays. */
 const delaysMs = [20, 150, 600, 2000, 5000, 10_000];
 
-export class FollowUps {
+export class RelistSchedule {
   readonly #clock: Clock;
-  /** By key, with how many looks of the series have been made. */
+  /** By key, with the number of completed tries. */
   readonly #pending = new Map<string, { readonly timer: Timer; readonly step: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** One series of looks for a key at a time: an event begins it anew, unless its first look is still to come. */
-  start(look: Look): void {
-    const pending = this.#pending.get(look.key);
+  /** Starts a series, or restarts a running one unless its first try is still pending. */
+  start(relist: Relist): void {
+    const pending = this.#pending.get(relist.key);
     if (pending?.step === 0) return;
     pending?.timer.cancel();
-    this.#pending.delete(look.key);
-    this.#schedule(look, 0);
+    this.#pending.delete(relist.key);
+    this.#schedule(relist, 0);
   }
 
   stop(): void {
@@ -38,18 +37,18 @@ export class FollowUps {
     this.#pending.clear();
   }
 
-  #schedule(look: Look, step: number): void {
+  #schedule(relist: Relist, step: number): void {
     const delay = delaysMs[step];
-    if (delay === undefined || look.isOver()) return;
-    const timer = this.#clock.setTimer(() => void this.#run(look, step), delay);
-    this.#pending.set(look.key, { timer, step });
+    if (delay === undefined || relist.isOver()) return;
+    const timer = this.#clock.setTimer(() => void this.#run(relist, step), delay);
+    this.#pending.set(relist.key, { timer, step });
   }
 
-  async #run(look: Look, step: number): Promise<void> {
-    this.#pending.delete(look.key);
-    if (look.isOver()) return;
-    await look.look();
-    // Another event may have begun anew.
-    if (!this.#pending.has(look.key)) this.#schedule(look, step + 1);
+  async #run(relist: Relist, step: number): Promise<void> {
+    this.#pending.delete(relist.key);
+    if (relist.isOver()) return;
+    await relist.run();
+    // Another event may have restarted the series.
+    if (!this.#pending.has(relist.key)) this.#schedule(relist, step + 1);
   }
 }

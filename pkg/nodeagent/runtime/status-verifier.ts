@@ -1,21 +1,21 @@
 /**
- * Asks a runtime of single sandboxes and containers, and believes it where its answers agree: a listing and a status may
- * differ for a moment, because what they tell of goes on meanwhile, but it only ever goes forward.
+ * Reads the status of single sandboxes and containers and compares it with listings. The two may differ briefly while
+ * the object changes, but states only move forward; any other difference is an error.
  */
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
 
-/** The runtime has told two things of which one is untrue. */
+/** Two answers of the runtime contradict each other. */
 export class ContradictionError extends Error {
   override readonly name = 'ContradictionError';
 }
 
-interface Told {
+interface ObjectState {
   readonly id: string;
   readonly state: string;
 }
 
-/** States that nobody knows are in no order. */
+/** Position of each state in an object's life; unknown states have none. */
 const order: Readonly<Record<string, number>> = {
   SANDBOX_READY: 0,
   SANDBOX_NOTREADY: 1,
@@ -24,61 +24,64 @@ const order: Readonly<Record<string, number>> = {
   CONTAINER_EXITED: 2,
 };
 
-type Asked = Pick<RuntimeService, 'podSandboxStatus' | 'listPodSandbox' | 'containerStatus' | 'listContainers'>;
+type StatusSource = Pick<RuntimeService, 'podSandboxStatus' | 'listPodSandbox' | 'containerStatus' | 'listContainers'>;
 
-export class Inquiry {
-  readonly #cri: Asked;
+export class StatusVerifier {
+  readonly #cri: StatusSource;
 
-  constructor(cri: Asked) {
+  constructor(cri: StatusSource) {
     this.#cri = cri;
   }
 
-  /** Of a sandbox that was listed; undefined when it is gone since. Throws ContradictionError and CRIError. */
+  /** Status of a listed sandbox; undefined if it is gone. Throws ContradictionError and CRIError. */
   listedSandbox(listed: PodSandbox): Promise<PodSandboxStatus | undefined> {
     const again = () => this.#cri.listPodSandbox({ id: listed.id });
-    return agreed(listed, () => this.sandbox(listed.id), again);
+    return verifiedStatus(listed, () => this.sandbox(listed.id), again);
   }
 
-  /** Of a container that was listed; undefined when it is gone since. Throws ContradictionError and CRIError. */
+  /** Status of a listed container; undefined if it is gone. Throws ContradictionError and CRIError. */
   listedContainer(listed: Container): Promise<ContainerStatus | undefined> {
     const again = () => this.#cri.listContainers({ id: listed.id });
-    return agreed(listed, () => this.container(listed.id), again);
+    return verifiedStatus(listed, () => this.container(listed.id), again);
   }
 
-  /** Undefined when there is none. Throws ContradictionError and CRIError. */
+  /** Undefined if there is none. Throws ContradictionError and CRIError. */
   sandbox(id: string): Promise<PodSandboxStatus | undefined> {
-    return status(id, () => this.#cri.podSandboxStatus(id));
+    return statusOf(id, () => this.#cri.podSandboxStatus(id));
   }
 
-  /** Undefined when there is none. Throws ContradictionError and CRIError. */
+  /** Undefined if there is none. Throws ContradictionError and CRIError. */
   container(id: string): Promise<ContainerStatus | undefined> {
-    return status(id, () => this.#cri.containerStatus(id));
+    return statusOf(id, () => this.#cri.containerStatus(id));
   }
 }
 
-async function status<T extends Told>(id: string, ask: () => Promise<T>): Promise<T | undefined> {
+async function statusOf<T extends ObjectState>(id: string, read: () => Promise<T>): Promise<T | undefined> {
   try {
-    const told = await ask();
-    if (told.id !== id) throw new ContradictionError(`asked for ${id}, the runtime tells of ${told.id}`);
-    return told;
+    const result = await read();
+    if (result.id !== id)
+      throw new ContradictionError(`requested the status of ${id}, but the runtime returned that of ${result.id}`);
+    return result;
   } catch (error) {
     if (isCRIError(error, 'NotFound')) return undefined;
     throw error;
   }
 }
 
-async function agreed<T extends Told>(
-  listed: Told,
-  ask: () => Promise<T | undefined>,
-  listAgain: () => Promise<readonly Told[]>,
+async function verifiedStatus<T extends ObjectState>(
+  listed: ObjectState,
+  read: () => Promise<T | undefined>,
+  listAgain: () => Promise<readonly ObjectState[]>,
 ): Promise<T | undefined> {
-  const told = await ask();
-  if (told?.state === listed.state) return told;
-  const later = (await listAgain()).find(({ id }) => id === listed.id);
-  if (later === undefined && told === undefined) return undefined;
-  const [from, to] = [order[told?.state ?? ''], order[later?.state ?? '']];
+  const result = await read();
+  if (result?.state === listed.state) return result;
+  const relisted = (await listAgain()).find(({ id }) => id === listed.id);
+  if (relisted === undefined && result === undefined) return undefined;
+  const [from, to] = [order[result?.state ?? ''], order[relisted?.state ?? '']];
   const isForward = from === undefined || to === undefined || from <= to;
-  if (told !== undefined && later !== undefined && isForward) return told;
-  const lists = `${listed.state}, then ${later?.state ?? 'nothing'}`;
-  throw new ContradictionError(`the runtime lists ${listed.id} as ${lists}, and tells of ${told?.state ?? 'nothing'}`);
+  if (result !== undefined && relisted !== undefined && isForward) return result;
+  const lists = `${listed.state}, then ${relisted?.state ?? 'nothing'}`;
+  throw new ContradictionError(
+    `the runtime lists ${listed.id} as ${lists}, but its status is ${result?.state ?? 'nothing'}`,
+  );
 }

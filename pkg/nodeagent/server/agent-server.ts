@@ -1,4 +1,4 @@
-/** What the node agent needs of its server, and the server of the agent. */
+/** The interface between the node agent and its server. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -17,20 +17,20 @@ import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
 export interface AgentServer {
-  /** What it listens on. */
+  /** The port it listens on. */
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** The pods that the node runs. */
+/** The pods of the node. */
 export interface ServedPods {
-  /** As last seen from the API. */
+  /** In their last version from the API. */
   list(): readonly Pod[];
-  /** @param uid Of that pod, or of the image that stands for a static pod in the API; absent: whichever has the name. */
+  /** `uid`: that of the pod, or of a static pod's mirror pod; absent: any pod of that name. */
   find(namespace: string, name: string, uid?: string): Pod | undefined;
 }
 
-/** What the server tells of, and works on. */
+/** Parts of the node that the server exposes. */
 export interface ServedNode {
   readonly clock: Clock;
   readonly log: Logger;
@@ -45,15 +45,15 @@ export interface ServedNode {
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
-  /** Absent where pods have none. */
+  /** Absent if pods have no cgroups. */
   readonly cgroups?: PodCgroups;
-  /** Absent for a node that is no machine. */
+  /** Absent for simulated nodes. */
   readonly hierarchy?: CgroupHierarchy;
   readonly systemPaths?: SystemPaths;
   readonly nodeName: string;
   /** The node's first address. */
   readonly hostIP: () => string;
-  /** All of them. */
+  /** All addresses of the node. */
   readonly hostIPs: () => readonly string[];
 }
 
@@ -64,5 +64,5 @@ export interface AgentServerInput {
   readonly machine: Machine;
 }
 
-/** Makes a server that listens already. */
+/** Creates a server that is already listening. */
 export type AgentServerFactory = (input: AgentServerInput) => Promise<AgentServer>;

@@ -1,4 +1,4 @@
-/** The series of the agent's server, named as in release 1.24 with the agent's name in front. */
+/** Metrics of the agent's server, named as in release 1.24 with the agent's name in front. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -8,7 +8,7 @@ import { PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 const labelNames = ['method', 'path', 'server_type', 'long_running'];
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const methods: ReadonlySet<string> = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
-/** What clients make up becomes one series: only these are told apart. */
+/** Paths with their own label value; other paths share one, so that clients cannot create series. */
 const paths: ReadonlySet<string> = new Set([
   'attach',
   'configz',
@@ -38,10 +38,10 @@ export interface AgentHttpMetricsOptions {
   readonly clock: Clock;
 }
 
-/** Counts a request; the result ends the count. */
+/** Counts a request; call the result at its end. */
 export type RequestCounter = (method: string, url: string) => () => void;
 
-/** Of each of the agent's servers. */
+/** Metrics of both servers of the agent. */
 export function agentHttpMetrics(
   options: AgentHttpMetricsOptions,
 ): (server: 'readwrite' | 'readonly') => RequestCounter {
@@ -63,8 +63,8 @@ export function agentHttpMetrics(
     help: '[ALPHA] Number of the inflight http requests',
     labelNames,
   });
-  return (server) => (given, url) => {
-    const method = methods.has(given) ? given : 'other';
+  return (server) => (requestMethod, url) => {
+    const method = methods.has(requestMethod) ? requestMethod : 'other';
     const path = pathLabel(url);
     const values = [method, path, server, String(longRunning.has(path))] as const;
     const startedMs = clock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * `PUT` (with `?bytes=`) and `DELETE /localVolumes/{name}`: the directory that a persistent volume on this node is. The
- * controller that makes volumes for claims asks for it, through the API server, with the right to `nodes/proxy`.
+ * `PUT` (with `?bytes=`) and `DELETE /localVolumes/{name}`: the directory of a persistent volume on this node. Called
+ * by the controller that creates volumes for claims, through the API server, with access to `nodes/proxy`.
  */
 import type { FastifyReply } from 'fastify';
 import { type LocalVolumeMade, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-directory.js';
@@ -13,7 +13,7 @@ import { VolumeInUseError } from '#nodeagent/volumes/local-directories.js';
 
 export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<ServedNode, 'localVolumes'>): void {
   const url = `/${localVolumesPath}/:name`;
-  // What is asked for is in the path: bodies are not read.
+  // The parameters are in the URL: bodies are not read.
   const answerBody = async () => undefined;
   const answer = (work: (name: string, query: unknown) => Promise<object>) => ({
     onRequest: async ({ params, query }: { params: unknown; query: unknown }, reply: FastifyReply) => {
@@ -40,7 +40,7 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   refuseOtherMethods(app, url, ['PUT', 'DELETE']);
 }
 
-/** Older controllers do not say how large it is to be. Throws RangeError for what is no number of bytes. */
+/** Older controllers do not send a size. Throws RangeError for an invalid number. */
 function bytesOf(query: unknown): number | undefined {
   const { [localVolumeBytes]: bytes } = query as { readonly [localVolumeBytes]?: unknown };
   if (bytes === undefined) return undefined;

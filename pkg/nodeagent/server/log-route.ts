@@ -1,4 +1,4 @@
-/** `/containerLogs/{namespace}/{pod}/{container}`: which log is meant, and what a client may ask of it. */
+/** `/containerLogs/{namespace}/{pod}/{container}`: finds the container's log and parses the request's parameters. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import { badRequest, notFound } from '#apimachinery/errors/status.js';
@@ -6,7 +6,7 @@ import type { LogRequest } from '#nodeagent/logs/reader.js';
 import { containersNamed, isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 
-/** @param uid See `ServedPods.find`. Throws 404 for a pod that is not on this node. */
+/** `uid`: see `ServedPods.find`. Throws 404 for a pod that is not on this node. */
 export function podOnNode(
   pods: Pick<ServedPods, 'find'>,
   { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid?: string | undefined },
@@ -35,7 +35,7 @@ export interface ParsedLogRequest extends LogRequest {
   readonly previous: boolean;
 }
 
-/** Throws 400 for values that are none. */
+/** Throws 400 for invalid values. */
 export function parseLogRequest(query: URLSearchParams, clock: Clock): ParsedLogRequest {
   const tailLines = integer(query, 'tailLines', 0);
   const limitBytes = integer(query, 'limitBytes', 1);
@@ -61,8 +61,8 @@ export function parseLogRequest(query: URLSearchParams, clock: Clock): ParsedLog
 }
 
 /**
- * The run whose log is meant: the last one, or the one before. Throws 404 for an unknown container, 400 for one that
- * has not run yet, with the messages of release 1.24.
+ * The run whose log is requested: the last one, or the previous one. Throws 404 for an unknown container, 400 for one
+ * that has not run yet, with the messages of release 1.24.
  */
 export function logContainer(
   node: Pick<ServedNode, 'observer' | 'statuses'>,
@@ -79,7 +79,7 @@ export function logContainer(
   const runs = runtime === undefined ? [] : containersNamed(runtime, name).filter((run) => run.startedAt > 0);
   const [newest, before] = runs;
   if (previous) {
-    // A container that waits to be started again has ended: its last run is the previous one.
+    // For a container that waits for its restart, the last run is the previous one.
     const chosen = newest !== undefined && !isRunning(newest) && before === undefined ? undefined : before;
     if (chosen === undefined) throw badRequest(`previous terminated container "${name}" in pod "${podName}" not found`);
     return chosen;

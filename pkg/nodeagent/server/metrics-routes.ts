@@ -1,4 +1,4 @@
-/** What the agent tells of others than itself: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`, `/metrics/state`. */
+/** Metrics of pods and probes: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`, `/metrics/state`. */
 import type { FastifyReply } from 'fastify';
 import { expositionText, expositionType, type Family } from '#daemon/metrics/exposition.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
@@ -17,8 +17,8 @@ export function addMetricsRoutes(app: DaemonApp, { node, pods }: AgentServerInpu
     try {
       return await collector.collect();
     } catch (error) {
-      // The answer says so, too.
-      log.warn({ err: error }, 'measuring what the pods use failed');
+      // The response reports the error, too.
+      log.warn({ err: error }, 'measuring the usage of pods failed');
       return undefined;
     }
   };

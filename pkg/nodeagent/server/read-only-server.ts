@@ -1,4 +1,4 @@
-/** The port without authentication, over plain HTTP: what release 1.24 shows there, and nothing that acts. */
+/** The port without authentication, over plain HTTP: release 1.24's read-only routes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '#daemon/log/logger.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
@@ -17,11 +17,11 @@ export interface ReadOnlyServer {
   close(): Promise<void>;
 }
 
-/** Undefined when the port cannot be listened on: the node goes on without, and the log says why. */
+/** Undefined if the port is not available: the node continues without, and the reason is logged. */
 export async function serveReadOnly(options: ReadOnlyServerOptions): Promise<ReadOnlyServer | undefined> {
   const { log, onRequest, routes } = options;
   const app = plainApp(log);
-  // Routes know nothing of what carries their requests.
+  // Routes work the same with both kinds of server.
   routes(app as unknown as DaemonApp);
   if (onRequest !== undefined) {
     app.server.on('request', ({ method = '', url = '' }: IncomingMessage, response: ServerResponse) => {

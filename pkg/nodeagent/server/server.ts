@@ -35,7 +35,7 @@ import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
 
 export interface ServeOptions {
-  /** Absent: they come later, and until then no connection succeeds. */
+  /** Absent: they come later; until then all handshakes fail. */
   readonly certificates?: ServingCertificates | undefined;
   readonly auth: DelegatedAuth;
   readonly nodeName: string;
@@ -44,11 +44,11 @@ export interface ServeOptions {
   readonly metrics?: Registry;
   /** Served with the debugging handlers. */
   readonly debug?: DebugEndpoints | undefined;
-  /** Where somebody else has the port of the options, any free one will do: the node reports which. */
+  /** If another process has the configured port, uses a free one, which the node reports. */
   readonly isPortOnlyPreferred?: boolean;
   /** Called for each new connection, before its handshake. */
   readonly onConnection?: () => void;
-  /** Shown at `/logs/`; absent: `/var/log`. */
+  /** Served at `/logs/`; absent: `/var/log`. */
   readonly systemLogsDir?: string;
 }
 
@@ -67,7 +67,7 @@ const subresources: ReadonlyMap<string, string> = new Map([
   ['spec', 'spec'],
 ]);
 
-/** What a request is checked as: access to the node's `stats`, `metrics`, `log`, `spec`, else `proxy`. */
+/** The resource that access is checked for: the node's `stats`, `metrics`, `log`, `spec`, else `proxy`. */
 function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAttributes {
   return ({ method, segments: [first = ''] }) => ({
     resource: 'nodes',
@@ -79,15 +79,15 @@ function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAt
 }
 
 export interface ServingAgent extends AgentServer {
-  /** For connections from now on. */
+  /** Applies to new connections. */
   replaceCertificates(certificates: ServingCertificates): void;
 }
 
-/** Starts the server; resolves when it listens. */
+/** Starts the server; resolves once it listens. */
 export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<ServingAgent> {
   const { node, pods, options: values } = input;
   const sessions = new Sessions({ node, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
-  // There is no loop over all pods that could stand still apart from the event loop, and no log writer apart from it.
+  // These checks always pass: the agent has no loop over all pods and no log writer that could hang on their own.
   const health = new HealthChecks([
     { name: 'log', check: () => undefined },
     { name: 'syncloop', check: () => undefined },
@@ -100,14 +100,14 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     machine: input.machine,
     podDir: directories === undefined ? undefined : (uid) => directories.pod(uid),
     podLogsDir: node.podLogsDir,
-    volumeName: (uid, path) => node.volumes.nameOf(uid, path),
+    volumeName: (uid, path) => node.volumes.volumeAt(uid, path),
     periodMs: values['volume-stats-agg-period'],
     ...(options.metrics === undefined ? {} : { onMeasured: volumeTimes(options.metrics, node.dialect) }),
   });
-  const measured: Measured = { collector, stats: new StatsSummary(input, { collector, storage }) };
+  const meters: Meters = { collector, stats: new StatsSummary(input, { collector, storage }) };
   if (options.metrics !== undefined)
     observeVolumes({ registry: options.metrics, dialect: node.dialect, meter: storage, pods: () => pods.list() });
-  const counting =
+  const countRequests =
     options.metrics === undefined
       ? undefined
       : agentHttpMetrics({ registry: options.metrics, dialect: node.dialect, clock: options.clock });
@@ -124,7 +124,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     log: options.log,
     attributes: accessAttributes(options.nodeName),
     routes: (app) => {
-      addRoutes(app, input, measured);
+      addRoutes(app, input, meters);
       addLocalVolumeRoutes(app, input.node);
       if (debugging) addDebuggingRoutes(app, input, sessions, options);
       else refuseDebugging(app);
@@ -132,7 +132,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     refusalText,
     ...(options.onConnection === undefined ? {} : { onConnection: options.onConnection }),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-    ...(counting === undefined ? {} : { onRequest: counting('readwrite') }),
+    ...(countRequests === undefined ? {} : { onRequest: countRequests('readwrite') }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
     ...(debugging ? { upgrade: (upgrade) => sessions.upgrade(upgrade) } : {}),
   });
@@ -144,11 +144,11 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
           address,
           port: values['read-only-port'],
           log: options.log,
-          onRequest: counting?.('readonly'),
+          onRequest: countRequests?.('readonly'),
           routes: (app) => {
             addHealthRoutes(app, health, { log: options.log, endpoints: ['healthz'] });
             addMetricsRoute(app, options.metrics);
-            addRoutes(app, input, measured);
+            addRoutes(app, input, meters);
             refuseDebugging(app);
           },
         });
@@ -168,14 +168,14 @@ function podList(pods: readonly Pod[]) {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
 }
 
-/** Shared by the servers: figures are taken once for both. */
-interface Measured {
+/** Shared by both servers, so that usage is measured once. */
+interface Meters {
   readonly collector: UsageCollector;
   readonly stats: StatsSummary;
 }
 
-/** What both servers show. */
-function addRoutes(app: DaemonApp, input: AgentServerInput, measured: Measured): void {
+/** Routes of both servers. */
+function addRoutes(app: DaemonApp, input: AgentServerInput, meters: Meters): void {
   const { node, pods } = input;
   for (const slash of ['', '/']) {
     app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => node.statuses.latest(pod))));
@@ -183,16 +183,16 @@ function addRoutes(app: DaemonApp, input: AgentServerInput, measured: Measured):
     const summary = `/stats/summary${slash}`;
     const answer = (request: FastifyRequest) => {
       const only = queryOf(request).get('only_cpu_and_memory') ?? '';
-      return measured.stats.summary(['1', 't', 'T', 'true', 'TRUE', 'True'].includes(only));
+      return meters.stats.summary(['1', 't', 'T', 'true', 'TRUE', 'True'].includes(only));
     };
     app.get(summary, answer);
     app.post(summary, { onRequest: async (request, reply) => reply.send(await answer(request)) }, answer);
     refuseOtherMethods(app, summary, ['GET', 'POST']);
   }
-  addMetricsRoutes(app, input, measured.collector);
+  addMetricsRoutes(app, input, meters.collector);
 }
 
-/** In the words of 1.24; `/configz` is simply not there. */
+/** Texts of 1.24; `/configz` has no route at all. */
 function refuseDebugging(app: DaemonApp): void {
   for (const path of ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'debug/pprof', 'logs'])
     refuseAll(app, `/${path}`, 'Debug endpoints are disabled.');
@@ -216,7 +216,7 @@ function addDebuggingRoutes(app: DaemonApp, input: AgentServerInput, sessions: S
   if (!values['enable-debug-flags-handler']) refuseAll(app, '/debug/flags/v', 'flags endpoint is disabled.');
 }
 
-/** Sessions are upgrades, which do not come here; the bodies of other requests for them are not read. */
+/** Handles session requests without an upgrade; their bodies are not read. */
 function addSessionRoutes(app: DaemonApp, sessions: Sessions): void {
   const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
     const { code, contentType, body } = sessions.refusal(parseRequestTarget(request.method, request.url));
@@ -234,8 +234,8 @@ function runningPods({ node, pods }: AgentServerInput) {
   return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
 }
 
-/** After which a log that is followed ends (specification 3, section 8). Sessions have their own limit, of silence. */
-const longestAnswerMs = 4 * 3_600_000;
+/** Limit of following a log (specification 3, section 8). Sessions have an idle limit instead. */
+const maxLogFollowMs = 4 * 3_600_000;
 
 type LogParams = { namespace: string; pod: string; container: string };
 
@@ -243,15 +243,15 @@ type LogParams = { namespace: string; pod: string; container: string };
 async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pods }: AgentServerInput) {
   const { namespace, pod: name, container } = request.params as LogParams;
   try {
-    const wanted = parseLogRequest(queryOf(request), node.clock);
+    const logRequest = parseLogRequest(queryOf(request), node.clock);
     const pod = podOnNode(pods, { namespace, name });
-    const run = logContainer(node, pod, container, wanted.previous);
+    const run = logContainer(node, pod, container, logRequest.previous);
     const uid = pod.metadata.uid ?? '';
     const gone = new AbortController();
     const chunks = readLog({
       files: node.logFiles,
       path: run.logPath,
-      request: wanted,
+      request: logRequest,
       signal: gone.signal,
       writer: {
         running: () => {
@@ -262,7 +262,7 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
         onChange: (handler) => node.observer.onChange((changed) => changed === uid && handler()),
       },
     });
-    const limit = node.clock.setTimer(() => gone.abort(), longestAnswerMs);
+    const limit = node.clock.setTimer(() => gone.abort(), maxLogFollowMs);
     reply.raw.on('close', () => {
       limit.cancel();
       gone.abort();
@@ -279,7 +279,7 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
   }
 }
 
-/** `/logs/` of the node. */
+/** Serves `/logs/` of the node. */
 export function addSystemLogRoutes(app: DaemonApp, options: SystemLogsOptions): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const { status, headers, body } = await systemLogs(parseRequestTarget(request.method, request.url), options);

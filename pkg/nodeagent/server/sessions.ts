@@ -20,20 +20,20 @@ import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 import { podOnNode } from '#nodeagent/server/log-route.js';
 import {
   type CommandConnection,
+  type RequestedStreams,
+  requestedStreams,
   serveCommand,
-  type WantedStreams,
-  wantedStreams,
 } from '#nodeagent/streaming/command.js';
-import { type Negotiated, negotiate, UpgradeRefused, WebSocketUpgrader } from '#nodeagent/streaming/upgrade.js';
 import { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 import { openSpdyCommand } from '#nodeagent/streaming/spdy-command.js';
+import { type Negotiated, negotiate, UpgradeRefused, WebSocketUpgrader } from '#nodeagent/streaming/upgrade.js';
 import { openWebSocketCommand } from '#nodeagent/streaming/web-socket-command.js';
 import { forwardChannels, forwardedPorts } from '#nodeagent/streaming/web-socket-port-forward.js';
 
 export interface SessionsOptions {
   readonly node: Pick<ServedNode, 'clock' | 'log' | 'cri' | 'observer'>;
   readonly pods: Pick<ServedPods, 'find'>;
-  /** Sessions that are silent for so long are ended; 0 has no limit. */
+  /** Idle limit of sessions; 0: no limit. */
   readonly idleTimeoutMs: number;
 }
 
@@ -53,24 +53,24 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Takes over the connection; requests that are wrong are answered with their Status. */
+  /** Takes over the connection; invalid requests get their Status. */
   upgrade(upgrade: Upgrade): void {
     const { target, socket } = upgrade;
     this.#accept(upgrade).catch((error: unknown) => {
-      this.#options.node.log.debug({ err: error, path: target.path }, 'Session refused');
-      // Nobody could read an answer inside another protocol.
+      this.#options.node.log.debug({ err: error, path: target.path }, 'session rejected');
+      // After the upgrade, the client could not read a response.
       if (this.#sockets.has(socket)) socket.destroy();
       else endWithResponse(socket, answerTo(error));
     });
   }
 
-  /** The answer to a request for a session that asks for no upgrade; what else is wrong with it is said first. */
+  /** The response to a session request without an upgrade; other errors of the request come first. */
   refusal(requested: RequestTarget): RawResponse {
     try {
       const target = this.#target(requested);
       if (target.kind === 'portForward') this.#sandbox(target.pod);
       else {
-        wantedStreams(requested.query);
+        requestedStreams(requested.query);
         this.#runningContainer(target);
       }
       throw new UpgradeRefused(500, 'Upgrade request required');
@@ -105,7 +105,7 @@ export class Sessions {
     return status.id;
   }
 
-  /** The socket as a session's; from here on it is ours to end. */
+  /** Wraps the socket as a session's, which owns it from now on. */
   #connection(socket: Duplex): SessionConnection {
     const { node, idleTimeoutMs } = this.#options;
     this.#sockets.add(socket);
@@ -116,39 +116,39 @@ export class Sessions {
   async #command(upgrade: Upgrade, target: CommandTarget): Promise<void> {
     const { cri } = this.#options.node;
     const { query } = upgrade.target;
-    const wanted = wantedStreams(query);
+    const streams = requestedStreams(query);
     const containerId = this.#runningContainer(target);
     const negotiated = negotiate(upgrade.request.headers, target.kind);
-    const connection = await this.#openCommand(upgrade, wanted, negotiated);
+    const connection = await this.#openCommand(upgrade, streams, negotiated);
     if (connection === undefined) return;
     const cmd = query.getAll('command');
     await serveCommand({
       kind: target.kind,
       connection,
-      tty: wanted.tty,
+      tty: streams.tty,
       signal: this.#stop.signal,
-      run: async (streams) => {
-        if (target.kind === 'exec') return cri.exec({ containerId, cmd }, streams);
-        await cri.attach(containerId, streams);
+      run: async (sessionStreams) => {
+        if (target.kind === 'exec') return cri.exec({ containerId, cmd }, sessionStreams);
+        await cri.attach(containerId, sessionStreams);
         return 0;
       },
     });
   }
 
-  /** Undefined when the client went, or did not do its part. */
+  /** Undefined if the client disconnected or sent an invalid handshake. */
   async #openCommand(
     upgrade: Upgrade,
-    wanted: WantedStreams,
+    streams: RequestedStreams,
     negotiated: Negotiated,
   ): Promise<CommandConnection | undefined> {
     const { protocol } = negotiated;
     const connection = this.#connection(upgrade.socket);
     if (negotiated.transport === 'spdy') {
       switchToSpdy(upgrade, protocol);
-      return openSpdyCommand(connection, wanted, protocol, this.#options.node.clock);
+      return openSpdyCommand(connection, streams, protocol, this.#options.node.clock);
     }
     const socket = await this.#webSockets.accept(upgrade, protocol);
-    return socket === undefined ? undefined : openWebSocketCommand(connection, socket, wanted, protocol);
+    return socket === undefined ? undefined : openWebSocketCommand(connection, socket, streams, protocol);
   }
 
   async #portForward(upgrade: Upgrade, pod: Pod): Promise<void> {
@@ -156,9 +156,9 @@ export class Sessions {
     const { transport, protocol } = negotiate(request.headers, 'portForward');
     const byChannels = transport === 'webSocket' && protocol !== tunnelledPortForwardProtocol;
     const ports = byChannels ? forwardedPorts(target.query) : [];
-    // Asked for before the upgrade, so that a failure still has a status code.
+    // Called before the upgrade, so that a failure still has a status code.
     const runtime = await this.#options.node.cri.portForward(this.#sandbox(pod));
-    // A runtime that breaks off before the pipe is laid; from then on the pipe sees it too.
+    // The runtime may close before the streams are piped.
     runtime.on('error', () => runtime.destroy());
     if (socket.destroyed) {
       runtime.destroy();
@@ -206,7 +206,7 @@ function switchToSpdy({ socket, head }: Upgrade, protocol: string): void {
   if (head.length > 0) socket.unshift(head);
 }
 
-/** The client and the runtime speak the same protocol: its bytes go through untouched, each way until its own end. */
+/** Copies bytes in both directions, since client and runtime speak the same protocol. */
 function joinBytes(connection: SessionConnection, runtime: Duplex): void {
   const { socket, touch } = connection;
   connection.watchPeer();
@@ -218,13 +218,13 @@ function joinBytes(connection: SessionConnection, runtime: Duplex): void {
     from.pipe(to);
   }
   runtime.once('close', () => {
-    // What it said last must still reach the client.
+    // Send the runtime's last data before closing.
     if (!socket.writableEnded) socket.end();
     connection.linger();
   });
 }
 
-/** The same inside the messages of a WebSocket. */
+/** Copies bytes in both directions, inside WebSocket messages. */
 function joinWebSocket(connection: SessionConnection, webSocket: WebSocket, runtime: Duplex): void {
   const stream = createWebSocketStream(webSocket, { allowHalfOpen: false });
   stream.on('data', connection.touch);

@@ -1,4 +1,4 @@
-/** The server as the options describe it: certificates from files or self-signed, access as the API server says. */
+/** Builds the server from the options: certificates from files or self-signed, access checks by the API server. */
 import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
@@ -27,7 +27,7 @@ import { type ServingAgent, serveAgent } from '#nodeagent/server/server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 
 export interface StandardServerOptions {
-  /** For token and access reviews, and to ask for certificates. */
+  /** For token and access reviews, and certificate requests. */
   readonly client: Client;
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -36,13 +36,13 @@ export interface StandardServerOptions {
   readonly log: Logger;
   readonly nodeName: string;
   readonly metrics?: Registry;
-  /** `/configz`, `/debug/pprof/` and `/debug/flags/v`; for programs of their own. */
+  /** Serves `/configz`, `/debug/pprof/` and `/debug/flags/v`; only for standalone processes. */
   readonly debug?: DebugEndpoints;
-  /** Where somebody else has the port of the options, any free one will do. */
+  /** If another process has the configured port, uses a free one. */
   readonly isPortOnlyPreferred?: boolean;
 }
 
-/** Answers every question about access with yes: the mode AlwaysAllow. */
+/** Implements the mode AlwaysAllow. */
 const alwaysAllow: ReviewClient = {
   request: <R>() => Promise.resolve({ status: { allowed: true } } as R),
 };
@@ -56,15 +56,15 @@ async function readBundle(file: string): Promise<string | undefined> {
   }
 }
 
-/** Who may use the server, by the agent's options; the bundle may be replaced while it runs. */
+/** Authentication and authorization by the agent's options; the CA bundle may be replaced at run time. */
 interface AgentAuth extends DelegatedAuth {
-  /** PEM; undefined where nobody is known by a certificate. */
+  /** PEM; undefined without client certificates. */
   readonly bundle: string | undefined;
-  /** Throws for a bundle that cannot be used; the one before stays in use then. */
+  /** Throws for an invalid bundle, and keeps the current one. */
   use(bundle: string | undefined): void;
 }
 
-/** Throws OptionsError for a bundle that cannot be used. */
+/** Throws OptionsError for an invalid bundle. */
 async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<AgentAuth> {
   const { client, dialect, clock } = options;
   const authenticatorOf = (pem: string | undefined) =>
@@ -107,14 +107,14 @@ async function agentAuth(values: NodeAgentOptions, options: StandardServerOption
   };
 }
 
-/** Makes the server of an agent when that starts. */
+/** Creates the server when the agent starts. */
 export function standardServer(options: StandardServerOptions): AgentServerFactory {
   return async (input) => {
     const values = input.options;
     const auth = await agentAuth(values, options);
     const { metrics } = options;
     holdCertificate(metrics, 'client-authority', () => auth.bundle);
-    // Files that are given are what is wanted.
+    // Configured certificate files take precedence.
     const asks = values['rotate-server-certificates'] && (values['tls-cert-file'] ?? '') === '';
     return asks ? serveWithRequested(input, { ...options, auth }) : serveWithFiles(input, { ...options, auth });
   };
@@ -124,7 +124,7 @@ interface WithAuth extends StandardServerOptions {
   readonly auth: AgentAuth;
 }
 
-/** With the certificate of the options' files, or with one that the agent has made itself. */
+/** Serves with configured certificate files, or with a self-signed certificate. */
 async function serveWithFiles(input: AgentServerInput, options: WithAuth): Promise<AgentServer> {
   const values = input.options;
   const named = {
@@ -140,7 +140,7 @@ async function serveWithFiles(input: AgentServerInput, options: WithAuth): Promi
     });
   let certificates = await load();
   holdCertificate(options.metrics, 'serving', () => certificates.pair.cert);
-  return following(input, options, {
+  return serveWithReload(input, options, {
     files: servingFiles(named),
     load,
     current: certificates,
@@ -150,18 +150,18 @@ async function serveWithFiles(input: AgentServerInput, options: WithAuth): Promi
   });
 }
 
-interface FollowedServing {
+interface ReloadedServing {
   readonly files: readonly string[];
   readonly load: () => Promise<ServingCertificates | undefined>;
   readonly current: ServingCertificates | undefined;
   readonly apply: (next: ServingCertificates) => void;
 }
 
-/** Serves; certificates and authorities that were replaced are those of connections from then on. */
-async function following(
+/** Serves; replaced certificates and authorities apply to new connections. */
+async function serveWithReload(
   input: AgentServerInput,
   options: WithAuth,
-  { apply, current, files, load }: FollowedServing,
+  { apply, current, files, load }: ReloadedServing,
 ): Promise<ServingAgent> {
   const { auth, clock, log } = options;
   const bundleFile = input.options['client-ca-file'] ?? '';
@@ -182,13 +182,16 @@ async function following(
   server = await serveAgent(input, {
     ...options,
     certificates: current,
-    // Never rejects; the connection at hand does not wait for it.
+    // Never rejects; the current connection does not wait for it.
     onConnection: () => void reloader.check(),
   });
   return server;
 }
 
-/** With a certificate that the cluster is asked for: it listens already, and serves when the certificate is there. */
+/**
+ * Serves with a certificate requested from the cluster: listens at once, and accepts handshakes once it has the
+ * certificate.
+ */
 async function serveWithRequested(input: AgentServerInput, options: WithAuth): Promise<AgentServer> {
   const { nodeName, client } = options;
   const manager = servingCertificateManager({
@@ -203,15 +206,15 @@ async function serveWithRequested(input: AgentServerInput, options: WithAuth): P
   await manager.load();
   const current = () => {
     const pair = manager.current;
-    return pair === undefined ? undefined : servedBy(pair);
+    return pair === undefined ? undefined : servingCertificates(pair);
   };
-  const server = await following(input, options, {
+  const server = await serveWithReload(input, options, {
     files: [],
     load: async () => current(),
     current: current(),
     apply: () => undefined,
   });
-  manager.onChange((pair) => server.replaceCertificates(servedBy(pair)));
+  manager.onChange((pair) => server.replaceCertificates(servingCertificates(pair)));
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   return {
@@ -224,6 +227,6 @@ async function serveWithRequested(input: AgentServerInput, options: WithAuth): P
   };
 }
 
-function servedBy({ certificate, privateKey }: KeyCertificate): ServingCertificates {
+function servingCertificates({ certificate, privateKey }: KeyCertificate): ServingCertificates {
   return { pair: { cert: certificate, key: privateKey }, sni: [] };
 }

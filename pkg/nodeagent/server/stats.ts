@@ -1,4 +1,4 @@
-/** `/stats/summary` of release 1.24: what the node, its pods, containers and volumes use. */
+/** `/stats/summary` of release 1.24: usage of the node, its pods, containers and volumes. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
@@ -12,31 +12,31 @@ import { CPURates } from '#nodeagent/stats/cpu-rates.js';
 import type { DiskUsage } from '#nodeagent/stats/disk-usage.js';
 import type { StorageMeter, StorageUsage } from '#nodeagent/stats/storage-meter.js';
 
-/** Of the containers' own layers. */
+/** The file system of images and writable layers. */
 interface ImageFilesystem {
   readonly usedBytes: number;
   readonly inodesUsed: number;
   readonly state: FilesystemState | undefined;
 }
 
-/** Everything of one answer. */
+/** The measurements of one response. */
 interface Round {
   readonly usage: NodeUsage;
   readonly now: string;
   readonly nowMs: number;
-  /** All below is undefined where only CPU and memory are asked for. */
+  /** Members below are undefined if only CPU and memory are requested. */
   readonly storage: ReadonlyMap<string, StorageUsage> | undefined;
   readonly rootfs: FilesystemState | undefined;
   readonly images: ImageFilesystem | undefined;
 }
 
-/** What measures. */
+/** Sources of the measurements. */
 export interface SummarySources {
   readonly collector: UsageCollector;
   readonly storage: StorageMeter;
 }
 
-/** Volumes whose bytes are the node's own disk's. */
+/** Volume types that use the node's own disk. */
 const onDisk = new Set(['empty-dir', 'configmap', 'downward-api', 'git-repo']);
 
 export class StatsSummary {
@@ -53,7 +53,7 @@ export class StatsSummary {
     this.#startedMs = input.node.clock.now();
   }
 
-  /** Throws CRIError when the runtime does not answer. */
+  /** Throws CRIError if the runtime does not answer. */
   async summary(onlyCpuAndMemory: boolean) {
     const { node, machine, pods } = this.#input;
     const all = pods.list();
@@ -67,9 +67,9 @@ export class StatsSummary {
       rootfs: onlyCpuAndMemory ? undefined : await machine.filesystem('/'),
       images: onlyCpuAndMemory ? undefined : await this.#images(),
     };
-    const answer = { node: await this.#node(round), pods: all.map((pod) => this.#pod(pod, round)) };
+    const summary = { node: await this.#node(round), pods: all.map((pod) => this.#pod(pod, round)) };
     this.#rates.endRound();
-    return answer;
+    return summary;
   }
 
   async #images(): Promise<ImageFilesystem | undefined> {
@@ -158,12 +158,12 @@ export class StatsSummary {
     const { usage, now, nowMs, images, rootfs } = round;
     const all = round.storage !== undefined;
     const storage = round.storage?.get(pod.metadata.uid ?? '');
-    const known = this.#input.node.observer.get(pod.metadata.uid ?? '')?.containers ?? [];
-    return reported(known).flatMap((container) => {
+    const containerRuns = this.#input.node.observer.get(pod.metadata.uid ?? '')?.containers ?? [];
+    return reportedContainers(containerRuns).flatMap((container) => {
       const stats = usage.stats.get(container.id);
       if (stats === undefined) return [];
       const measured = used?.containers.find(({ id }) => id === container.id);
-      // Those that have ended have no instant of their own.
+      // Stats of exited containers have no timestamp.
       const time = stats.timestamp > 0 ? formatTime(stats.timestamp) : now;
       const seconds = measured?.cpuSeconds ?? stats.usageCoreNanoSeconds / 1e9;
       const logs = storage?.logs.get(stats.name);
@@ -193,8 +193,8 @@ export class StatsSummary {
   }
 }
 
-/** Of each name the runs that are running, else the newest: as release 1.24 tells of them. Newest first is given. */
-function reported(containers: readonly RuntimeContainer[]): RuntimeContainer[] {
+/** For each name the running containers, else the newest, as in release 1.24. Takes newest first. */
+function reportedContainers(containers: readonly RuntimeContainer[]): RuntimeContainer[] {
   const names = [...new Set(containers.map((container) => container.metadata.name))];
   return names.flatMap((name) => {
     const runs = containers.filter((container) => container.metadata.name === name);
@@ -209,14 +209,14 @@ function faults(cgroup: CgroupUsage | undefined) {
   return { pageFaults, majorPageFaults };
 }
 
-/** Only what has a limit can say how much is left. */
+/** Only cgroups with a limit have available memory. */
 function available(cgroup: CgroupUsage | undefined) {
   const limit = cgroup?.limits.memoryBytes;
   if (cgroup === undefined || limit === undefined) return {};
   return { availableBytes: Math.max(0, limit - cgroup.memory.workingSetBytes) };
 }
 
-/** The containers' and the sandbox's; the cgroup of a pod itself has none. */
+/** Sum over containers and sandbox, since a pod's own cgroup has no processes. */
 function processesOf({ containers }: PodUsage): number {
   return containers.reduce((sum, { cgroup }) => sum + (cgroup?.processes ?? 0), 0);
 }
@@ -253,7 +253,7 @@ function diskUsed(usage: DiskUsage | undefined) {
   return usage === undefined ? {} : { usedBytes: usage.usedBytes, inodesUsed: usage.inodesUsed };
 }
 
-/** The interface of the pod's own address comes first; its figures stand for the whole, as in 1.24. */
+/** The interface of the pod's own address is the main one, as in 1.24. */
 function network(interfaces: readonly InterfaceUsage[], time: string) {
   const all = interfaces.map(({ name, received, transmitted }) => ({
     name,

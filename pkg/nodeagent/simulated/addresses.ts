@@ -1,7 +1,7 @@
-/** Pod addresses of a simulated node, of one family: handed out in order, the longest unused first. */
+/** Pod addresses of a simulated node, of one family: assigned in order, then the longest unused first. */
 import { addressBytes, blockContains, formatAddress, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 
-/** More than any node has pods; a range of IPv6 has no end. */
+/** More than any node has pods; bounds large IPv6 ranges. */
 const maxAddresses = 65_536;
 
 export class AddressPool {
@@ -11,7 +11,7 @@ export class AddressPool {
   readonly #free: number[] = [];
   #next = 2;
 
-  /** @param cidr Such as `10.244.3.0/24`; throws RangeError for anything else, and for one without room. */
+  /** `cidr`: such as `10.244.3.0/24`; throws RangeError if it is invalid or too small. */
   constructor(cidr: string) {
     const block = parseCIDR(cidr);
     const hostBits = (block?.family === 4 ? 32 : 128) - (block?.prefix ?? 128);
@@ -21,7 +21,7 @@ export class AddressPool {
     this.#size = Math.min(2 ** hostBits, maxAddresses);
   }
 
-  /** Undefined when all are taken. */
+  /** Undefined if all are in use. */
   take(): string | undefined {
     // Address 0 is the network, 1 the gateway, the last the broadcast.
     const offset = this.#next < this.#size - 1 ? this.#next++ : this.#free.shift();
@@ -30,7 +30,7 @@ export class AddressPool {
     return formatAddress(Buffer.from(digits.padStart(this.#block.family === 4 ? 8 : 32, '0'), 'hex'));
   }
 
-  /** What is not of the pool is left alone: it may be of a range that the node had before. */
+  /** Ignores addresses outside the pool, which may be of an earlier range. */
   release(ip: string): void {
     if (blockContains(this.#block, ip)) this.#free.push(Number(numberOf(addressBytes(ip) ?? []) - this.#base));
   }

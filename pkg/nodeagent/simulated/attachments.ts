@@ -1,16 +1,16 @@
-/** The sessions that are attached to a simulated container, and the standard input that they share. */
+/** Attach sessions of a simulated container, and the standard input that they share. */
 import { once } from 'node:events';
 import type { SessionStreams } from '#nodeagent/cri/cri.js';
 
-/** Longer lines are cut in the log, as runtimes do. */
+/** Longer lines are split in the log, as runtimes do. */
 const maxLineBytes = 16 * 1024;
-/** Output that waits for one session. */
+/** Limit of buffered output per session. */
 const maxWaitingBytes = 1024 * 1024;
 
 export interface AttachmentsOptions {
-  /** Whether the container's program copies its input to its output. */
+  /** Whether the program copies its input to its output. */
   readonly copiesInput: boolean;
-  /** Whether the end of one session's input is the end of the program's. */
+  /** Whether the end of a session's input ends the program's. */
   readonly stdinOnce: boolean;
   readonly log: (line: string) => void;
   readonly onInputEnd: () => void;
@@ -27,7 +27,7 @@ export class Attachments {
     this.#options = options;
   }
 
-  /** Resolves when the container has exited or the session's signal aborts. */
+  /** Resolves when the container exits or the session's signal aborts. */
   async join(streams: SessionStreams): Promise<void> {
     const { stdin, signal } = streams;
     const over = AbortSignal.any([this.#exited.signal, ...(signal === undefined ? [] : [signal])]);
@@ -39,7 +39,7 @@ export class Attachments {
     this.#sessions.delete(streams);
   }
 
-  /** Output of the program for everybody; who is too slow misses some of it, since a program here cannot be made to wait. */
+  /** Sends output to all sessions; slow ones miss some, since the program cannot wait. */
   write(stream: 'stdout' | 'stderr', text: string): void {
     for (const session of this.#sessions) {
       const to = target(session, stream);
@@ -53,7 +53,7 @@ export class Attachments {
     this.#exited.abort();
   }
 
-  /** Never rejects: a session that breaks off has no more input, as one that ends it. */
+  /** Never rejects: a broken session counts as the end of its input. */
   async #read(stdin: AsyncIterable<Buffer>, over: AbortSignal): Promise<void> {
     const { copiesInput, stdinOnce, onInputEnd } = this.#options;
     try {
@@ -62,14 +62,14 @@ export class Attachments {
         if (copiesInput && !this.#inputEnded) await this.#copy(Buffer.from(chunk), over);
       }
     } catch {
-      // See above.
+      // The session broke off.
     }
     if (!copiesInput || !stdinOnce || this.#inputEnded || this.#exited.signal.aborted) return;
     this.#inputEnded = true;
     onInputEnd();
   }
 
-  /** At the pace of the slowest session. */
+  /** Waits for the slowest session. */
   async #copy(chunk: Buffer, over: AbortSignal): Promise<void> {
     this.#log(chunk);
     const full = [...this.#sessions]
@@ -91,7 +91,7 @@ export class Attachments {
   }
 }
 
-/** A terminal has one output. */
+/** A terminal has a single output. */
 function target(session: SessionStreams, stream: 'stdout' | 'stderr') {
   return stream === 'stderr' && session.tty ? session.stdout : session[stream];
 }

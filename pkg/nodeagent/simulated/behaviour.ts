@@ -1,8 +1,8 @@
 /**
- * What simulated pods can be told by annotations `simulation.<label domain>/<name>`, or
- * `simulation.<label domain>/<name>.<container>` for one container only:
+ * Annotations that control simulated pods: `simulation.<label domain>/<name>`, or `simulation.<label
+ * domain>/<name>.<container>` for one container:
  *
- * | name | value | what happens |
+ * | name | value | effect |
  * |---|---|---|
  * | `sandbox-latency` | duration | the sandbox takes this long to start |
  * | `sandbox-failure` | message | the sandbox does not start |
@@ -32,7 +32,7 @@ const units: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a Go duration, undefined for anything else. */
+/** Milliseconds of a Go duration; undefined if invalid. */
 function parseDuration(text: string): number | undefined {
   if (!/^([0-9]+(\.[0-9]*)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : undefined;
   let total = 0;
@@ -56,7 +56,7 @@ export class Behaviour {
     return specific ?? this.#annotations[`${this.#prefix}${name}`];
   }
 
-  /** Milliseconds; undefined when not told, or told something that is no duration. */
+  /** Milliseconds; undefined if absent or invalid. */
   duration(name: string, container?: string): number | undefined {
     const text = this.text(name, container);
     return text === undefined ? undefined : parseDuration(text);

@@ -1,4 +1,4 @@
-/** One simulated container: created → running → exited, driven by its program and its pod's annotations. */
+/** One simulated container: created → running → exited, controlled by its program and its pod's annotations. */
 import { type Clock, formatTime, type Timer } from '#apimachinery/clock.js';
 import type {
   Container,
@@ -13,7 +13,7 @@ import type { Behaviour } from '#nodeagent/simulated/behaviour.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 import { type Program, programOf } from '#nodeagent/simulated/programs.js';
 
-/** What SIGKILL and SIGTERM leave behind as exit codes. */
+/** Exit codes after SIGKILL and SIGTERM. */
 const killedCode = 137;
 const terminatedCode = 143;
 
@@ -38,13 +38,13 @@ export class SimulatedContainer {
   #state: ContainerState = 'CONTAINER_CREATED';
   #isStarting = false;
   #startedAt = 0;
-  /** The same by the clock that is never set. */
+  /** Start time (monotonic ms). */
   #runsSince = 0;
   #finishedAt = 0;
   #exitCode = 0;
   #reason = '';
   #timers: Timer[] = [];
-  /** Who is attached; made when the container starts. */
+  /** Attach sessions; created at the container's start. */
   #attachments: Attachments | undefined;
 
   constructor(id: string, sandboxId: string, config: ContainerConfig, context: ContainerContext) {
@@ -59,7 +59,7 @@ export class SimulatedContainer {
     return this.#state;
   }
 
-  /** Its start takes its time: until it is over, it can neither be started nor removed. */
+  /** While the container is starting, it can neither be started nor removed. */
   get isStarting(): boolean {
     return this.#isStarting;
   }
@@ -73,7 +73,7 @@ export class SimulatedContainer {
     return logDirectory === '' || this.config.logPath === '' ? '' : `${logDirectory}/${this.config.logPath}`;
   }
 
-  /** What a command run in this container does. */
+  /** The program of a command in this container. */
   program(argv: readonly string[]): Program {
     return programOf(argv, { env: this.env, hostname: this.#context.hostname });
   }
@@ -88,7 +88,7 @@ export class SimulatedContainer {
       this.#isStarting = true;
       await clock.sleep(latency);
       this.#isStarting = false;
-      // It may have been ended meanwhile.
+      // The container may have ended meanwhile.
       this.#requireCreated();
     }
     const failure = behaviour.text('start-failure', name);
@@ -104,7 +104,7 @@ export class SimulatedContainer {
     this.#write(program);
     this.#repeat(behaviour.duration('log-every', name));
     const { stdin, stdinOnce } = this.config;
-    // Without a standard input of its own a program finds the end of it at once.
+    // Without standard input, a program reads its end at once.
     const readsInput = program.copiesInput && stdin;
     const exitAfter = behaviour.duration('exit-after', name) ?? (readsInput ? undefined : program.exitAfterMs);
     const exit = () =>
@@ -119,23 +119,23 @@ export class SimulatedContainer {
     this.#context.onChange();
   }
 
-  /** Throws CRIError for one that was started before. */
+  /** Throws CRIError if it was started before. */
   #requireCreated(): void {
     if (this.#state === 'CONTAINER_CREATED') return;
     throw new CRIError('Unknown', `container ${this.id} is in state ${this.#state}`);
   }
 
-  /** Resolves when it has exited. */
+  /** Resolves once it has exited. */
   stop(timeoutSeconds: number): Promise<void> {
     if (this.#state === 'CONTAINER_CREATED') this.#finish(terminatedCode, 'Error');
     if (this.#state !== 'CONTAINER_RUNNING') return Promise.resolve();
     const { behaviour, clock } = this.#context;
     const name = this.config.metadata.name;
     const graceMs = timeoutSeconds * 1000;
-    const wanted =
+    const latency =
       behaviour.text('stop-latency', name) === 'never' ? Infinity : (behaviour.duration('stop-latency', name) ?? 0);
-    const obeys = wanted < graceMs || (wanted === 0 && graceMs > 0);
-    const delay = obeys ? wanted : graceMs;
+    const obeys = latency < graceMs || (latency === 0 && graceMs > 0);
+    const delay = obeys ? latency : graceMs;
     const code = obeys ? terminatedCode : killedCode;
     const exited = new Promise<void>((resolve) => this.#exitWaiters.push(resolve));
     if (delay === 0) this.#finish(code);
@@ -166,13 +166,13 @@ export class SimulatedContainer {
     }
   }
 
-  /** One line of its output. */
+  /** Writes a line of output. */
   log(stream: 'stdout' | 'stderr', text: string): void {
     this.#append(stream, text);
     this.#attachments?.write(stream, `${text}\n`);
   }
 
-  /** Joins its streams until it exits, or the session is ended. */
+  /** Attaches to its streams until it exits or the session ends. */
   async attach(streams: SessionStreams): Promise<void> {
     await this.#attachments?.join(streams);
   }
@@ -194,7 +194,7 @@ export class SimulatedContainer {
     next();
   }
 
-  /** Milliseconds since its start; negative while it does not run. */
+  /** Milliseconds since its start; negative if it is not running. */
   get runningForMs(): number {
     return this.#state === 'CONTAINER_RUNNING' ? this.#context.clock.monotonic() - this.#runsSince : -1;
   }

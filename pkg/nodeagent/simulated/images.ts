@@ -1,4 +1,4 @@
-/** The images of a simulated node: every reference can be pulled unless the pod's annotations say otherwise. */
+/** The images of a simulated node: every pull succeeds unless the pod's annotations fail it. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { FilesystemUsage, Image, ImageService, PullOptions } from '#nodeagent/cri/cri.js';

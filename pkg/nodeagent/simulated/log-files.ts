@@ -1,13 +1,13 @@
-/** Logs of simulated containers, in memory, in the format that runtimes write. */
+/** In-memory logs of simulated containers, in the runtimes' format. */
 import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
 
-/** A simulated container that writes without end keeps its newest lines only. */
+/** Endless logs keep only their newest lines. */
 const maxBytes = 64 * 1024;
 
 interface MemoryLog {
   readonly identity: string;
   text: Buffer;
-  /** Bytes dropped from the start; offsets go on counting them. */
+  /** Bytes dropped from the start; offsets still include them. */
   dropped: number;
 }
 
@@ -16,7 +16,7 @@ export class SimulatedLogFiles implements LogFiles {
   readonly #watchers = new Map<string, Set<() => void>>();
   #next = 0;
 
-  /** Adds one line. @param time RFC 3339 with nanoseconds. */
+  /** Adds one line. `time`: RFC 3339 with nanoseconds. */
   append(path: string, line: { time: string; stream: 'stdout' | 'stderr'; text: string }): void {
     let file = this.#files.get(path);
     if (file === undefined) {
@@ -86,7 +86,7 @@ export class SimulatedLogFiles implements LogFiles {
     return Promise.resolve();
   }
 
-  /** Number of logs held; for tests of what is left over. */
+  /** Number of logs; lets tests find leftovers. */
   get size(): number {
     return this.#files.size;
   }

@@ -1,4 +1,4 @@
-/** Nodes without containers: the same node agent on a runtime in memory. */
+/** Simulated nodes: the real node agent on an in-memory runtime. */
 
 import { randomBytes } from 'node:crypto';
 import { release } from 'node:os';
@@ -22,10 +22,10 @@ export interface SimulatedDependencies {
   readonly writeFiles: false;
 }
 
-/** Value of `--container-runtime-endpoint` that asks for it. */
+/** Value of `--container-runtime-endpoint` for a simulated node. */
 export const simulatedEndpoint = 'simulated';
 
-/** What a node agent needs of its surroundings, in memory. `podCIDR`: addresses of its pods before the agent tells any. */
+/** In-memory dependencies of a node agent. `podCIDR`: initial pod addresses, until the agent sets them. */
 export function simulatedDependencies(options: {
   dialect: Dialect;
   clock: Clock;
@@ -49,7 +49,7 @@ export function simulatedDependencies(options: {
   };
 }
 
-/** Checks of simulated containers: no process answers at their addresses, so that the annotations decide. */
+/** Decides checks by the pods' annotations, since no process listens at their addresses. */
 export class SimulatedChecker implements Checker {
   readonly #runtime: SimulatedRuntime;
   readonly #exec: RuntimeChecker;
@@ -66,12 +66,12 @@ export class SimulatedChecker implements Checker {
   }
 }
 
-/** The machine of a simulated node, of any size; its agent is reached where this process is. */
+/** A simulated machine of any size; its agent is reached at this process's addresses. */
 export class SimulatedMachine implements Machine {
   readonly #facts: MachineFacts;
   readonly #address: string | undefined;
 
-  /** @param facts `address`: of its own, where none is asked for; absent: this machine's. */
+  /** `facts.address`: its address if none is requested; absent: this machine's. */
   constructor({ address, ...facts }: Partial<MachineFacts> & { readonly address?: string } = {}) {
     this.#address = address;
     this.#facts = {
@@ -116,10 +116,10 @@ export class SimulatedMachine implements Machine {
     return Promise.resolve(undefined);
   }
 
-  /** Any address will do that is asked for. */
+  /** Accepts any requested address. */
   addresses(request: AddressRequest): Promise<NodeAddresses> {
-    const given = request.nodeIPs.filter((address) => specialRange(address) !== 'unspecified');
-    if (given.length > 0) return Promise.resolve({ addresses: given });
+    const requested = request.nodeIPs.filter((address) => specialRange(address) !== 'unspecified');
+    if (requested.length > 0) return Promise.resolve({ addresses: requested });
     if (this.#address !== undefined) return Promise.resolve({ addresses: [this.#address] });
     return findNodeAddresses(request, hostNetwork);
   }

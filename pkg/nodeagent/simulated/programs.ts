@@ -1,4 +1,4 @@
-/** What a simulated process does: the few commands that tests and examples are made of. */
+/** Simulated processes: the few commands that tests and examples use. */
 
 export interface Program {
   /** Undefined: runs until it is stopped. */
@@ -59,7 +59,7 @@ function statement(words: readonly string[], context: Context): Program {
   }
 }
 
-/** Statements of `sh -c`, joined by `;` or `&&`: one after the other until one runs on, exits, or fails. */
+/** Runs statements of `sh -c`, joined by `;` or `&&`, until one keeps running, exits or fails. */
 function script(text: string, context: Context): Program {
   let total: Program = { ...quiet, exitAfterMs: 0 };
   for (const part of text.split(/;|&&/)) {
@@ -78,7 +78,7 @@ function script(text: string, context: Context): Program {
   return total;
 }
 
-/** What a process of this command line does. Unknown commands run until they are stopped. */
+/** The program of a command line. Unknown commands run until they are stopped. */
 export function programOf(argv: readonly string[], context: Context): Program {
   const [name = '', flag = '', text] = argv;
   const shell = /(^|\/)(sh|ash|bash)$/.test(name);

@@ -1,4 +1,4 @@
-/** A container runtime in memory: the very same node agent runs on it without containers. */
+/** An in-memory container runtime for simulated nodes. */
 import { type Duplex, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '#apimachinery/clock.js';
@@ -32,26 +32,26 @@ import { SimulatedContainer } from '#nodeagent/simulated/container.js';
 import { SimulatedImages } from '#nodeagent/simulated/images.js';
 import { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 
-/** Of a client in the cluster with a pod. */
+/** A cluster client's connection to a pod. */
 export interface PodConnection {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
-  /** The pod's end. */
+  /** The pod's end of the connection. */
   readonly stream: Duplex;
 }
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
-  /** Of the dialect: domain of the annotations in `behaviour.ts`. */
+  /** The dialect's domain, for the annotations in `behaviour.ts`. */
   readonly labelDomain: string;
-  /** Pod addresses until `updateRuntimeConfig` gives others; absent: there is no network until then. */
+  /** Pod addresses until `updateRuntimeConfig` sets others; absent: no network until then. */
   readonly podCIDR?: string;
-  /** 64 hexadecimal digits, never the same twice. */
+  /** Returns unique IDs of 64 hexadecimal digits. */
   readonly newID: () => string;
-  /** What pods answer to `connect`; absent: a greeting, by HTTP. */
+  /** Answers connections to pods (`connect`); absent: an HTTP greeting. */
   readonly onConnection?: ((connection: PodConnection) => void) | undefined;
-  /** Images that are there without a pull. */
+  /** Images that exist without a pull. */
   readonly images?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ interface Sandbox {
 
 const runtimeName = 'simulated';
 
-/** Answers whatever is said first. */
+/** Answers any request with an HTTP greeting. */
 function greet(stream: Duplex, hostname: string): void {
   const body = `Hello from ${hostname}\n`;
   stream.once('data', () => {
@@ -82,11 +82,11 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   readonly #clock: Clock;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, SimulatedContainer>();
-  /** Name of a sandbox or container ↔ its id: names are unique. */
+  /** Unique name of a sandbox or container ↔ its ID. */
   readonly #holders = new Map<string, string>();
   readonly #names = new Map<string, string>();
   readonly #subscribers = new Set<RuntimeEventHandler>();
-  /** One of each family. */
+  /** One pool of each family. */
   #addresses: readonly AddressPool[] = [];
   #podCIDR = '';
 
@@ -119,7 +119,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     this.#configure(podCIDR);
   }
 
-  /** Throws RangeError for what is no range, or has no room for pods. */
+  /** Throws RangeError if a range is invalid or too small. */
   #configure(podCIDR: string): void {
     if (podCIDR === this.#podCIDR || podCIDR === '') return;
     this.#addresses = podCIDR.split(',').map((cidr) => new AddressPool(cidr));
@@ -153,7 +153,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     this.#notify(id, config.metadata.uid);
   }
 
-  /** Throws CRIError where something has the name already. */
+  /** Throws CRIError if the name is in use. */
   #reserve(what: 'sandbox' | 'container', name: string, id: string): void {
     const holder = this.#holders.get(name);
     if (holder !== undefined) {
@@ -170,16 +170,16 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   #takeAddresses(): string[] {
-    const taken: string[] = [];
+    const addresses: string[] = [];
     for (const pool of this.#addresses) {
       const ip = pool.take();
       if (ip === undefined) {
-        for (const each of taken) for (const other of this.#addresses) other.release(each);
+        for (const each of addresses) for (const other of this.#addresses) other.release(each);
         throw new CRIError('Unknown', `no addresses left in ${this.#podCIDR}`);
       }
-      taken.push(ip);
+      addresses.push(ip);
     }
-    return taken;
+    return addresses;
   }
 
   stopPodSandbox(id: string): Promise<void> {
@@ -347,7 +347,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     await this.#running(id).attach(streams);
   }
 
-  /** Every port answers with one line that names the pod, and echoes nothing. */
+  /** Every port answers any request with an HTTP greeting that names the pod. */
   async portForward(sandboxId: string): Promise<Duplex> {
     const sandbox = this.#sandbox(sandboxId);
     const [near, far] = duplexPair();
@@ -362,7 +362,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     return near;
   }
 
-  /** A connection to a pod that runs, at any port; undefined where none has the address. */
+  /** A connection to a running pod, at any port; undefined if no pod has the address. */
   connect(address: string, port: number): Duplex | undefined {
     const sandbox = [...this.#sandboxes.values()].find(
       ({ ips, state }) => state === 'SANDBOX_READY' && ips.includes(address),
@@ -417,7 +417,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     return container.runningForMs < readyAfter || container.runningForMs >= unreadyAfter;
   }
 
-  /** A crash of one container, as a kernel or a bug makes it. */
+  /** Simulates a crash of one container. */
   killContainer(id: string): void {
     this.#container(id).kill();
   }
@@ -432,7 +432,7 @@ function sandboxName({ metadata: { name, namespace, uid, attempt } }: PodSandbox
   return [name, namespace, uid, attempt].join('_');
 }
 
-/** That of a pod's container is the same in all of the pod's sandboxes. */
+/** Independent of the sandbox's attempt. */
 function containerName(
   { metadata }: ContainerConfig,
   { metadata: { name, namespace, uid } }: PodSandboxConfig,
@@ -440,18 +440,18 @@ function containerName(
   return [metadata.name, name, namespace, uid, metadata.attempt].join('_');
 }
 
-/** Takes what nobody wants to have. */
+/** A sink for unused output. */
 function discard(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
-/** Tests an object's parts, so that no summary is made of what is not listed. */
+/** Tests single properties, so that filtered-out objects need no summary. */
 function matcher(
   filter: PodSandboxFilter | ContainerFilter,
 ): (id: string, state: string, labels: Readonly<Record<string, string>>) => boolean {
-  const wanted = Object.entries(filter.labelSelector ?? {});
+  const requiredLabels = Object.entries(filter.labelSelector ?? {});
   return (id, state, labels) =>
     (filter.id === undefined || filter.id === id) &&
     (filter.state === undefined || filter.state === state) &&
-    wanted.every(([key, value]) => labels[key] === value);
+    requiredLabels.every(([key, value]) => labels[key] === value);
 }

@@ -1,6 +1,6 @@
 /**
- * Pods of files: one file, or all files of a directory. The kernel's events say when to look again; a period looks where
- * they do not reach (behind links, on network file systems).
+ * Static pods from one file, or from all files of a directory. Reads after the kernel's file events, and periodically
+ * where those do not work (behind links, on network file systems).
  */
 import { constants, type FSWatcher, watch } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
@@ -12,23 +12,23 @@ import type { Logger } from '#daemon/log/logger.js';
 import { ManifestError, type ManifestReader, maxManifestBytes } from '#nodeagent/sources/static-pod.js';
 
 export interface ManifestFilesOptions {
-  /** A file or a directory; need not be there yet. */
+  /** A file or a directory; may not exist yet. */
   readonly path: string;
   readonly periodMs: number;
   readonly reader: ManifestReader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** All pods of the files that can be read. */
+  /** All pods of the readable files. */
   readonly onPods: (pods: readonly Pod[]) => void;
 }
 
-/** Writers write in several steps: what follows within this time is one change. */
+/** Writers write in several steps: events within this time count as one change. */
 const settleMs = 50;
 
-interface Known {
-  /** Changes whenever the content may have. */
+interface CachedManifest {
+  /** Changes whenever the content may have changed. */
   readonly version: string;
-  /** The last good one. */
+  /** The last valid pod. */
   readonly pod: Pod | undefined;
   readonly isBad: boolean;
 }
@@ -36,10 +36,10 @@ interface Known {
 export class ManifestFiles {
   readonly #options: ManifestFilesOptions;
   readonly #path: string;
-  readonly #known = new Map<string, Known>();
+  readonly #manifests = new Map<string, CachedManifest>();
   readonly #watchers = new Map<string, FSWatcher>();
   #settling: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #reading: Promise<void> = Promise.resolve();
   #problem = '';
 
   constructor(options: ManifestFilesOptions) {
@@ -47,12 +47,12 @@ export class ManifestFiles {
     this.#path = options.path.length > 1 ? options.path.replace(/\/+$/, '') : options.path;
   }
 
-  /** Looks until `signal` aborts. */
+  /** Reads until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, periodMs } = this.#options;
     try {
       while (!signal.aborted) {
-        await this.#look(true);
+        await this.#scheduleRead(true);
         await clock.sleep(periodMs, signal);
       }
     } finally {
@@ -62,57 +62,57 @@ export class ManifestFiles {
     }
   }
 
-  /** One after the other. Never rejects. */
-  #look(isPeriodic: boolean): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#read(isPeriodic)).catch((error: unknown) => this.#tell(error));
-    return this.#looking;
+  /** Runs one read after the other. Never rejects. */
+  #scheduleRead(isPeriodic: boolean): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read(isPeriodic)).catch((error: unknown) => this.#logOnce(error));
+    return this.#reading;
   }
 
   #changed(): void {
     this.#settling ??= this.#options.clock.setTimer(() => {
       this.#settling = undefined;
-      void this.#look(false);
+      void this.#scheduleRead(false);
     }, settleMs);
   }
 
   async #read(isPeriodic: boolean): Promise<void> {
-    const found = await stat(this.#path).catch(orMissing);
-    if (found === undefined) {
-      // Where it will be made.
+    const stats = await stat(this.#path).catch(undefinedIfMissing);
+    if (stats === undefined) {
+      // Watch the directory in which the path will be created.
       this.#watch(dirname(this.#path));
-      this.#known.clear();
+      this.#manifests.clear();
       this.#options.onPods([]);
       throw new Error(`${this.#path}: path does not exist, ignoring`);
     }
-    if (!found.isDirectory() && !found.isFile()) throw new Error(`${this.#path}: path is not a directory or file`);
-    this.#watch(found.isDirectory() ? this.#path : dirname(this.#path));
-    const paths = found.isDirectory() ? await visibleFiles(this.#path) : [this.#path];
-    for (const path of this.#known.keys()) if (!paths.includes(path)) this.#known.delete(path);
+    if (!stats.isDirectory() && !stats.isFile()) throw new Error(`${this.#path}: path is not a directory or file`);
+    this.#watch(stats.isDirectory() ? this.#path : dirname(this.#path));
+    const paths = stats.isDirectory() ? await visibleFiles(this.#path) : [this.#path];
+    for (const path of this.#manifests.keys()) if (!paths.includes(path)) this.#manifests.delete(path);
     for (const path of paths) await this.#readFile(path, isPeriodic);
     this.#problem = '';
-    this.#options.onPods(paths.flatMap((path) => this.#known.get(path)?.pod ?? []));
+    this.#options.onPods(paths.flatMap((path) => this.#manifests.get(path)?.pod ?? []));
   }
 
   async #readFile(path: string, isPeriodic: boolean): Promise<void> {
     const { reader, log } = this.#options;
-    const known = this.#known.get(path);
+    const cached = this.#manifests.get(path);
     let version = '';
     try {
-      const found = await stat(path, { bigint: true });
-      version = [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join();
-      if (known?.version === version && !known.isBad) return;
+      const stats = await stat(path, { bigint: true });
+      version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join();
+      if (cached?.version === version && !cached.isBad) return;
       const pod = reader.file(await readManifest(path), path);
-      this.#known.set(path, { version, pod, isBad: false });
+      this.#manifests.set(path, { version, pod, isBad: false });
     } catch (error) {
-      // What is being written is not its writer's last word: it has until the next period to become a pod.
-      const isLasting = isPeriodic && known?.isBad === true && known.version === version;
-      if (known?.version !== version || !known.isBad)
-        log.error({ path, problem: messageOf(error) }, "Can't process the manifest file");
-      this.#known.set(path, { version, pod: isLasting ? undefined : known?.pod, isBad: true });
+      // The file may be half written: keep its last pod until the next period.
+      const isLasting = isPeriodic && cached?.isBad === true && cached.version === version;
+      if (cached?.version !== version || !cached.isBad)
+        log.error({ path, problem: messageOf(error) }, 'failed to process the manifest file');
+      this.#manifests.set(path, { version, pod: isLasting ? undefined : cached?.pod, isBad: true });
     }
   }
 
-  /** Only that directory, from now on; a file is watched through its directory, where another may take its name. */
+  /** Watches only this directory. A file is watched through its directory, since another file may replace it. */
   #watch(directory: string): void {
     const only = directory === this.#path ? undefined : basename(this.#path);
     for (const [path, watcher] of this.#watchers) {
@@ -125,13 +125,13 @@ export class ManifestFiles {
       const watcher = watch(directory, { persistent: false }, (_, name) => {
         if (only === undefined || name === null || name === only) this.#changed();
       });
-      // It is gone, or there are too many: the period goes on, and tries again.
+      // The directory is gone, or there are too many watches: the periodic read continues and tries again.
       watcher.on('error', () => this.#unwatch(directory));
       this.#watchers.set(directory, watcher);
-      // What came between the look and the watch.
+      // Covers changes between the read and the watch.
       this.#changed();
     } catch (error) {
-      this.#options.log.debug({ directory, problem: messageOf(error) }, 'The directory cannot be watched');
+      this.#options.log.debug({ directory, problem: messageOf(error) }, 'failed to watch the directory');
     }
   }
 
@@ -140,20 +140,20 @@ export class ManifestFiles {
     this.#watchers.delete(directory);
   }
 
-  /** Once, until it changes. */
-  #tell(error: unknown): void {
+  /** Logs an error once until it changes. */
+  #logOnce(error: unknown): void {
     const problem = messageOf(error);
-    if (problem !== this.#problem) this.#options.log.error({ problem }, 'Unable to read the path of static pods');
+    if (problem !== this.#problem) this.#options.log.error({ problem }, 'failed to read the path of static pods');
     this.#problem = problem;
   }
 }
 
-function orMissing(error: NodeJS.ErrnoException): undefined {
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
   throw error;
 }
 
-/** In the order of their names, without those that begin with a dot, and without directories. */
+/** Regular file paths in name order, without directories and names that begin with a dot. */
 async function visibleFiles(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   return entries
@@ -162,15 +162,15 @@ async function visibleFiles(directory: string): Promise<string[]> {
     .sort();
 }
 
-/** Throws ManifestError for what is no file, or too large. */
+/** Throws ManifestError if the path is no file, or is too large. */
 async function readManifest(path: string): Promise<Buffer> {
-  // A pipe without a writer would be waited for.
+  // Opening a pipe without a writer would block.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = await file.stat();
-    if (!found.isFile()) throw new ManifestError(`${path} is not a file`);
-    if (found.size > maxManifestBytes) throw new ManifestError(`${path}: the read limit is reached`);
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(found.size), 0, found.size, 0);
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new ManifestError(`${path} is not a file`);
+    if (stats.size > maxManifestBytes) throw new ManifestError(`${path}: the read limit is reached`);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();

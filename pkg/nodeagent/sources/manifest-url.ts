@@ -1,4 +1,4 @@
-/** Pods of a web server, asked once in a while. */
+/** Static pods from a web server, polled periodically. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -7,21 +7,21 @@ import { ManifestError, type ManifestReader, maxManifestBytes } from '#nodeagent
 
 export interface ManifestURLOptions {
   readonly url: string;
-  /** Name and value; a name may come several times. */
+  /** Name and value; names may repeat. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly periodMs: number;
   readonly reader: ManifestReader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** All pods of the answer; not called again while that stays the same. */
+  /** All pods of the response; not called while the response stays the same. */
   readonly onPods: (pods: readonly Pod[]) => void;
 }
 
 const timeoutMs = 10_000;
-/** Failures in a row that are told; the rest would fill the log. */
-const toldFailures = 4;
+/** Consecutive failures to log as warnings; later ones would fill the log. */
+const loggedFailures = 4;
 
-/** `Name:value`, as the option and the configuration file give it. Throws RangeError. */
+/** Parses `Name:value`, the format of the option and of the configuration file. Throws RangeError. */
 export function parseHeaders(texts: readonly string[]): [string, string][] {
   return texts.map((text) => {
     const at = text.indexOf(':');
@@ -39,30 +39,30 @@ export class ManifestURL {
     this.#options = options;
   }
 
-  /** Asks until `signal` aborts. */
+  /** Polls until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, periodMs } = this.#options;
     while (!signal.aborted) {
       try {
-        await this.#ask(signal);
-        if (this.#failures > 0) log.info('Successfully read pods from URL');
+        await this.#poll(signal);
+        if (this.#failures > 0) log.info('read pods from URL again');
         this.#failures = 0;
       } catch (error) {
         this.#failures++;
         const problem = { problem: messageOf(error) };
         if (signal.aborted) return;
-        if (this.#failures <= toldFailures) log.warn(problem, 'Failed to read pods from URL');
-        else log.debug(problem, 'Failed to read pods from URL');
+        if (this.#failures <= loggedFailures) log.warn(problem, 'failed to read pods from URL');
+        else log.debug(problem, 'failed to read pods from URL');
       }
       await clock.sleep(periodMs, signal);
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  async #poll(signal: AbortSignal): Promise<void> {
     const { url, headers, reader, onPods } = this.#options;
     const data = await this.#download(url, headers, signal);
     if (data.length === 0) {
-      // An answer all the same: nothing waits for this source any more.
+      // The source has answered, so nothing waits for it.
       this.#last = data;
       onPods([]);
       throw new ManifestError(`zero-length data received from ${url}`);
@@ -72,10 +72,16 @@ export class ManifestURL {
     onPods(reader.answer(data, url));
   }
 
-  /** Follows redirects, as the client of 1.24 does. Throws for any other answer than 200, and for endless ones. */
+  /**
+   * Follows redirects, as the client of 1.24 does. Throws for a status other than 200, for large bodies and for
+   * timeouts.
+   */
   async #download(url: string, headers: readonly (readonly [string, string])[], signal: AbortSignal): Promise<Buffer> {
     const over = new AbortController();
-    const timer = this.#options.clock.setTimer(() => over.abort(new Error(`${url}: no answer in time`)), timeoutMs);
+    const timer = this.#options.clock.setTimer(
+      () => over.abort(new Error(`${url}: no response within 10 s`)),
+      timeoutMs,
+    );
     const stop = () => over.abort(new Error('stopped'));
     signal.addEventListener('abort', stop, { once: true });
     try {

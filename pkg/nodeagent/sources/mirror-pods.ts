@@ -1,4 +1,4 @@
-/** The images of static pods in the API, by which others see them. Rules of release 1.24 (kubelet pod/mirror_client.go). */
+/** Mirror pods: the API's copies of static pods. Rules of release 1.24 (kubelet pod/mirror_client.go). */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -19,33 +19,35 @@ export interface MirrorPodsOptions {
   readonly statics: StaticPods;
   /** The node's pods in the API. */
   readonly informer: Pick<Informer<Pod>, 'get' | 'list' | 'hasSynced'>;
-  /** As it is registered; undefined before. */
+  /** The registered node; undefined before registration. */
   readonly node: () => Node | undefined;
-  /** Whether something of a static pod of that name still runs. */
+  /** True while containers of a static pod of that name run. */
   readonly isRunning: (key: string) => boolean;
 }
 
 export type MirrorStep = 'none' | 'create' | 'delete' | 'replace';
 
-/** What the annotation says that makes a pod an image; undefined: it is none. */
+/** The value of the mirror annotation; undefined for other pods. */
 function mirrorHash({ metadata }: Pod, { annotations }: Dialect): string | undefined {
   return metadata.annotations?.[annotations.configMirror];
 }
 
-/** What is to be done. `mirror`: the image in the API, if any. `isRunning`: something of a pod of that name still runs. */
+/**
+ * The next step. `mirror`: the mirror pod in the API, if any. `isRunning`: containers of a pod of that name still run.
+ */
 export function mirrorStep(
   pod: Pod | undefined,
   mirror: Pod | undefined,
   { dialect, isRunning }: { dialect: Dialect; isRunning: boolean },
 ): MirrorStep {
-  // The image of what is being ended stays until that is over.
+  // Keep the mirror pod until its containers have ended.
   if (pod === undefined) return mirror === undefined || isRunning ? 'none' : 'delete';
   if (mirror === undefined) return 'create';
   const isCurrent = mirrorHash(mirror, dialect) === pod.metadata.annotations?.[dialect.annotations.configHash];
   return isCurrent && mirror.metadata.deletionTimestamp === undefined ? 'none' : 'replace';
 }
 
-/** Until the node is registered: without its UID the image would have no owner. */
+/** Retry delay until the node is registered: its UID is the mirror pod's owner. */
 const unregisteredMs = 1000;
 
 export class MirrorPods {
@@ -71,13 +73,13 @@ export class MirrorPods {
     return mirrorHash(pod, this.#options.client.dialect) !== undefined;
   }
 
-  /** Something about a static pod or its image has changed. */
+  /** A static pod or its mirror pod has changed. */
   poke(pod: Pod): void {
     this.#queue.add(fullName(pod));
   }
 
-  /** The image of the static pod of that UID, as last seen, while it is its image. */
-  of(uid: string): Pod | undefined {
+  /** The current mirror pod of the static pod with that UID. */
+  mirrorOf(uid: string): Pod | undefined {
     const { statics, informer, client } = this.#options;
     const pod = statics.get(uid);
     const mirror = pod === undefined ? undefined : informer.get(fullName(pod));
@@ -90,9 +92,9 @@ export class MirrorPods {
   async #reconcile(key: string): Promise<Outcome> {
     const { statics, informer, node, isRunning, client } = this.#options;
     const pod = statics.named(key);
-    const found = informer.get(key);
-    const mirror = found !== undefined && this.isMirror(found) ? found : undefined;
-    // Before all sources have spoken nobody knows that a pod is gone.
+    const apiPod = informer.get(key);
+    const mirror = apiPod !== undefined && this.isMirror(apiPod) ? apiPod : undefined;
+    // Until all sources have synced, an absent pod may still come.
     if (pod === undefined && !statics.hasSynced) return requeueAfter(unregisteredMs);
     const step = mirrorStep(pod, mirror, { dialect: client.dialect, isRunning: isRunning(key) });
     const owner = node();
@@ -100,7 +102,7 @@ export class MirrorPods {
       if ((step === 'delete' || step === 'replace') && mirror !== undefined) await this.#delete(mirror);
       if ((step === 'create' || step === 'replace') && pod !== undefined) {
         if (owner === undefined) return requeueAfter(unregisteredMs);
-        // A node that is going takes its pods along.
+        // A node that is being deleted takes its pods with it.
         if (owner.metadata.deletionTimestamp === undefined) await this.#create(pod, owner);
       }
       return done;
@@ -127,13 +129,13 @@ export class MirrorPods {
       await this.#pods.create(mirror, { namespace: metadata.namespace ?? '' });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      const found = await this.#pods.get(metadata.name ?? '', { namespace: metadata.namespace ?? '' });
-      // Its event is under way.
-      if (mirrorHash(found, this.#options.client.dialect) !== hash) throw error;
+      const existing = await this.#pods.get(metadata.name ?? '', { namespace: metadata.namespace ?? '' });
+      // It already exists; the informer's event will follow.
+      if (mirrorHash(existing, this.#options.client.dialect) !== hash) throw error;
     }
   }
 
-  /** That very one; one that took its name since stays. */
+  /** Deletes this mirror pod, but not a newer one of the same name. */
   async #delete({ metadata: { name = '', namespace = '', uid = '' } }: Pod): Promise<void> {
     try {
       await this.#pods.delete(name, { namespace, gracePeriodSeconds: 0, preconditions: { uid } });

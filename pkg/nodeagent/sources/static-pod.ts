@@ -1,4 +1,4 @@
-/** From the text of a manifest to the pod that the node runs. Rules of release 1.24 (kubelet config/common.go). */
+/** Converts a manifest to the pod that the node runs. Rules of release 1.24 (kubelet config/common.go). */
 
 import { createHash } from 'node:crypto';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
@@ -14,13 +14,13 @@ import type { Draft } from '#apimachinery/draft.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
-/** Where pods come from besides the API; the value of the annotation that says so. */
+/** Source of a static pod; the value of its source annotation. */
 export type StaticSource = 'file' | 'http';
 
-/** A longer manifest is refused. */
+/** Limit of a manifest. */
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-/** The text is no manifest, or not of a pod that could run. */
+/** The text is no valid manifest of a pod. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
@@ -45,14 +45,14 @@ export class ManifestReader {
     this.#context = { dialect, scheme, gate, now: clock.now(), monotonic: () => clock.monotonic() };
   }
 
-  /** The pod of a file, YAML or JSON. Throws ManifestError. `path`: goes into the pod's UID. */
+  /** The pod of a YAML or JSON file. Throws ManifestError. `path` is part of the pod's UID. */
   file(bytes: Buffer, path: string): Pod {
     const { nodeName } = this.#options;
     const value = parsed(bytes, (problem) => `${path}: couldn't parse as pod(${problem}), please check config file`);
     return this.#pod(value, { origin: `host:${nodeName}file:${path}`, isFile: true });
   }
 
-  /** The pod, or the pods of the list, of an answer. Throws ManifestError: one bad pod spoils them all. */
+  /** The pod, or the pods of the list, in a response. Throws ManifestError if one of them is invalid. */
   answer(bytes: Buffer, url: string): Pod[] {
     const value = parsed(bytes, (problem) => `${url}: couldn't parse as single or multiple pods (${problem})`);
     const origin = { origin: `url:${url}`, isFile: false };
@@ -65,7 +65,7 @@ export class ManifestReader {
     if ((pod.metadata.name ?? '') === '') throw new ManifestError('invalid pod: name is needed for the pod');
     this.#complete(pod, from);
     const failures = podStrategy.validateCreate?.(pod, this.#context) ?? [];
-    if (failures.length > 0) throw new ManifestError(`invalid pod: [${failures.map(textOf).join(', ')}]`);
+    if (failures.length > 0) throw new ManifestError(`invalid pod: [${failures.map(failureText).join(', ')}]`);
     return pod;
   }
 
@@ -82,7 +82,7 @@ export class ManifestReader {
     }
   }
 
-  /** What a pod has that the scheduler and the API would have given it. */
+  /** Sets fields that the scheduler and the API would set. */
   #complete(pod: Draft<Pod>, { origin, isFile }: { origin: string; isFile: boolean }): void {
     const { dialect, nodeName } = this.#options;
     const { metadata, spec } = pod;
@@ -94,7 +94,7 @@ export class ManifestReader {
     spec.nodeName = nodeName;
     metadata.annotations = { ...metadata.annotations, [dialect.annotations.configHash]: metadata.uid ?? '' };
     if (isFile) {
-      // They are the node's own, and stay whatever becomes of it.
+      // Static pods of files are never evicted by taints.
       const others = (spec.tolerations ?? []).filter(
         ({ key = '', operator, effect }) => !(key === '' && operator === 'Exists' && effect === 'NoExecute'),
       );
@@ -104,7 +104,7 @@ export class ManifestReader {
   }
 }
 
-/** Throws ManifestError with the message made of what the parser says. */
+/** Parses YAML. Throws ManifestError with a message made from the parser's. */
 function parsed(bytes: Buffer, message: (problem: string) => string): unknown {
   try {
     return parseYAML(bytes.toString('utf8'));
@@ -113,7 +113,7 @@ function parsed(bytes: Buffer, message: (problem: string) => string): unknown {
   }
 }
 
-/** A list says what its items are. */
+/** Items of a list take kind and version from the list. */
 function podsOf(value: unknown): unknown[] {
   const { kind, apiVersion, items } = (value ?? {}) as { kind?: unknown; apiVersion?: unknown; items?: unknown };
   if (kind !== 'PodList' || apiVersion !== 'v1') return [value];
@@ -123,11 +123,11 @@ function podsOf(value: unknown): unknown[] {
   );
 }
 
-function textOf({ field, message }: FieldFailure): string {
+function failureText({ field, message }: FieldFailure): string {
   return `${field}: ${message}`;
 }
 
-/** Equal values give equal texts, whatever the order of their members. */
+/** Equal values give equal texts, independent of member order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;

@@ -1,4 +1,4 @@
-/** The static pods of the node: what its sources said last, put together. */
+/** The static pods of the node, merged from the last state of their sources. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -12,12 +12,12 @@ export interface StaticPodsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly events: Pick<PodEvents, 'pod'>;
-  /** Those that there are; nothing is complete before each of them has said something. */
+  /** The configured sources; the set is complete once each has reported. */
   readonly sources: readonly StaticSource[];
 }
 
 export interface StaticPodHandler {
-  /** New, or the same UID with another content. */
+  /** New pod, or new content for the same UID. */
   onUpdate(pod: Pod): void;
   onDelete(pod: Pod): void;
 }
@@ -37,7 +37,7 @@ export class StaticPods {
     this.#options = options;
   }
 
-  /** Every source has said what it has. */
+  /** True once every source has reported. */
   get hasSynced(): boolean {
     return this.#options.sources.every((source) => this.#pods.has(source));
   }
@@ -59,23 +59,23 @@ export class StaticPods {
     return this.list().find((pod) => fullName(pod) === key);
   }
 
-  /** Calls back for those that are there, too. */
+  /** Calls back for existing pods, too. */
   addHandler(handler: StaticPodHandler): () => void {
     this.#handlers.add(handler);
     for (const pod of this.list()) handler.onUpdate(pod);
     return () => this.#handlers.delete(handler);
   }
 
-  /** All that a source has by now. */
+  /** Replaces the pods of a source. */
   set(source: StaticSource, pods: readonly Pod[]): void {
     const before = this.#pods.get(source) ?? new Map<string, Pod>();
     const after = new Map<string, Pod>();
     const changed: Pod[] = [];
     for (const pod of this.#unique(source, pods)) {
       const uid = pod.metadata.uid ?? '';
-      const known = before.get(uid);
-      const fresh = this.#marked(source, pod, known);
-      if (known !== undefined && semanticEqual(known, fresh)) after.set(uid, known);
+      const oldPod = before.get(uid);
+      const fresh = this.#annotated(source, pod, oldPod);
+      if (oldPod !== undefined && semanticEqual(oldPod, fresh)) after.set(uid, oldPod);
       else {
         after.set(uid, fresh);
         changed.push(fresh);
@@ -89,18 +89,18 @@ export class StaticPods {
     }
   }
 
-  /** The first one of a name, and of a UID, is the one. */
+  /** Keeps the first pod of each name and UID. */
   #unique(source: StaticSource, pods: readonly Pod[]): Pod[] {
     const { log, events } = this.#options;
     const seen = new Set<string>();
     return pods.filter((pod) => {
       const { name, namespace, uid } = pod.metadata;
       if (seen.has(`${uid}`)) {
-        log.warn({ namespace, name, uid, source }, 'Ignoring a static pod whose UID another one has');
+        log.warn({ namespace, name, uid, source }, 'ignoring a static pod with a duplicate UID');
         return false;
       }
       if (seen.has(fullName(pod))) {
-        log.warn({ namespace, name, source }, 'Ignoring a static pod whose name another one has');
+        log.warn({ namespace, name, source }, 'ignoring a static pod with a duplicate name');
         const message = `Error validating pod ${name}_${namespace}(${uid}) from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
         events.pod(pod, 'Warning', 'FailedValidation', message);
         return false;
@@ -110,10 +110,10 @@ export class StaticPods {
     });
   }
 
-  #marked(source: StaticSource, pod: Pod, known: Pod | undefined): Pod {
+  #annotated(source: StaticSource, pod: Pod, oldPod: Pod | undefined): Pod {
     const { dialect, clock } = this.#options;
     const { configSource, configSeen } = dialect.annotations;
-    const seen = known?.metadata.annotations?.[configSeen] ?? formatTime(clock.now());
+    const seen = oldPod?.metadata.annotations?.[configSeen] ?? formatTime(clock.now());
     const annotations = { ...pod.metadata.annotations, [configSource]: source, [configSeen]: seen };
     return { ...pod, metadata: { ...pod.metadata, annotations } };
   }

@@ -1,13 +1,13 @@
-/** What a cgroup read from and wrote to block devices, out of its files; version 1 and 2. */
+/** Block I/O of a cgroup, from its files; version 1 and 2. */
 import { readFile } from 'node:fs/promises';
 
-/** Amounts by operation: `Read`, `Write`, and what else the kernel tells apart. */
+/** Amounts by operation: `Read`, `Write`, and others of the kernel. */
 export type ByOperation = Readonly<Record<string, number>>;
 
 export interface DeviceIO {
   readonly major: string;
   readonly minor: string;
-  /** `/dev/sda`; empty for one that the system does not name. */
+  /** `/dev/sda`; empty for unnamed devices. */
   readonly device: string;
   readonly bytes: ByOperation;
   readonly operations: ByOperation;
@@ -17,7 +17,7 @@ type Counters = Omit<DeviceIO, 'device' | 'major' | 'minor'>;
 /** By `major:minor`. */
 type Devices = ReadonlyMap<string, Counters>;
 
-/** The texts of `blkio.throttle.io_service_bytes_recursive` and `blkio.throttle.io_serviced_recursive`. */
+/** Parses `blkio.throttle.io_service_bytes_recursive` and `blkio.throttle.io_serviced_recursive`. */
 export function parseBlkio(bytesText: string, operationsText: string): Devices {
   const [bytes, operations] = [linesOf(bytesText), linesOf(operationsText)];
   return new Map(
@@ -36,7 +36,7 @@ function linesOf(text: string): Map<string, Record<string, number>> {
 
 const operationOf: Readonly<Record<string, string>> = { r: 'Read', w: 'Write', d: 'Discard' };
 
-/** The text of `io.stat`: lines like `8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. */
+/** Parses `io.stat`: lines like `8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. */
 export function parseIoStat(text: string): Devices {
   const devices = new Map<string, Counters>();
   for (const [, device = '', fields = ''] of text.matchAll(/^(\d+:\d+)((?: \w+=\d+)+)$/gm)) {
@@ -50,7 +50,7 @@ export function parseIoStat(text: string): Devices {
   return devices;
 }
 
-/** Names of block devices, looked up once. */
+/** Names of block devices, cached. */
 export class DeviceNames {
   readonly #names = new Map<string, string>();
 
@@ -64,8 +64,8 @@ export class DeviceNames {
   }
 
   async #name(numbers: string): Promise<string> {
-    const known = this.#names.get(numbers);
-    if (known !== undefined) return known;
+    const cachedName = this.#names.get(numbers);
+    if (cachedName !== undefined) return cachedName;
     const text = await readFile(`/sys/dev/block/${numbers}/uevent`, 'utf8').catch(() => '');
     const name = /^DEVNAME=(\S+)$/m.exec(text)?.[1];
     const path = name === undefined ? '' : `/dev/${name}`;

@@ -1,4 +1,4 @@
-/** What `/metrics/cadvisor` tells of block devices and file systems. */
+/** Block device and file system metrics of `/metrics/cadvisor`. */
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
 import type { DiskOperations, DiskUsage } from '#nodeagent/node/host-usage.js';
 import type { DeviceIO } from '#nodeagent/stats/block-io.js';
@@ -7,7 +7,7 @@ import type { NodeUsage } from '#nodeagent/stats/collector.js';
 
 const sectorBytes = 512;
 
-/** By containers and pods: what the kernel counts for their cgroups. */
+/** Metrics of containers and pods, from their cgroups. */
 const deviceRows: readonly (readonly [name: string, help: string, value: (io: DeviceIO) => number | undefined])[] = [
   ['reads_bytes_total', 'Cumulative count of bytes read', ({ bytes }) => bytes['Read']],
   ['reads_total', 'Cumulative count of reads completed', ({ operations }) => operations['Read']],
@@ -28,7 +28,7 @@ function operationRows(one: 'read' | 'write', done: string, of: (disk: DiskUsage
   ];
 }
 
-/** By the machine: what the kernel counts for its mounted disks. */
+/** Metrics of the machine, from its mounted disks. */
 const diskRows: readonly DiskRow[] = [
   ...operationRows('read', 'read', ({ reads }) => reads),
   ...operationRows('write', 'written', ({ writes }) => writes),
@@ -49,7 +49,7 @@ const diskRows: readonly DiskRow[] = [
 
 type Kind = Omit<Family, 'samples'>;
 
-/** Families in the order in which they are first added to. */
+/** Families in the order of their first sample. */
 class Families {
   readonly #families = new Map<string, Family & { samples: Sample[] }>();
 
@@ -100,7 +100,7 @@ function addMachine(families: Families, machine: Subject, { host, filesystem }: 
   families.add(usage, machine, device, filesystem.usedBytes);
 }
 
-/** A container or pod. What a container uses is what it wrote into its own layer, which is on no device of its own. */
+/** Adds a container or pod. A container's usage is that of its writable layer, without a device name. */
 function addSubject(families: Families, subject: Subject): void {
   const { writtenBytes, details } = subject;
   if (writtenBytes !== undefined) families.add(usage, subject, { device: '' }, writtenBytes);

@@ -1,6 +1,6 @@
 /**
- * `/metrics/cadvisor` of release 1.24: the containers, pods and the machine under the names and labels of cAdvisor, as far
- * as kernel and runtime count. Pure.
+ * `/metrics/cadvisor` of release 1.24: cAdvisor's metrics of containers, pods and the machine, as far as kernel and
+ * runtime provide them. Pure.
  */
 import type { Family } from '#daemon/metrics/exposition.js';
 import type { InterfaceUsage } from '#nodeagent/node/network-usage.js';
@@ -33,13 +33,13 @@ const networkRows: readonly (readonly [name: string, help: string, value: Counte
 ];
 
 export interface CadvisorContext {
-  /** The agent's. */
+  /** The agent's version. */
   readonly version: string;
-  /** By the paths of the cgroups. */
+  /** By cgroup path. */
   readonly details: ReadonlyMap<string, CgroupDetails>;
 }
 
-/** `usage`: undefined when it could not be measured. */
+/** `usage`: undefined if it could not be measured. */
 export function cadvisorFamilies(usage: NodeUsage | undefined, { version, details }: CadvisorContext): Family[] {
   const error = {
     name: 'container_scrape_error',
@@ -66,9 +66,9 @@ export function cadvisorFamilies(usage: NodeUsage | undefined, { version, detail
 
 const noLabels = { container: '', id: '', image: '', name: '', namespace: '', pod: '' };
 
-type Measured = Omit<Subject, 'details'>;
+type SubjectUsage = Omit<Subject, 'details'>;
 
-function ofNode({ host, cpuSeconds, workingSetBytes, timestampMs }: NodeUsage): Measured {
+function ofNode({ host, cpuSeconds, workingSetBytes, timestampMs }: NodeUsage): SubjectUsage {
   return {
     labels: { ...noLabels, id: '/' },
     timestampMs,
@@ -84,7 +84,15 @@ function ofNode({ host, cpuSeconds, workingSetBytes, timestampMs }: NodeUsage): 
   };
 }
 
-function ofPod({ name: pod, namespace, path, cgroup, cpuSeconds, workingSetBytes, timestampMs }: PodUsage): Measured {
+function ofPod({
+  name: pod,
+  namespace,
+  path,
+  cgroup,
+  cpuSeconds,
+  workingSetBytes,
+  timestampMs,
+}: PodUsage): SubjectUsage {
   return {
     labels: { ...noLabels, id: path, namespace, pod },
     timestampMs,
@@ -100,7 +108,7 @@ function ofPod({ name: pod, namespace, path, cgroup, cpuSeconds, workingSetBytes
   };
 }
 
-function ofContainers({ name: pod, namespace, containers }: PodUsage): Measured[] {
+function ofContainers({ name: pod, namespace, containers }: PodUsage): SubjectUsage[] {
   return containers.map((each) => ({
     ...each,
     labels: containerLabels(each, { pod, namespace }),
@@ -116,7 +124,7 @@ function containerLabels(
   return { container, id, image, name, namespace, pod };
 }
 
-/** A pod's network is its sandbox's, as cAdvisor sees it. */
+/** The network of a pod is its sandbox's, as in cAdvisor. */
 function networkFamilies({ pods, host, timestampMs }: NodeUsage): Family[] {
   const owners = [
     { labels: { ...noLabels, id: '/' }, network: host?.network ?? [], timestampMs },
@@ -167,7 +175,7 @@ function machine({ facts, host }: NodeUsage): Family[] {
   ];
 }
 
-/** There is no cAdvisor in it: the version is the agent's. */
+/** The agent's version replaces cAdvisor's. */
 function versionFamily({ facts }: NodeUsage, version: string): Family {
   const labels = {
     cadvisorRevision: '',

@@ -1,10 +1,10 @@
-/** What `/metrics/cadvisor` tells of each container, pod and the machine: a table of names and where their figures come from. */
+/** Metrics of containers, pods and the machine in `/metrics/cadvisor`: a table of names and their sources. */
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
 import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import type { CgroupDetails } from '#nodeagent/stats/collector.js';
 import { taskStateNames } from '#nodeagent/stats/process-stats.js';
 
-/** One line of a metric: what it is of, and what is known of that. */
+/** A container, pod or machine with its labels and measurements. */
 export interface Subject {
   readonly labels: Readonly<Record<'container' | 'id' | 'image' | 'name' | 'namespace' | 'pod', string>>;
   readonly timestampMs: number;
@@ -197,12 +197,12 @@ const rows: readonly Row[] = [
   ],
 ];
 
-/** Kept only for those with a quota, as cAdvisor does. */
+/** Only for cgroups with a quota, as in cAdvisor. */
 function ofQuota({ cgroup }: Subject): CgroupUsage['cpu'] | undefined {
   return cgroup?.limits.cpuQuotaMicros === undefined ? undefined : cgroup.cpu;
 }
 
-/** Families of which nothing is known have no samples. */
+/** Families without values have no samples. */
 export function containerFamilies(subjects: readonly Subject[]): Family[] {
   const families = new Map<string, Family & { samples: Sample[] }>();
   for (const [name, type, help, value, more] of rows) {

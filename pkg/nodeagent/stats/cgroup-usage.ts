@@ -1,4 +1,4 @@
-/** What a cgroup has used, out of its files; version 1 and 2. */
+/** Usage of a cgroup, from its files; version 1 and 2. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DeviceIO, DeviceNames, parseBlkio, parseIoStat } from '#nodeagent/stats/block-io.js';
@@ -8,7 +8,7 @@ export interface CgroupUsage {
     readonly totalSeconds: number;
     readonly userSeconds: number;
     readonly systemSeconds: number;
-    /** Periods of its quota, those in which it was held back, and for how long. */
+    /** Quota periods, throttled periods, and throttled time. */
     readonly periods: number;
     readonly throttledPeriods: number;
     readonly throttledSeconds: number;
@@ -20,34 +20,34 @@ export interface CgroupUsage {
     readonly cacheBytes: number;
     readonly swapBytes: number;
     readonly mappedFileBytes: number;
-    /** Most that was ever in use; undefined where the kernel does not keep it. */
+    /** Highest usage; undefined if the kernel does not record it. */
     readonly maxUsageBytes: number | undefined;
     /** How often the limit was reached. */
     readonly failures: number;
-    /** Processes that were killed for want of memory; undefined where the kernel does not count them. */
+    /** Processes killed by the OOM killer; undefined if the kernel does not count them. */
     readonly oomKills: number | undefined;
-    /** With those of the cgroups below. */
+    /** Including child cgroups. */
     readonly pageFaults: number;
     readonly majorPageFaults: number;
-    /** Without them, where the kernel tells them apart. */
+    /** Without child cgroups, if the kernel distinguishes them. */
     readonly ownPageFaults: number;
     readonly ownMajorPageFaults: number;
   };
   readonly limits: {
     /** Undefined without limit. */
     readonly memoryBytes: number | undefined;
-    /** What it is left when memory is short; 0 for nothing. */
+    /** Memory protected from reclaim; 0 for none. */
     readonly memoryReservationBytes: number;
-    /** Of memory and swap together in version 1, of swap in version 2, as cAdvisor has them; undefined without limit. */
+    /** Memory plus swap in version 1, swap in version 2, as in cAdvisor; undefined without limit. */
     readonly memorySwapBytes: number | undefined;
     readonly cpuShares: number | undefined;
     readonly cpuPeriodMicros: number | undefined;
     /** Undefined without limit. */
     readonly cpuQuotaMicros: number | undefined;
   };
-  /** In this very cgroup. */
+  /** Without child cgroups. */
   readonly processes: number;
-  /** With those of the cgroups below; undefined where they are not counted. */
+  /** Including child cgroups; undefined if not counted. */
   readonly threads: number | undefined;
   /** Undefined without limit. */
   readonly maxThreads: number | undefined;
@@ -59,9 +59,9 @@ export interface CgroupReaderOptions {
   readonly version: 1 | 2;
 }
 
-/** Ticks of a second in `cpuacct.stat`: USER_HZ is 100 on every platform of Linux that Node.js runs on. */
+/** Ticks per second in `cpuacct.stat`: USER_HZ is 100 on all of Node.js's Linux platforms. */
 const userHz = 100;
-/** What version 1 shows for no limit is near 2^63. */
+/** Version 1 shows a value near 2^63 for no limit. */
 const unlimitedBytes = 2 ** 62;
 
 export class CgroupReader {
@@ -72,30 +72,30 @@ export class CgroupReader {
     this.#options = options;
   }
 
-  /** `path` as in the hierarchy, such as `/pods/burstable/pod1`. Undefined when there is no such cgroup (any more). */
+  /** `path`: in the hierarchy, such as `/pods/burstable/pod1`. Undefined if the cgroup does not exist. */
   usage(path: string): Promise<CgroupUsage | undefined> {
     return this.#options.version === 2 ? this.#version2(path) : this.#version1(path);
   }
 
-  /** Of this very cgroup; those of another PID namespace are left out. */
+  /** Process IDs without child cgroups; skips those of another PID namespace. */
   async processes(path: string): Promise<number[]> {
     const folder = this.#options.version === 2 ? '' : 'memory';
-    const text = await textOf(join(this.#options.mountPoint, folder, path, 'cgroup.procs'));
+    const text = await readIfExists(join(this.#options.mountPoint, folder, path, 'cgroup.procs'));
     return (text ?? '')
       .split('\n')
       .map(Number)
       .filter((process) => process > 0);
   }
 
-  /** What it read from and wrote to block devices. */
+  /** Block I/O by device. */
   async devices(path: string): Promise<DeviceIO[]> {
     const { mountPoint, version } = this.#options;
     if (version === 2)
-      return this.#deviceNames.named(parseIoStat((await textOf(join(mountPoint, path, 'io.stat'))) ?? ''));
+      return this.#deviceNames.named(parseIoStat((await readIfExists(join(mountPoint, path, 'io.stat'))) ?? ''));
     const read = async (name: string) => {
       const file = join(mountPoint, 'blkio', path, `blkio.throttle.${name}`);
-      // Older kernels do not add up what is below.
-      return (await textOf(`${file}_recursive`)) ?? (await textOf(file)) ?? '';
+      // Older kernels have no recursive totals.
+      return (await readIfExists(`${file}_recursive`)) ?? (await readIfExists(file)) ?? '';
     };
     const [bytes, operations] = await Promise.all([read('io_service_bytes'), read('io_serviced')]);
     return this.#deviceNames.named(parseBlkio(bytes, operations));
@@ -103,7 +103,7 @@ export class CgroupReader {
 
   async #version1(path: string): Promise<CgroupUsage | undefined> {
     const read = (controller: string, file: string) =>
-      textOf(join(this.#options.mountPoint, controller, path, `${controller}.${file}`));
+      readIfExists(join(this.#options.mountPoint, controller, path, `${controller}.${file}`));
     const [usage, memoryText] = await Promise.all([read('cpuacct', 'usage'), read('memory', 'stat')]);
     if (usage === undefined || memoryText === undefined) return undefined;
     const [split, throttling, shares, quota, period, inUse, most, failures, oom] = await Promise.all([
@@ -124,14 +124,14 @@ export class CgroupReader {
       read('pids', 'current'),
       read('pids', 'max'),
     ]);
-    const ticks = fieldsOf(split);
-    const cpu = fieldsOf(throttling);
-    const memory = fieldsOf(memoryText);
-    const usageBytes = numberOf(inUse) ?? 0;
-    const quotaMicros = numberOf(quota) ?? -1;
+    const ticks = parseFields(split);
+    const cpu = parseFields(throttling);
+    const memory = parseFields(memoryText);
+    const usageBytes = parseNumber(inUse) ?? 0;
+    const quotaMicros = parseNumber(quota) ?? -1;
     return {
       cpu: {
-        totalSeconds: (numberOf(usage) ?? 0) / 1e9,
+        totalSeconds: (parseNumber(usage) ?? 0) / 1e9,
         userSeconds: ticks('user') / userHz,
         systemSeconds: ticks('system') / userHz,
         periods: cpu('nr_periods'),
@@ -145,9 +145,9 @@ export class CgroupReader {
         cacheBytes: memory('total_cache'),
         swapBytes: memory('total_swap'),
         mappedFileBytes: memory('total_mapped_file'),
-        maxUsageBytes: numberOf(most),
-        failures: numberOf(failures) ?? 0,
-        oomKills: oom?.includes('oom_kill ') === true ? fieldsOf(oom)('oom_kill') : undefined,
+        maxUsageBytes: parseNumber(most),
+        failures: parseNumber(failures) ?? 0,
+        oomKills: oom?.includes('oom_kill ') === true ? parseFields(oom)('oom_kill') : undefined,
         pageFaults: memory('total_pgfault'),
         majorPageFaults: memory('total_pgmajfault'),
         ownPageFaults: memory('pgfault'),
@@ -157,18 +157,18 @@ export class CgroupReader {
         memoryBytes: limitOf(limit),
         memoryReservationBytes: limitOf(reservation) ?? 0,
         memorySwapBytes: limitOf(swapLimit),
-        cpuShares: numberOf(shares),
-        cpuPeriodMicros: numberOf(period),
+        cpuShares: parseNumber(shares),
+        cpuPeriodMicros: parseNumber(period),
         cpuQuotaMicros: quotaMicros > 0 ? quotaMicros : undefined,
       },
       processes: (await this.processes(path)).length,
-      threads: numberOf(tasks),
-      maxThreads: numberOf(maxTasks),
+      threads: parseNumber(tasks),
+      maxThreads: parseNumber(maxTasks),
     };
   }
 
   async #version2(path: string): Promise<CgroupUsage | undefined> {
-    const read = (file: string) => textOf(join(this.#options.mountPoint, path, file));
+    const read = (file: string) => readIfExists(join(this.#options.mountPoint, path, file));
     const [cpuText, memoryText] = await Promise.all([read('cpu.stat'), read('memory.stat')]);
     if (cpuText === undefined || memoryText === undefined) return undefined;
     const [inUse, most, swap, limit, low, swapLimit, events] = await Promise.all(
@@ -179,11 +179,11 @@ export class CgroupReader {
     const [max, weight, tasks, maxTasks] = await Promise.all(
       ['cpu.max', 'cpu.weight', 'pids.current', 'pids.max'].map(read),
     );
-    const cpu = fieldsOf(cpuText);
-    const memory = fieldsOf(memoryText);
-    const usageBytes = numberOf(inUse) ?? memory('anon') + memory('file');
+    const cpu = parseFields(cpuText);
+    const memory = parseFields(memoryText);
+    const usageBytes = parseNumber(inUse) ?? memory('anon') + memory('file');
     const [quota, period] = (max ?? '').trim().split(' ');
-    const weightOf = numberOf(weight);
+    const cpuWeight = parseNumber(weight);
     return {
       cpu: {
         totalSeconds: cpu('usage_usec') / 1e6,
@@ -198,34 +198,34 @@ export class CgroupReader {
         workingSetBytes: Math.max(0, usageBytes - memory('inactive_file')),
         rssBytes: memory('anon'),
         cacheBytes: memory('file'),
-        swapBytes: numberOf(swap) ?? 0,
+        swapBytes: parseNumber(swap) ?? 0,
         mappedFileBytes: memory('file_mapped'),
-        maxUsageBytes: numberOf(most),
-        failures: fieldsOf(events)('max'),
-        oomKills: fieldsOf(events)('oom_kill'),
+        maxUsageBytes: parseNumber(most),
+        failures: parseFields(events)('max'),
+        oomKills: parseFields(events)('oom_kill'),
         pageFaults: memory('pgfault'),
         majorPageFaults: memory('pgmajfault'),
         ownPageFaults: memory('pgfault'),
         ownMajorPageFaults: memory('pgmajfault'),
       },
       limits: {
-        memoryBytes: numberOf(limit),
-        memoryReservationBytes: numberOf(low) ?? 0,
-        memorySwapBytes: numberOf(swapLimit),
-        // The other way round of how shares become a weight.
-        cpuShares: weightOf === undefined ? undefined : Math.floor(2 + ((weightOf - 1) * 262_142) / 9999),
-        cpuPeriodMicros: numberOf(period),
-        cpuQuotaMicros: numberOf(quota),
+        memoryBytes: parseNumber(limit),
+        memoryReservationBytes: parseNumber(low) ?? 0,
+        memorySwapBytes: parseNumber(swapLimit),
+        // The inverse of the conversion from shares to weight.
+        cpuShares: cpuWeight === undefined ? undefined : Math.floor(2 + ((cpuWeight - 1) * 262_142) / 9999),
+        cpuPeriodMicros: parseNumber(period),
+        cpuQuotaMicros: parseNumber(quota),
       },
       processes: (await this.processes(path)).length,
-      threads: numberOf(tasks),
-      maxThreads: numberOf(maxTasks),
+      threads: parseNumber(tasks),
+      maxThreads: parseNumber(maxTasks),
     };
   }
 }
 
-/** Undefined for files that are not there: the cgroup is gone, or its controller is not on. */
-async function textOf(path: string): Promise<string | undefined> {
+/** Undefined for missing files: the cgroup is gone, or its controller is disabled. */
+async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch {
@@ -233,21 +233,21 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Of version 1. */
+/** Parses a limit of version 1. */
 function limitOf(text: string | undefined): number | undefined {
-  const bytes = numberOf(text) ?? unlimitedBytes;
+  const bytes = parseNumber(text) ?? unlimitedBytes;
   return bytes < unlimitedBytes ? bytes : undefined;
 }
 
-/** Undefined for what is no number, such as `max`. */
-function numberOf(text: string | undefined): number | undefined {
+/** Undefined for other texts, such as `max`. */
+function parseNumber(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '') return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Reads lines of a name and a number; 0 for names that are not there. */
-function fieldsOf(text: string | undefined): (name: string) => number {
+/** Parses lines of a name and a number; the result returns 0 for unknown names. */
+function parseFields(text: string | undefined): (name: string) => number {
   const fields = new Map(
     (text ?? '').split('\n').map((line) => {
       const [name = '', number = '0'] = line.split(' ', 2);

@@ -1,4 +1,7 @@
-/** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
+/**
+ * Measures the usage of the node, its pods and their containers, from the kernel's counters if available, else the
+ * runtime's.
+ */
 
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -15,14 +18,20 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
-import { LoadAverages, type OpenFiles, openFiles, type TaskStates, taskStates } from '#nodeagent/stats/process-stats.js';
+import {
+  LoadAverages,
+  type OpenFiles,
+  openFiles,
+  type TaskStates,
+  taskStates,
+} from '#nodeagent/stats/process-stats.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */
   readonly name: string;
-  /** Of the runtime. */
+  /** The runtime's ID. */
   readonly id: string;
-  /** Its cgroup. */
+  /** Path of its cgroup. */
   readonly path: string;
   readonly image: string;
   readonly startedMs: number;
@@ -31,9 +40,9 @@ export interface ContainerUsage {
   readonly memoryBytes: number;
   readonly workingSetBytes: number;
   readonly rssBytes: number;
-  /** Of what it wrote into its own layer; undefined for the sandbox. */
+  /** Size of its writable layer; undefined for the sandbox. */
   readonly writtenBytes: number | undefined;
-  /** Undefined where there is no cgroup to be read. */
+  /** Undefined if its cgroup cannot be read. */
   readonly cgroup: CgroupUsage | undefined;
 }
 
@@ -46,9 +55,9 @@ export interface PodUsage {
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly cgroup: CgroupUsage | undefined;
-  /** Containers that run; the sandbox among them where it has a cgroup. */
+  /** Running containers; includes the sandbox if it has a cgroup. */
   readonly containers: readonly ContainerUsage[];
-  /** Of its own network; none for pods in the network of the host. */
+  /** Interfaces of its own network; empty with the host's network. */
   readonly network: readonly InterfaceUsage[];
 }
 
@@ -61,37 +70,37 @@ export interface SystemUsage {
 export interface NodeUsage {
   readonly facts: MachineFacts;
   readonly timestampMs: number;
-  /** Undefined for a node that is no machine. */
+  /** Undefined for simulated nodes. */
   readonly host: HostUsage | undefined;
-  /** Its root. */
+  /** The root file system. */
   readonly filesystem: FilesystemState | undefined;
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly pods: readonly PodUsage[];
-  /** By the names of 1.24: the agent's own, `runtime` and `misc` where options name them, and `pods`, all together. */
+  /** Named as in 1.24: the agent's cgroup, `runtime` and `misc` if options name them, and `pods`, the total. */
   readonly system: readonly SystemUsage[];
-  /** What the runtime counts, by container; those that have ended, too. */
+  /** The runtime's stats by container ID; includes exited containers. */
   readonly stats: ReadonlyMap<string, ContainerStats>;
 }
 
 export interface CgroupDetails {
   readonly devices: readonly DeviceIO[];
-  /** Of its processes. */
+  /** Open files of its processes. */
   readonly files: OpenFiles;
   readonly tasks: TaskStates;
-  /** Tasks that ran lately, times a thousand. */
+  /** Average of running tasks × 1000. */
   readonly load: number;
 }
 
-/** Where it is measured. */
+/** Sources of the measurements. */
 export interface UsageSources {
   readonly clock: Clock;
   readonly dialect: Dialect;
   readonly cri: Pick<RuntimeService, 'listContainerStats'>;
   readonly observer: Pick<RuntimeObserver, 'get'>;
-  /** Absent where pods have none. */
+  /** Absent if pods have no cgroups. */
   readonly cgroups?: Pick<PodCgroups, 'parentOf' | 'containerPath' | 'path'>;
-  /** Absent for a node that is no machine. */
+  /** Absent for simulated nodes. */
   readonly hierarchy?: CgroupHierarchy;
   readonly systemPaths?: SystemPaths;
 }
@@ -102,7 +111,7 @@ export interface CollectorOptions {
   readonly pods: () => readonly Pod[];
 }
 
-/** Pods looked at together: files are read beside each other, but not all at once. */
+/** Pods measured concurrently. */
 const batchSize = 8;
 
 export class UsageCollector {
@@ -117,7 +126,7 @@ export class UsageCollector {
     this.#cgroups = hierarchy === undefined ? undefined : new CgroupReader(hierarchy);
   }
 
-  /** Measures now; those who ask meanwhile get the same. Throws CRIError when the runtime does not answer. */
+  /** Measures now; concurrent calls share one result. Throws CRIError if the runtime does not answer. */
   collect(): Promise<NodeUsage> {
     this.#collecting ??= this.#collect().finally(() => {
       this.#collecting = undefined;
@@ -125,14 +134,14 @@ export class UsageCollector {
     return this.#collecting;
   }
 
-  /** What takes longer to find out and not everybody wants: by the paths of the cgroups of these figures. */
+  /** Slower measurements that only some callers need, by cgroup path. */
   async details({ pods }: NodeUsage): Promise<ReadonlyMap<string, CgroupDetails>> {
     const cgroups = this.#cgroups;
     if (cgroups === undefined) return new Map();
     const measured = pods.flatMap(({ containers, ...pod }) => [pod, ...containers]);
     const paths = measured.flatMap(({ path, cgroup }) => (cgroup === undefined ? [] : [path]));
     const { clock } = this.#options.node;
-    const found = new Map<string, CgroupDetails>();
+    const detailsByPath = new Map<string, CgroupDetails>();
     for (let i = 0; i < paths.length; i += batchSize) {
       await Promise.all(
         paths.slice(i, i + batchSize).map(async (path) => {
@@ -143,12 +152,12 @@ export class UsageCollector {
             taskStates(processes),
           ]);
           const load = this.#loads.next(path, tasks.running, clock.monotonic());
-          found.set(path, { devices, files, tasks, load });
+          detailsByPath.set(path, { devices, files, tasks, load });
         }),
       );
     }
     this.#loads.forget(clock.monotonic());
-    return found;
+    return detailsByPath;
   }
 
   async #collect(): Promise<NodeUsage> {
@@ -158,7 +167,7 @@ export class UsageCollector {
     const used: PodUsage[] = [];
     const all = pods();
     for (let i = 0; i < all.length; i += batchSize) {
-      const batch = await Promise.all(all.slice(i, i + batchSize).map((pod) => this.#ofPod(pod, stats)));
+      const batch = await Promise.all(all.slice(i, i + batchSize).map((pod) => this.#podUsage(pod, stats)));
       used.push(...batch.filter((each) => each !== undefined));
     }
     const [host, filesystem] = await Promise.all([machine.usage(), machine.filesystem('/')]);
@@ -187,17 +196,17 @@ export class UsageCollector {
       ['misc', systemPaths?.misc],
       ['pods', cgroups?.path],
     ] as const;
-    const found = await Promise.all(
+    const usages = await Promise.all(
       named.map(async ([name, path]) => {
         const cgroup = path === undefined ? undefined : await this.#cgroups?.usage(path);
         return path === undefined || cgroup === undefined ? [] : [{ name, path, cgroup }];
       }),
     );
-    return found.flat();
+    return usages.flat();
   }
 
-  /** Undefined for pods of which nothing runs. */
-  async #ofPod(pod: Pod, stats: ReadonlyMap<string, ContainerStats>): Promise<PodUsage | undefined> {
+  /** Undefined for pods without running containers or sandbox. */
+  async #podUsage(pod: Pod, stats: ReadonlyMap<string, ContainerStats>): Promise<PodUsage | undefined> {
     const { node } = this.#options;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const runtime = node.observer.get(uid);
@@ -208,9 +217,9 @@ export class UsageCollector {
     const running = runtime.containers.filter((container) => isRunning(container));
     if (sandbox === undefined && running.length === 0) return undefined;
     const containers = await Promise.all(
-      running.map((container) => this.#ofContainer(container, pathOf(container.id), stats.get(container.id))),
+      running.map((container) => this.#containerUsage(container, pathOf(container.id), stats.get(container.id))),
     );
-    const ofSandbox = sandbox === undefined ? undefined : await this.#ofSandbox(sandbox, pathOf(sandbox.id));
+    const sandboxUsage = sandbox === undefined ? undefined : await this.#sandboxUsage(sandbox, pathOf(sandbox.id));
     const cgroup = await this.#cgroups?.usage(path);
     return {
       uid,
@@ -221,12 +230,12 @@ export class UsageCollector {
       timestampMs: node.clock.now(),
       cpuSeconds: cgroup?.cpu.totalSeconds ?? sum(containers, ({ cpuSeconds }) => cpuSeconds),
       workingSetBytes: cgroup?.memory.workingSetBytes ?? sum(containers, (each) => each.workingSetBytes),
-      containers: ofSandbox === undefined ? containers : [...containers, ofSandbox],
+      containers: sandboxUsage === undefined ? containers : [...containers, sandboxUsage],
       network: pod.spec.hostNetwork === true || sandbox === undefined ? [] : await this.#network(pathOf(sandbox.id)),
     };
   }
 
-  async #ofContainer(
+  async #containerUsage(
     container: RuntimeContainer,
     path: string,
     stats: ContainerStats | undefined,
@@ -249,8 +258,8 @@ export class UsageCollector {
     };
   }
 
-  /** Runtimes count sandboxes in their cgroups only. */
-  async #ofSandbox(sandbox: PodSandboxStatus, path: string): Promise<ContainerUsage | undefined> {
+  /** The runtime reports no stats of sandboxes, so only their cgroup counts. */
+  async #sandboxUsage(sandbox: PodSandboxStatus, path: string): Promise<ContainerUsage | undefined> {
     const cgroup = await this.#cgroups?.usage(path);
     if (cgroup === undefined) return undefined;
     return {
@@ -269,7 +278,7 @@ export class UsageCollector {
     };
   }
 
-  /** Seen from a process of the sandbox, which is in its network. */
+  /** Reads the network of a process of the sandbox. */
   async #network(sandboxPath: string): Promise<InterfaceUsage[]> {
     const [process] = (await this.#cgroups?.processes(sandboxPath)) ?? [];
     return process === undefined ? [] : networkUsage(process);
@@ -280,16 +289,16 @@ function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-/** Path of the cgroup that this process is in; undefined for the root, which is the machine's. */
+/** Path of this process's cgroup; undefined for the root cgroup, which is the whole machine's. */
 async function ownCgroup(version: 1 | 2): Promise<string | undefined> {
   return parseOwnCgroup(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''), version);
 }
 
-/** @param text Of `/proc/self/cgroup`: lines of a number, controllers and a path. */
+/** `text`: of `/proc/self/cgroup`, lines of `number:controllers:path`. */
 export function parseOwnCgroup(text: string, version: 1 | 2): string | undefined {
   for (const [, controllers = '', path = ''] of text.matchAll(/^\d+:([^:\n]*):(.+)$/gm)) {
-    const isThatOne = version === 2 ? controllers === '' : controllers.split(',').includes('memory');
-    if (isThatOne) return path === '/' ? undefined : path;
+    const matches = version === 2 ? controllers === '' : controllers.split(',').includes('memory');
+    if (matches) return path === '/' ? undefined : path;
   }
   return undefined;
 }

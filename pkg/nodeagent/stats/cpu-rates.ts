@@ -1,4 +1,4 @@
-/** How much CPU is in use now, out of counters that only grow. */
+/** Computes current CPU usage from growing counters. */
 
 interface Sample {
   readonly timeMs: number;
@@ -6,18 +6,18 @@ interface Sample {
   readonly nanoCores: number | undefined;
 }
 
-/** Counters that are read closer together than this say nothing of a rate. */
-const shortestMs = 500;
+/** Minimum time between two samples of a rate. */
+const minIntervalMs = 500;
 
 export class CPURates {
   #samples = new Map<string, Sample>();
   #fresh = new Map<string, Sample>();
 
-  /** Nano cores since the last reading of that counter; undefined at its first, and after it began anew. */
+  /** Nanocores since the counter's last reading; undefined for the first one, and after a reset. */
   rate(key: string, seconds: number, timeMs: number): number | undefined {
     const before = this.#samples.get(key);
     const passedMs = timeMs - (before?.timeMs ?? 0);
-    if (before !== undefined && passedMs < shortestMs) {
+    if (before !== undefined && passedMs < minIntervalMs) {
       this.#fresh.set(key, before);
       return before.nanoCores;
     }
@@ -27,7 +27,7 @@ export class CPURates {
     return nanoCores;
   }
 
-  /** Forgets the counters that were not read since this was last called. */
+  /** Forgets counters that were not read since the last call. */
   endRound(): void {
     this.#samples = this.#fresh;
     this.#fresh = new Map();

@@ -1,4 +1,4 @@
-/** What lies in a folder, as du(1) counts it. */
+/** Disk usage of directories, as du(1) counts it. */
 import { execFile } from 'node:child_process';
 import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
@@ -8,41 +8,41 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface DiskUsage {
-  /** Blocks on disk, not lengths of files. */
+  /** Blocks on disk, not file lengths. */
   readonly usedBytes: number;
   readonly inodesUsed: number;
 }
 
-/** A walk that takes longer is given up. */
+/** Limit of one walk. */
 const walkMs = 60_000;
-/** Entries up to which a folder is walked here. Larger ones would hold up the agent: another process walks them. */
+/** Larger directories are walked by another process, since they would block the agent. */
 const maxEntries = 256;
 const blockBytes = 512;
 
 /**
- * What lies below each path, on the file system of that path; a file with several names counts once. Without the paths
- * that are gone, or so large that they could not be walked in time.
+ * Usage below each path, within its file system; hard links count once. Omits paths that are gone or too large to walk
+ * in time.
  */
 export async function diskUsage(paths: readonly string[]): Promise<Map<string, DiskUsage>> {
-  const found = new Map<string, DiskUsage>();
+  const usageByPath = new Map<string, DiskUsage>();
   const large: string[] = [];
   for (const path of paths) {
-    const usage = await usageOfSmall(path);
+    const usage = await walkSmall(path);
     if (usage === 'large') large.push(path);
-    else if (usage !== undefined) found.set(path, usage);
+    else if (usage !== undefined) usageByPath.set(path, usage);
   }
-  if (large.length === 0) return found;
-  // One call cannot count both.
+  if (large.length === 0) return usageByPath;
+  // du cannot count both in one call.
   const [bytes, inodes] = await Promise.all([du(['-B1'], large), du(['--inodes'], large)]);
   for (const [path, usedBytes] of bytes) {
     const inodesUsed = inodes.get(path);
-    if (inodesUsed !== undefined) found.set(path, { usedBytes, inodesUsed });
+    if (inodesUsed !== undefined) usageByPath.set(path, { usedBytes, inodesUsed });
   }
-  return found;
+  return usageByPath;
 }
 
-/** Undefined for what is gone. */
-async function usageOfSmall(root: string): Promise<DiskUsage | 'large' | undefined> {
+/** Undefined if the directory is gone. */
+async function walkSmall(root: string): Promise<DiskUsage | 'large' | undefined> {
   const top = await statOf(root);
   if (top === undefined) return undefined;
   const seen = new Set<number>();
@@ -64,7 +64,7 @@ async function usageOfSmall(root: string): Promise<DiskUsage | 'large' | undefin
         inodes += 1;
       }
     } catch {
-      // It went while it was walked, or may not be read: the rest counts.
+      // The entry disappeared or is unreadable: skip it.
     }
   }
   return { usedBytes: blocks * blockBytes, inodesUsed: inodes };
@@ -84,7 +84,7 @@ async function du(flags: readonly string[], paths: readonly string[]): Promise<M
     const { stdout } = await run('du', ['-sx', '-0', ...flags, '--', ...paths], { timeout: walkMs });
     text = stdout;
   } catch (error) {
-    // Files that vanish while it walks make it fail; what it has found counts.
+    // du fails if files vanish meanwhile; its partial output counts.
     text = String((error as { stdout?: string }).stdout ?? '');
   }
   return new Map(

@@ -1,7 +1,7 @@
 /**
- * `/metrics/state`: the state of the node's pods, which release 1.24 does not tell in metrics. Names and labels are those of
- * kube-state-metrics, so that queries made for it find them; but only what is so has a series, with the value 1, where that
- * program has one of value 0 for each other phase, condition and reason, too. Pure.
+ * `/metrics/state`: the state of the node's pods, which release 1.24 has no metrics for. Names and labels are those of
+ * kube-state-metrics, so its queries work; but only true states have a series, with value 1, where kube-state-metrics
+ * also has series of value 0 for other phases, conditions and reasons. Pure.
  */
 import type { ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -9,7 +9,7 @@ import type { Family, Sample } from '#daemon/metrics/exposition.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** @param pods With their newest statuses. */
+/** `pods`: with their newest statuses. */
 export function podStateFamilies(pods: readonly Pod[], { shortName }: Dialect): Family[] {
   const family = (name: string, help: string, type: Family['type'], samples: readonly Sample[]): Family => ({
     name: `${shortName}_pod_${name}`,

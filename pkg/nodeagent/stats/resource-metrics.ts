@@ -1,8 +1,8 @@
-/** `/metrics/resource` of release 1.24: CPU and memory of the node, its pods and containers, and nothing else. Pure. */
+/** `/metrics/resource` of release 1.24: CPU and memory of the node, its pods and containers. Pure. */
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
 import type { ContainerUsage, NodeUsage, PodUsage } from '#nodeagent/stats/collector.js';
 
-/** `usage`: undefined when it could not be measured. */
+/** `usage`: undefined if it could not be measured. */
 export function resourceFamilies(usage: NodeUsage | undefined): Family[] {
   const error = { name: 'scrape_error', type: 'gauge', samples: [{ value: usage === undefined ? 1 : 0 }] } as const;
   const help = '1 if there was an error while getting container metrics, 0 otherwise';

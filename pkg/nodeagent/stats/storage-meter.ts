@@ -1,6 +1,6 @@
 /**
- * What pods hold on disk: their volumes and their containers' logs. Measured when somebody asks, at most once in a period.
- * Nobody asks, nothing is walked.
+ * Measures the disk usage of pods: their volumes and their containers' logs. Measures on request, at most once per
+ * period.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,47 +12,50 @@ import { type DiskUsage, diskUsage } from '#nodeagent/stats/disk-usage.js';
 
 export interface VolumeUsage extends DiskUsage {
   readonly name: string;
-  /** As in the names of folders: `empty-dir`. */
+  /** As in directory names: `empty-dir`. */
   readonly plugin: string;
-  /** That the volume is on. */
+  /** The file system that contains the volume. */
   readonly filesystem: FilesystemState | undefined;
 }
 
 export interface StorageUsage {
   readonly timeMs: number;
-  /** Without those that could not be measured. */
+  /** Without volumes that could not be measured. */
   readonly volumes: readonly VolumeUsage[];
   /** By container. */
   readonly logs: ReadonlyMap<string, DiskUsage>;
 }
 
-/** What figures come from, by the names of 1.24: a walk, or those of a whole file system. */
+/** Method of a measurement, named as in 1.24: a directory walk, or the file system's totals. */
 export type MeasuredWith = 'du' | 'statfs';
 
 export interface StorageMeterOptions {
   readonly clock: Clock;
   readonly machine: Pick<Machine, 'filesystem'>;
-  /** The folder of a pod; absent on nodes that write no files. */
+  /** The directory of a pod; absent on nodes that write no files. */
   readonly podDir: ((uid: string) => string) | undefined;
   readonly podLogsDir: string;
-  /** The pod's name for the volume in a folder, which may be named after the persistent volume. Default: the folder's. */
+  /**
+   * The pod's name of the volume in a directory, which may be named after the persistent volume. Default: the
+   * directory's name.
+   */
   readonly volumeName?: (uid: string, path: string) => string | undefined;
-  /** Told how long it took to measure the volumes of a pod. */
+  /** Called with the duration of measuring a pod's volumes. */
   readonly onMeasured?: (source: MeasuredWith, ms: number) => void;
   /** 0 or less: volumes are not measured. */
   readonly periodMs: number;
 }
 
-/** Pods that are measured together. */
+/** Pods measured concurrently. */
 const parallel = 2;
-/** Longer than this no question waits; the figures come with the next. */
-const patienceMs = 2000;
-/** Whose figures are those of their file system: they are not the pod's alone. */
+/** Limit of a request; slower measurements are in the next result. */
+const requestTimeoutMs = 2000;
+/** Volume types measured by their whole file system, which other pods may share. */
 const wholeFilesystem = new Set(['nfs', 'local-volume', 'csi']);
 
 export class StorageMeter {
   readonly #options: StorageMeterOptions;
-  #known = new Map<string, StorageUsage>();
+  #usage = new Map<string, StorageUsage>();
   readonly #measuring = new Map<string, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -61,25 +64,25 @@ export class StorageMeter {
     this.#options = options;
   }
 
-  /** By the pods' UIDs; without those that are not known yet. Those of other pods are forgotten. */
+  /** By pod UID, without pods that are not measured yet. Forgets pods that are not in `pods`. */
   async usage(pods: readonly Pod[]): Promise<ReadonlyMap<string, StorageUsage>> {
     const { clock, periodMs, podDir } = this.#options;
-    if (periodMs <= 0 || podDir === undefined) return this.#known;
+    if (periodMs <= 0 || podDir === undefined) return this.#usage;
     const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
-    this.#known = new Map([...this.#known].filter(([uid]) => uids.has(uid)));
-    const unknown: Promise<void>[] = [];
+    this.#usage = new Map([...this.#usage].filter(([uid]) => uids.has(uid)));
+    const firstMeasurements: Promise<void>[] = [];
     for (const pod of pods) {
-      const known = this.#known.get(pod.metadata.uid ?? '');
-      if (known !== undefined && clock.monotonic() - known.timeMs < periodMs) continue;
+      const usage = this.#usage.get(pod.metadata.uid ?? '');
+      if (usage !== undefined && clock.monotonic() - usage.timeMs < periodMs) continue;
       const measured = this.#measure(pod, podDir);
-      if (known === undefined) unknown.push(measured);
+      if (usage === undefined) firstMeasurements.push(measured);
     }
-    if (unknown.length > 0) {
+    if (firstMeasurements.length > 0) {
       const done = new AbortController();
-      await Promise.race([Promise.all(unknown), clock.sleep(patienceMs, done.signal)]);
+      await Promise.race([Promise.all(firstMeasurements), clock.sleep(requestTimeoutMs, done.signal)]);
       done.abort();
     }
-    return this.#known;
+    return this.#usage;
   }
 
   #measure(pod: Pod, podDir: (uid: string) => string): Promise<void> {
@@ -88,7 +91,7 @@ export class StorageMeter {
     if (running !== undefined) return running;
     const measuring = this.#inTurn(async () => {
       const [volumes, logs] = await Promise.all([this.#volumes(uid, podDir(uid)), this.#logs(pod)]);
-      this.#known.set(uid, { timeMs: this.#options.clock.monotonic(), volumes, logs });
+      this.#usage.set(uid, { timeMs: this.#options.clock.monotonic(), volumes, logs });
     }).finally(() => this.#measuring.delete(uid));
     this.#measuring.set(uid, measuring);
     return measuring;
@@ -107,26 +110,26 @@ export class StorageMeter {
 
   async #volumes(uid: string, podDir: string): Promise<VolumeUsage[]> {
     const root = join(podDir, 'volumes');
-    const found: { name: string; plugin: string; path: string }[] = [];
+    const volumeDirs: { name: string; plugin: string; path: string }[] = [];
     for (const plugin of await names(root)) {
       for (const name of await names(join(root, plugin)))
-        found.push({ name, plugin: plugin.slice(plugin.indexOf('~') + 1), path: join(root, plugin, name) });
+        volumeDirs.push({ name, plugin: plugin.slice(plugin.indexOf('~') + 1), path: join(root, plugin, name) });
     }
-    const walked = found.filter(({ plugin }) => !wholeFilesystem.has(plugin)).map(({ path }) => path);
+    const walked = volumeDirs.filter(({ plugin }) => !wholeFilesystem.has(plugin)).map(({ path }) => path);
     const { clock, onMeasured } = this.#options;
     const began = clock.monotonic();
     const used = await diskUsage(walked);
     const ended = clock.monotonic();
     if (walked.length > 0) onMeasured?.('du', ended - began);
     const volumes = await Promise.all(
-      found.map(async ({ name, plugin, path }) => {
+      volumeDirs.map(async ({ name, plugin, path }) => {
         const filesystem = await this.#options.machine.filesystem(path);
         const usage = wholeFilesystem.has(plugin) ? usageOf(filesystem) : used.get(path);
         const own = this.#options.volumeName?.(uid, path) ?? name;
         return usage === undefined ? [] : [{ name: own, plugin, filesystem, ...usage }];
       }),
     );
-    if (found.length > 0) onMeasured?.('statfs', clock.monotonic() - ended);
+    if (volumeDirs.length > 0) onMeasured?.('statfs', clock.monotonic() - ended);
     return volumes.flat();
   }
 
@@ -153,7 +156,7 @@ async function names(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
   } catch {
-    // The pod is gone, or has none.
+    // The pod is gone, or has no such directory.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** What claims hold, as series of the agent's own: named as in release 1.24 with the agent's name in front. */
+/** Usage metrics of claims, named as in release 1.24 with the agent's name in front. */
 import type { Registry } from 'prom-client';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -24,7 +24,7 @@ const rows: readonly (readonly [name: string, help: string, value: (usage: Volum
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Registers the series of how long volumes are measured; the result takes each time. */
+/** Registers the histogram of measurement durations; the result records one. */
 export function volumeTimes(registry: Registry, dialect: Dialect): (source: MeasuredWith, ms: number) => void {
   const seconds = new PlainHistogram(registry, {
     name: `${dialect.components.nodeAgent}_volume_metric_collection_duration_seconds`,
@@ -35,11 +35,11 @@ export function volumeTimes(registry: Registry, dialect: Dialect): (source: Meas
   return (source, ms) => seconds.labels(source).observe(ms / 1000);
 }
 
-/** Registers series that are measured when they are read. */
+/** Registers metrics that are measured when they are read. */
 export function observeVolumes({ registry, dialect, meter, pods }: VolumeMetricsOptions): void {
   const prefix = `${dialect.components.nodeAgent}_volume_stats`;
   let measuring: Promise<readonly ClaimUsage[]> | undefined;
-  // Series are read beside each other: one look does for all of them.
+  // All metrics of one scrape share a measurement.
   const measure = () => {
     measuring ??= usageOfClaims(pods(), meter).finally(() => {
       measuring = undefined;
@@ -69,11 +69,11 @@ interface ClaimUsage {
   readonly usage: VolumeUsage;
 }
 
-/** A claim that several pods use may be there several times: any one's figures are all's. */
+/** A claim that several pods use may appear several times with equal values. */
 async function usageOfClaims(pods: readonly Pod[], meter: Pick<StorageMeter, 'usage'>): Promise<readonly ClaimUsage[]> {
   const claiming = pods.filter(({ spec }) => spec.volumes?.some((volume) => claimOf(volume) !== undefined));
   if (claiming.length === 0) return [];
-  // Of all pods: what is known of those that are not named is forgotten.
+  // Pass all pods, since the meter forgets omitted ones.
   const measured = await meter.usage(pods);
   return claiming.flatMap(({ metadata, spec }) =>
     (measured.get(metadata.uid ?? '')?.volumes ?? []).flatMap((usage) => {

@@ -1,4 +1,4 @@
-/** The status of each container, from what the runtime holds and why it does not run. */
+/** The status of each container, from its runtime state and its waiting reason. */
 
 import type { Container, ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
@@ -18,19 +18,19 @@ export interface ContainerStatusInput {
   readonly runtimeName: string;
   /** Container name → why it does not start. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
-  /** By container id: what the runtime and the container itself say of its end. */
+  /** Container ID → message of the runtime and the container about its end. */
   readonly terminationMessages: ReadonlyMap<string, string>;
-  /** Names of started containers whose startup probe has succeeded, or which have none. */
+  /** Whether a running container's startup probe has succeeded, if it has one. */
   readonly isStarted: (container: RuntimeContainer) => boolean;
   readonly isReady: (container: RuntimeContainer) => boolean;
-  /** The init containers were done once: main containers no longer wait for them. */
+  /** Init has completed once: main containers no longer wait for it. */
   readonly initialized: boolean;
 }
 
-/** Bytes of termination messages in one pod's status, as in release 1.24; each container has its equal share. */
+/** Total bytes of termination messages in one pod's status, as in release 1.24; shared equally by its containers. */
 const maxMessageBytes = 12 * 1024;
 
-/** The beginning of a text, at most so many bytes of UTF-8; no character is cut. */
+/** The first `limit` bytes of a text in UTF-8, without splitting a character. */
 function cutBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= limit ? text : new TextDecoder().decode(bytes.subarray(0, limit), { stream: true });
@@ -73,7 +73,7 @@ function waitingState(waiting: WaitingReason): ContainerState {
   return { waiting: message === '' ? { reason } : { reason, message } };
 }
 
-/** A container that the runtime knows nothing of. */
+/** Status of a container that the runtime does not have. */
 function unknownContainer(
   container: Container,
   kind: 'init' | 'main' | 'ephemeral',
@@ -96,12 +96,12 @@ function unknownContainer(
   };
   if (kind === 'main') status.started = false;
   if (old === undefined) return status;
-  // What ended before its remains were collected keeps its end; what ran and is gone without a trace was lost.
+  // A container that ended before its removal keeps its end; one that ran and disappeared was lost.
   if (old.state?.terminated !== undefined) {
     if (!input.waiting.has(container.name)) return { ...old };
     return { ...status, lastState: { terminated: old.state.terminated } };
   }
-  // How often it was started is counted when it is started again.
+  // The restart count increases at the next start.
   if (old.state?.running !== undefined) status.lastState = lostState;
   else if (old.lastState !== undefined) status.lastState = old.lastState;
   return status;
@@ -112,7 +112,7 @@ function oldStatus(pod: Pod, name: string): ContainerStatus | undefined {
   return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find((s) => s.name === name);
 }
 
-function knownContainer(
+function existingContainer(
   container: Container,
   kind: 'init' | 'main' | 'ephemeral',
   runs: readonly [RuntimeContainer, ...RuntimeContainer[]],
@@ -120,13 +120,13 @@ function knownContainer(
 ): ContainerStatus {
   const [newest, ...older] = runs;
   const previous = older.find((run) => run.state === 'CONTAINER_EXITED');
-  // One that was made may go again without having been started: it is counted when it is.
-  const counted = newest.state === 'CONTAINER_CREATED' ? (previous ?? newest) : newest;
+  // A created container may be removed without a start, so it does not count yet.
+  const lastStarted = newest.state === 'CONTAINER_CREATED' ? (previous ?? newest) : newest;
   const status: Draft<ContainerStatus> = {
     name: container.name,
     state: stateOf(newest, input),
     ready: kind === 'init' ? newest.state === 'CONTAINER_EXITED' && newest.exitCode === 0 : input.isReady(newest),
-    restartCount: counted.metadata.attempt,
+    restartCount: lastStarted.metadata.attempt,
     image: container.image ?? newest.image,
     imageID: newest.imageRef,
     containerID: `${input.runtimeName}://${newest.id}`,
@@ -141,8 +141,8 @@ function knownContainer(
   return status;
 }
 
-/** What the API refuses to take back: of a pod that does not restart it, a container that has ended stays ended. */
-function hasEndedForGood(status: ContainerStatus, kind: 'init' | 'main' | 'ephemeral', { spec }: Pod): boolean {
+/** The API rejects changes to the status of a container that has ended and must not restart. */
+function isFinal(status: ContainerStatus, kind: 'init' | 'main' | 'ephemeral', { spec }: Pod): boolean {
   const ended = status.state?.terminated;
   if (ended === undefined) return false;
   const policy = kind === 'ephemeral' ? 'Never' : (spec.restartPolicy ?? 'Always');
@@ -160,9 +160,9 @@ export function containerStatuses(
     const status =
       newest === undefined
         ? unknownContainer(container, kind, input)
-        : knownContainer(container, kind, [newest, ...older], input);
+        : existingContainer(container, kind, [newest, ...older], input);
     const old = oldStatus(input.pod, container.name);
-    const isTakenBack = status.state?.terminated === undefined && old !== undefined;
-    return isTakenBack && hasEndedForGood(old, kind, input.pod) ? old : status;
+    const isRevived = status.state?.terminated === undefined && old !== undefined;
+    return isRevived && isFinal(old, kind, input.pod) ? old : status;
   });
 }

@@ -1,4 +1,4 @@
-/** The statuses of the containers of a pod that is over. Rules of release 1.24 (status manager, TerminatePod). Pure. */
+/** Container statuses of a pod that has ended. Rules of release 1.24 (status manager, TerminatePod). Pure. */
 import type { ContainerState, ContainerStatus } from '#api/core/v1/types.gen.js';
 
 export const lostState: ContainerState = {
@@ -15,8 +15,8 @@ export interface PodContainerStatuses {
 }
 
 /**
- * A container that may have run has ended although its end was not seen, and one that was to run again ended as it did
- * last. One that never had its turn, behind an init container that failed, waits as it did: the failure is told there.
+ * A container that may have run counts as lost if its end was not observed; one that waited for a restart keeps its
+ * last end. Containers behind a failed init container keep waiting: the init container's status has the failure.
  */
 export function endedStatuses({ init, main }: PodContainerStatuses): {
   init: ContainerStatus[];
@@ -33,7 +33,7 @@ function hasStarted({ state, lastState }: ContainerStatus): boolean {
   return state?.waiting === undefined || lastState?.terminated !== undefined;
 }
 
-/** The init containers are done, or a main container has run, which shows the same. */
+/** Init has completed, or a main container has run, which implies it. */
 function hasInitialized(init: readonly ContainerStatus[], main: readonly ContainerStatus[]): boolean {
   const last = init.at(-1);
   if (last === undefined || main.some(hasStarted)) return true;

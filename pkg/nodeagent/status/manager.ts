@@ -1,4 +1,4 @@
-/** Brings the statuses of this node's pods to the API: only what changed, one write per pod at a time. */
+/** Writes the statuses of this node's pods to the API: only changes, and one write per pod at a time. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -17,26 +17,26 @@ export interface StatusManagerOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The pod as last seen from the API. Of a static pod, by its own UID, its image there. */
+  /** The last version of the pod in the API. For a static pod's UID: its mirror pod. */
   readonly getPod: (uid: string) => Pod | undefined;
-  /** The rate at which it is told that pods are still being started; absent: there is no limit. */
+  /** Rate limit for statuses of pods that are still starting; absent: no limit. */
   readonly progress?: Pick<TokenBucket, 'tryTake'>;
-  /** Of the writes; absent: nothing is traced. */
+  /** Traces writes; absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'begin'> | undefined;
 }
 
-/** Writes under way at once. */
+/** Concurrent writes. */
 const workers = 4;
-/** After which a word of progress that had to wait is thought of again; mostly there is a better one by then. */
+/** Retry delay of a rate-limited progress report; a later status usually replaces it. */
 const progressRetryMs = 1000;
-/** Answers to what is wrong in itself: nothing but another status helps. */
+/** The status itself is invalid: retries are useless. */
 const invalidCodes = new Set([400, 413, 422]);
-/** Answers that a second try of the same may well not get. */
-const passingCodes = new Set([401, 408, 409, 429]);
+/** 4xx codes that a retry may avoid. */
+const retryableCodes = new Set([401, 408, 409, 429]);
 
 interface Entry {
   status: PodStatus;
-  /** What the API holds as far as this manager knows: the answer of its last write. */
+  /** The API's answer to this manager's last write. */
   written: Pod | undefined;
   waiters: (() => void)[];
 }
@@ -66,12 +66,12 @@ export class StatusManager {
       { queue: this.#queue, concurrency: workers, reconcile: (uid) => this.#write(uid), log: this.#log },
       signal,
     );
-    // Nothing is written any more: nobody is to wait for it.
+    // No more writes: release the waiters.
     this.#stopped = true;
     for (const entry of this.#entries.values()) this.#release(entry);
   }
 
-  /** The status to report for a pod; written when it differs from what the API has. */
+  /** Sets the status to report for a pod; writes it if the API's differs. */
   set(uid: string, status: PodStatus): void {
     const entry = this.#entries.get(uid);
     if (entry === undefined) this.#entries.set(uid, { status, written: undefined, waiters: [] });
@@ -83,7 +83,7 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** The pod with the newest status: what was set here, and of all else what the API has. */
+  /** The pod with its newest status: fields set here, and the API's for everything else. */
   latest(pod: Pod): Pod {
     const status = this.get(pod.metadata.uid ?? '');
     const foreign = this.#foreign(pod);
@@ -91,15 +91,15 @@ export class StatusManager {
     return { ...pod, status: mergedStatus(foreign, status) };
   }
 
-  /** What the API has. What it has of a static pod's image is history: that pod may run again whatever it came to. */
+  /** The API's status. The phase of a mirror pod is dropped: its static pod may run again after any phase. */
   #foreign({ metadata: { uid = '' }, status = {} }: Pod): PodStatus {
-    const seen = this.#getPod(uid);
-    if (seen === undefined || seen.metadata.uid === uid) return status;
-    const { phase: _, reason: __, message: ___, ...rest } = seen.status ?? {};
+    const apiPod = this.#getPod(uid);
+    if (apiPod === undefined || apiPod.metadata.uid === uid) return status;
+    const { phase: _, reason: __, message: ___, ...rest } = apiPod.status ?? {};
     return { ...rest, ...status };
   }
 
-  /** Somebody else may have written over it. */
+  /** Rewrites the status if another client has changed it. */
   reconcile(uid: string): void {
     if (this.#entries.has(uid) && this.#patchFor(uid) !== undefined) this.#queue.add(uid);
   }
@@ -110,7 +110,7 @@ export class StatusManager {
     for (const resolve of entry?.waiters ?? []) resolve();
   }
 
-  /** Resolves when the API has the status set last or has refused it, or the pod is gone from it. */
+  /** Resolves once the API has the last status or has rejected it, or the pod is gone from the API. */
   async flush(uid: string): Promise<void> {
     const entry = this.#entries.get(uid);
     if (this.#stopped || entry === undefined || this.#patchFor(uid) === undefined) return;
@@ -119,14 +119,14 @@ export class StatusManager {
   }
 
   #current(uid: string): Pod | undefined {
-    const seen = this.#getPod(uid);
+    const apiPod = this.#getPod(uid);
     const written = this.#entries.get(uid)?.written;
-    if (seen === undefined && written !== undefined && written.metadata.uid !== uid) return undefined;
-    if (seen === undefined || written === undefined) return written ?? seen;
-    // The image of a static pod was made anew.
-    if (written.metadata.uid !== seen.metadata.uid) return seen;
-    // Versions are compared only for which of two answers of one server is newer.
-    return newer(written, seen) ? written : seen;
+    if (apiPod === undefined && written !== undefined && written.metadata.uid !== uid) return undefined;
+    if (apiPod === undefined || written === undefined) return written ?? apiPod;
+    // The mirror pod was recreated.
+    if (written.metadata.uid !== apiPod.metadata.uid) return apiPod;
+    // Compares two versions from one server to pick the newer one.
+    return newer(written, apiPod) ? written : apiPod;
   }
 
   #patchFor(uid: string): Record<string, unknown> | undefined {
@@ -152,19 +152,20 @@ export class StatusManager {
       entry.written = await this.#traced(pod, () =>
         this.#pods.patch(
           name,
-          // The UID refuses the write to another pod of the same name.
+          // The UID prevents a write to another pod of the same name.
           { metadata: { uid: inAPI }, status: patch },
           { type: 'strategic', namespace, subresource: 'status' },
         ),
       );
     } catch (error) {
       if (inAPI !== uid && (isNotFound(error) || isConflict(error))) {
-        // Only the image is gone; the next one gets the status.
+        // The mirror pod is gone; the next one gets the status.
         entry.written = undefined;
         this.#release(entry);
         return isConflict(error) ? retry(error) : done;
       }
-      // By the UID another pod is in its place; until the informer says so, too, it may be another conflict.
+      // The UID conflict means another pod has replaced it. Until the informer confirms that, it may be another
+      // conflict.
       const isReplaced = isConflict(error) && this.#getPod(uid) === undefined;
       if (!isNotFound(error) && !isReplaced) return this.#failed(entry, error);
       this.forget(uid);
@@ -192,10 +193,10 @@ export class StatusManager {
     );
   }
 
-  /** What the API refuses holds nobody up: a pod that is to go would otherwise never do. */
+  /** Release waiters after a rejection: otherwise the pod's deletion would wait forever. */
   #failed(entry: Entry, error: unknown): Outcome {
     const code = statusOf(error)?.code ?? 0;
-    const isRefused = code >= 400 && code < 500 && !passingCodes.has(code);
+    const isRefused = code >= 400 && code < 500 && !retryableCodes.has(code);
     if (isRefused) this.#release(entry);
     return invalidCodes.has(code) ? terminal(error) : retry(error);
   }
@@ -210,7 +211,7 @@ function newer(a: Pod, b: Pod): boolean {
   return left.length === right.length ? left > right : left.length > right.length;
 }
 
-/** Fields that the node agent owns; all others of a status belong to other writers. */
+/** Fields that the node agent owns; other fields belong to other writers. */
 const ownedFields = [
   'phase',
   'message',
@@ -225,7 +226,7 @@ const ownedFields = [
   'qosClass',
 ] as const satisfies readonly (keyof PodStatus)[];
 
-/** A container's state and last state are always there, if only empty, in what the API server answers. */
+/** The API server always returns a container's state and last state, even if empty. */
 function sameField(from: unknown, to: unknown): boolean {
   const complete = (value: unknown): unknown =>
     Array.isArray(value) && value.some(isContainerStatus)
@@ -238,7 +239,7 @@ function isContainerStatus(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'restartCount' in value;
 }
 
-/** Both statuses together: `own` is what the node agent says; conditions of other types belong to other writers. */
+/** Merges both statuses: `own` is the agent's; conditions of other types belong to other writers. */
 function mergedStatus(foreign: PodStatus | undefined, own: PodStatus): PodStatus {
   const types = new Set(own.conditions?.map(({ type }) => type));
   const others = foreign?.conditions?.filter(({ type }) => !types.has(type)) ?? [];
@@ -253,15 +254,15 @@ function changedConditions(from: readonly PodCondition[], to: readonly PodCondit
 }
 
 /**
- * What turns `from` into `to`, undefined when nothing differs. Conditions merge by type, so only the changed ones are
- * in it; a condition that lost its reason says so with null.
+ * The patch from `from` to `to`; undefined without a difference. Conditions merge by type, so it contains only changed
+ * ones; a removed reason is null.
  */
 export function statusPatch(from: PodStatus | undefined, to: PodStatus): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   for (const field of ownedFields) {
     if (sameField(from?.[field], to[field])) continue;
     if (to[field] === undefined && from?.[field] === undefined) continue;
-    // Lists of statuses have no merge key and are replaced; addresses merge by `ip` unless told otherwise.
+    // Lists of container statuses have no merge key and are replaced; addresses would merge by `ip`.
     if (field === 'podIPs' && to.podIPs !== undefined && from?.podIPs !== undefined) {
       patch[field] = [{ $patch: 'replace' }, ...to.podIPs];
     } else patch[field] = to[field] ?? null;
@@ -282,9 +283,8 @@ export function statusPatch(from: PodStatus | undefined, to: PodStatus): Record<
 const starting = new Set(['ContainerCreating', 'PodInitializing']);
 
 /**
- * True of a status that only tells that its pod is still being started, which another one will soon take the place of:
- * everything still waits for its turn, and nothing has gone wrong. Where writes are rare, it can wait for those that
- * clients may wait for. Pure.
+ * True for a status that only reports startup progress: all containers are creating, without errors. A later status
+ * will replace it soon, so rate-limited writers may delay it. Pure.
  */
 function isProgress({ phase, containerStatuses = [], initContainerStatuses = [], reason }: PodStatus): boolean {
   if (phase !== 'Pending' || reason !== undefined) return false;

@@ -56,9 +56,9 @@ export function podPhase(spec: PodSpec, init: readonly ContainerStatus[], main: 
 /** Conditions that the node agent maintains. Reasons and messages of release 1.24 (status/generate.go). */
 const agentConditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'] as const;
 
-type Found = Omit<PodCondition, 'type'>;
+type ConditionValue = Omit<PodCondition, 'type'>;
 
-const isTrue: Found = { status: 'True' };
+const isTrue: ConditionValue = { status: 'True' };
 const names = (statuses: readonly string[]) => `[${statuses.join(' ')}]`;
 
 function unmet(unknown: readonly string[], other: readonly string[], what: string): string {
@@ -68,7 +68,7 @@ function unmet(unknown: readonly string[], other: readonly string[], what: strin
   return parts.join(', ');
 }
 
-function initialized(pod: Pod, statuses: readonly ContainerStatus[], phase: PodPhase): Found {
+function initialized(pod: Pod, statuses: readonly ContainerStatus[], phase: PodPhase): ConditionValue {
   const init = pod.spec.initContainers ?? [];
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   const incomplete = init.filter((c) => statuses.find((s) => s.name === c.name)?.ready !== true).map((c) => c.name);
@@ -76,7 +76,7 @@ function initialized(pod: Pod, statuses: readonly ContainerStatus[], phase: PodP
   return { status: 'False', reason: 'ContainersNotInitialized', message: unmet([], incomplete, 'incomplete') };
 }
 
-function containersReady(pod: Pod, statuses: readonly ContainerStatus[], phase: PodPhase): Found {
+function containersReady(pod: Pod, statuses: readonly ContainerStatus[], phase: PodPhase): ConditionValue {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
   const unknown: string[] = [];
@@ -90,7 +90,7 @@ function containersReady(pod: Pod, statuses: readonly ContainerStatus[], phase: 
   return { status: 'False', reason: 'ContainersNotReady', message: unmet(unknown, unready, 'unready') };
 }
 
-function ready(pod: Pod, containers: Found): Found {
+function ready(pod: Pod, containers: ConditionValue): ConditionValue {
   if (containers.status !== 'True') return containers;
   const missing: string[] = [];
   for (const { conditionType } of pod.spec.readinessGates ?? []) {
@@ -115,11 +115,11 @@ export interface ConditionInput {
   readonly now: string;
 }
 
-/** The agent's four conditions; transition times move only when the status does. */
+/** The agent's four conditions; a transition time changes only with its status. */
 export function podConditions(input: ConditionInput): PodCondition[] {
   const { pod, phase } = input;
   const containers = containersReady(pod, input.main, phase);
-  const found: Record<(typeof agentConditions)[number], Found> = {
+  const conditions: Record<(typeof agentConditions)[number], ConditionValue> = {
     Initialized: initialized(pod, input.init, phase),
     Ready: ready(pod, containers),
     ContainersReady: containers,
@@ -127,30 +127,30 @@ export function podConditions(input: ConditionInput): PodCondition[] {
   };
   return agentConditions.map((type) => {
     const old = getPodCondition(pod.status, type);
-    const { status } = found[type];
+    const { status } = conditions[type];
     const since = old?.status === status ? old.lastTransitionTime : undefined;
-    return { type, ...found[type], lastTransitionTime: since ?? input.now };
+    return { type, ...conditions[type], lastTransitionTime: since ?? input.now };
   });
 }
 
 export interface PodStatusInput extends ContainerStatusInput {
-  /** The node's. */
+  /** The node's addresses. */
   readonly hostIPs: readonly string[];
   /** Milliseconds. */
   readonly now: number;
-  /** Nothing of it runs, or will ever run again. */
+  /** No container runs or will run again. */
   readonly over: boolean;
-  /** The agent has given the pod up: phase Failed with this reason and message. */
+  /** The agent has failed the pod: phase Failed with this reason and message. */
   readonly failure?: { readonly reason: string; readonly message: string; readonly isRefusal?: boolean };
-  /** The pod waits for what the node does not have. */
+  /** The pod waits for something the node lacks. */
   readonly blocked?: { readonly reason: string; readonly message: string };
 }
 
-/** Nothing of a pod that was refused has ever been here, and nothing is made up. */
+/** The status of a refused pod: no container ever existed, so there are no container statuses. */
 function refusedStatus({ pod, failure, runtime, now }: PodStatusInput): PodStatus | undefined {
   const { phase, reason = '', message = '', startTime, containerStatuses = [] } = pod.status ?? {};
-  const known = containerStatuses.length + runtime.containers.length + runtime.sandboxes.length;
-  const wasRefused = phase === 'Failed' && known === 0;
+  const containerCount = containerStatuses.length + runtime.containers.length + runtime.sandboxes.length;
+  const wasRefused = phase === 'Failed' && containerCount === 0;
   if (failure?.isRefusal !== true && !wasRefused) return undefined;
   return {
     phase: 'Failed',
@@ -170,12 +170,12 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const ephemeral = containerStatuses(pod.spec.ephemeralContainers ?? [], 'ephemeral', input);
   const final = finalStatuses({ init, main }, input);
   const old = pod.status?.phase;
-  // What has ended stays ended.
+  // A completed pod stays completed.
   const next = failure !== undefined ? 'Failed' : blocked !== undefined ? 'Pending' : podPhase(pod.spec, init, main);
   const phase = old === 'Succeeded' || old === 'Failed' ? old : next;
   const now = formatTime(input.now);
   const ips = pod.spec.hostNetwork === true ? input.hostIPs : podIPs(input.runtime);
-  const kept = ips.length > 0 ? ips : (pod.status?.podIPs ?? []).map(({ ip = '' }) => ip);
+  const podAddresses = ips.length > 0 ? ips : (pod.status?.podIPs ?? []).map(({ ip = '' }) => ip);
   const status: Draft<PodStatus> = {
     phase,
     conditions: podConditions({ pod, phase, init, main, now }),
@@ -184,15 +184,15 @@ export function podStatus(input: PodStatusInput): PodStatus {
     containerStatuses: final.main,
     qosClass: podQosClass(pod),
   };
-  // What was said of a phase holds as long as that does.
+  // Reason and message stay as long as the phase does.
   const { reason, message } = failure ?? blocked ?? (phase === old ? pod.status : undefined) ?? {};
   if (reason !== undefined) status.reason = reason;
   if (message !== undefined) status.message = message;
   if (init.length > 0) status.initContainerStatuses = final.init;
   if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
-  if (kept[0] !== undefined && kept[0] !== '') {
-    status.podIP = kept[0];
-    status.podIPs = kept.map((ip) => ({ ip }));
+  if (podAddresses[0] !== undefined && podAddresses[0] !== '') {
+    status.podIP = podAddresses[0];
+    status.podIPs = podAddresses.map((ip) => ({ ip }));
   }
   return status;
 }
@@ -206,7 +206,7 @@ function finalStatuses(
   return { init: init.map(blockedStatus), main: main.map(blockedStatus) };
 }
 
-/** What waits is not being created. */
+/** A blocked container is not being created. */
 function blockedStatus(status: ContainerStatus): ContainerStatus {
   return status.state?.waiting === undefined ? status : { ...status, state: { waiting: { reason: 'Blocked' } } };
 }

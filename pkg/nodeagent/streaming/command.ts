@@ -1,35 +1,35 @@
-/** Exec and attach, whatever carries their streams. */
+/** Exec and attach, independent of their transport. */
 
 import type { Readable, Writable } from 'node:stream';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, internalError, type Status } from '#apimachinery/errors/status.js';
 import type { SessionStreams, TerminalSize } from '#nodeagent/cri/cri.js';
 
-export interface WantedStreams {
+export interface RequestedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly tty: boolean;
 }
 
-/** The streams in a request's query, by the node agent's names or the API's. Throws 400 when there are none. */
-export function wantedStreams(query: URLSearchParams): WantedStreams {
+/** The streams in a request's query, by the node agent's names or the API's. Throws 400 if there are none. */
+export function requestedStreams(query: URLSearchParams): RequestedStreams {
   const has = (...names: string[]) => names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
   const tty = has('tty');
-  const wanted = {
+  const streams = {
     stdin: has('input', 'stdin'),
     stdout: has('output', 'stdout'),
-    // A terminal has one output.
+    // A terminal has a single output.
     stderr: has('error', 'stderr') && !tty,
     tty,
   };
-  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) {
+  if (!streams.stdin && !streams.stdout && !streams.stderr) {
     throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
   }
-  return wanted;
+  return streams;
 }
 
-/** How a session ended, as the error stream of version 4 and later tells it. */
+/** The final status of a session, as in the error stream of version 4 and later. */
 function exitStatus(exitCode: number): Status {
   if (exitCode === 0) return { metadata: {}, status: 'Success' };
   return {
@@ -52,13 +52,13 @@ function failureStatus(kind: 'exec' | 'attach', error: unknown): Status {
   return status;
 }
 
-/** What the error stream carries: JSON since version 4, before that the message of a failure and nothing else. */
+/** Content of the error stream: JSON since version 4, before that only a failure's message. */
 export function statusText(status: Status, json: boolean): string {
   if (json) return JSON.stringify(status);
   return status.status === 'Success' ? '' : (status.message ?? '');
 }
 
-/** The size of a terminal as clients send it, undefined for anything else. */
+/** Parses a terminal size; undefined if invalid. */
 export function parseSize(bytes: Buffer | string): TerminalSize | undefined {
   try {
     const { Width: width, Height: height } = JSON.parse(bytes.toString()) as { Width?: unknown; Height?: unknown };
@@ -68,12 +68,12 @@ export function parseSize(bytes: Buffer | string): TerminalSize | undefined {
   }
 }
 
-/** 16 bits, as in the terminal's own record. */
+/** 16 bits, as in the kernel's `winsize`. */
 function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff;
 }
 
-/** Sizes come before anybody listens, and then the last one counts. */
+/** Keeps the last size until a listener is set. */
 export class Resizing {
   #last: TerminalSize | undefined;
   #change: ((size: TerminalSize) => void) | undefined;
@@ -90,15 +90,15 @@ export class Resizing {
   }
 }
 
-/** A client's end of one exec or attach. */
+/** The client's side of one exec or attach session. */
 export interface CommandConnection {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly stderr?: Writable;
   readonly resizing: Resizing;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal;
-  /** Tells how the session ended, and ends the connection once that is sent. */
+  /** Sends the final status, then closes the connection. */
   finish(status: Status): void;
 }
 
@@ -106,13 +106,13 @@ export interface CommandSession {
   readonly kind: 'exec' | 'attach';
   readonly connection: CommandConnection;
   readonly tty: boolean;
-  /** Ends the session from this side. */
+  /** Ends the session from the server's side. */
   readonly signal: AbortSignal;
   /** Runs it; resolves with the exit code. */
   readonly run: (streams: SessionStreams) => Promise<number>;
 }
 
-/** Serves one session to its end. Never rejects: what goes wrong is told on the error stream. */
+/** Serves one session to its end. Never rejects: failures go to the error stream. */
 export async function serveCommand({ kind, connection, tty, signal, run }: CommandSession): Promise<void> {
   const { stdin, stdout, stderr, resizing, gone } = connection;
   let status: Status;
@@ -129,12 +129,12 @@ export async function serveCommand({ kind, connection, tty, signal, run }: Comma
   } catch (error) {
     status = failureStatus(kind, error);
   }
-  // All output goes before the status, at the pace of the client.
+  // Send all output before the status, at the client's pace.
   await Promise.all([stdout, stderr].map(ended));
   connection.finish(status);
 }
 
-/** Resolves when everything written has left, or cannot leave any more. */
+/** Resolves once all data is sent, or cannot be sent any more. */
 function ended(stream: Writable | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (stream === undefined || stream.destroyed) return resolve();

@@ -1,20 +1,20 @@
-/** The socket below an upgraded connection: watched for silence and for a peer that is gone, and ended gently. */
+/** The socket of an upgraded connection: detects idle and dead peers, and closes gracefully. */
 
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { probePeer } from '#daemon/streaming/tunnel.js';
 
-/** A client that is gone is found out by writing to it, also while it is not read. */
+/** Writes detect a dead client, even while nothing is read. */
 const pingMs = 30_000;
 const keepAliveMs = 30_000;
-/** Time for a client to take what was written last and to close its side. */
+/** Time for a client to read the last data and to close its side. */
 const lingerMs = 10_000;
 
 export interface SessionConnectionOptions {
   readonly socket: Duplex;
   readonly clock: Clock;
-  /** Silence after which the connection is cut; 0: none. */
+  /** Idle time after which the connection is closed; 0: none. */
   readonly idleTimeoutMs: number;
 }
 
@@ -38,7 +38,7 @@ export class SessionConnection {
       this.#gone.abort();
     });
     if (socket.destroyed) this.#gone.abort();
-    // A peer that has vanished without a word: probes of the connection tell.
+    // TCP keep-alive detects a vanished peer.
     if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs);
   }
 
@@ -47,15 +47,15 @@ export class SessionConnection {
     return this.#gone.signal;
   }
 
-  /** Data went one way or the other. */
+  /** Records data in either direction. */
   touch = (): void => this.#idle.touch();
 
-  /** The same for a protocol that has no pings of its own, or whose bytes only go through. */
+  /** Detects a dead client of a protocol without pings, or of a passed-through protocol. */
   watchPeer(): void {
     probePeer(this.socket, this.#clock);
   }
 
-  /** Calls `ping` every half a minute for as long as the connection lives. */
+  /** Calls `ping` every 30 s while the connection lives. */
   keepAsking(ping: () => void): void {
     this.#ping = this.#clock.setTimer(() => {
       if (this.socket.destroyed) return;
@@ -64,27 +64,27 @@ export class SessionConnection {
     }, pingMs);
   }
 
-  /** The session is over: the client has some time left to take what was written and to close from its side. */
+  /** Closes the session, leaving the client time to read remaining data and to close its side. */
   linger(left = Number.POSITIVE_INFINITY): void {
     const { socket } = this;
     const { writableLength } = socket;
     if (socket.destroyed || this.#linger !== undefined) return;
     this.#linger = this.#clock.setTimer(() => {
       this.#linger = undefined;
-      // A slow client may take all the time it needs, one that takes nothing may not.
+      // Wait for slow clients as long as they make progress.
       if (socket.writableLength > 0 && socket.writableLength < Math.min(left, writableLength))
         this.linger(writableLength);
       else socket.destroy();
     }, lingerMs);
   }
 
-  /** Ends the session for its client, when it has not gone by itself. */
+  /** Ends the session if the client has not. */
   abort(): void {
     this.#gone.abort();
   }
 }
 
-/** Ends what has been silent for too long. */
+/** Expires after an idle time. */
 class IdleTimer {
   readonly #clock: Clock;
   readonly #idleMs: number;
@@ -92,7 +92,7 @@ class IdleTimer {
   #active: number;
   #timer: Timer | undefined;
 
-  /** @param idleMs 0: never. */
+  /** `idleMs`: 0 for never. */
   constructor(clock: Clock, idleMs: number, expire: () => void) {
     this.#clock = clock;
     this.#idleMs = idleMs;
@@ -101,7 +101,7 @@ class IdleTimer {
     if (idleMs > 0) this.#arm(idleMs);
   }
 
-  /** Something happened. Costs next to nothing, since the timer runs on and looks when it fires. */
+  /** Records activity. Cheap, since the timer checks only when it fires. */
   touch(): void {
     this.#active = this.#clock.monotonic();
   }

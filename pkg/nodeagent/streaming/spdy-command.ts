@@ -1,6 +1,6 @@
 /**
- * Exec and attach over SPDY: the client opens a stream each for the error (the status of the session), what it wants of
- * standard input, output and error output, and the sizes of its terminal (since version 3).
+ * Exec and attach over SPDY: the client opens streams for the error (the session's status), for its requested standard
+ * input, output and error output, and for terminal sizes (since version 3).
  */
 import { TextDecoder } from 'node:util';
 import type { Clock } from '#apimachinery/clock.js';
@@ -9,9 +9,9 @@ import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js'
 import {
   type CommandConnection,
   parseSize,
+  type RequestedStreams,
   Resizing,
   statusText,
-  type WantedStreams,
 } from '#nodeagent/streaming/command.js';
 import type { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 
@@ -20,24 +20,24 @@ export const streamCreationTimeoutMs = 30_000;
 
 type StreamType = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
 
-function expected(wanted: WantedStreams, protocol: string): Set<StreamType> {
+function expectedStreams(requested: RequestedStreams, protocol: string): Set<StreamType> {
   const types = new Set<StreamType>(['error']);
-  for (const type of ['stdin', 'stdout', 'stderr'] as const) if (wanted[type]) types.add(type);
+  for (const type of ['stdin', 'stdout', 'stderr'] as const) if (requested[type]) types.add(type);
   const resizes = protocol === channelProtocol.v4 || protocol === channelProtocol.v3;
-  if (wanted.tty && resizes) types.add('resize');
+  if (requested.tty && resizes) types.add('resize');
   return types;
 }
 
-/** Resolves when the client has opened its streams; undefined when it has gone, or has let the time go by. */
+/** Resolves once the client has opened its streams; undefined if it disconnected or timed out. */
 export async function openSpdyCommand(
   connection: SessionConnection,
-  wanted: WantedStreams,
+  requested: RequestedStreams,
   protocol: string,
   clock: Clock,
 ): Promise<CommandConnection | undefined> {
-  const missing = expected(wanted, protocol);
+  const missing = expectedStreams(requested, protocol);
   const streams: Partial<Record<StreamType, SpdyStream>> = {};
-  // What nobody waits for, or is there already, is refused.
+  // Rejects unexpected and repeated streams.
   const admit = (headers: Readonly<Record<string, string>>) => missing.has(headers['streamtype'] as StreamType);
   const session = new SpdySession(connection.socket, 'server', { admit, maxStreams: 8, onData: connection.touch });
   connection.keepAsking(() => void session.ping());
@@ -62,7 +62,7 @@ export async function openSpdyCommand(
     connection.linger();
     return undefined;
   }
-  // Nothing is expected from these; what comes all the same must not hold up the rest.
+  // Discard data on output streams, so that it cannot block the connection.
   for (const stream of [error, stdout, stderr]) stream?.resume();
   const resizing = new Resizing();
   if (resize !== undefined) readSizes(resize, resizing);
@@ -83,7 +83,7 @@ export async function openSpdyCommand(
   };
 }
 
-/** Sizes are JSON objects one after the other, cut anywhere; an object has no braces inside. */
+/** Sizes are concatenated JSON objects, split at any byte; an object contains no braces. */
 function readSizes(stream: SpdyStream, resizing: Resizing): void {
   const maxText = 1024;
   const decoder = new TextDecoder();

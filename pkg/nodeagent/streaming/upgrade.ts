@@ -1,4 +1,4 @@
-/** What a client that asks for an upgraded connection is to get: rules and words of release 1.24. */
+/** Negotiates the protocol of upgraded connections: rules and texts of release 1.24. */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -14,13 +14,13 @@ import {
 
 export type SessionKind = 'exec' | 'attach' | 'portForward';
 
-/** `protocol` is empty for a client that has named none. */
+/** `protocol` is empty if the client requested none. */
 export interface Negotiated {
   readonly transport: 'spdy' | 'webSocket';
   readonly protocol: string;
 }
 
-/** The connection stays what it was; the answer is plain text. */
+/** The upgrade failed; the response is plain text. */
 export class UpgradeRefused extends Error {
   readonly code: 400 | 403 | 500;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,29 +42,29 @@ const accepted = {
   },
 } as const;
 
-/** The client's first protocol that is known. Throws UpgradeRefused. */
+/** Selects the client's first supported protocol. Throws UpgradeRefused. */
 export function negotiate(headers: IncomingHttpHeaders, kind: SessionKind): Negotiated {
   const upgrade = (headers.upgrade ?? '').toLowerCase();
   const use = kind === 'portForward' ? 'portForward' : 'command';
   if (upgrade === 'websocket') {
-    const asked = listed(headers['sec-websocket-protocol']);
-    const known: readonly string[] = accepted.webSocket[use];
-    const protocol = asked.length === 0 ? '' : asked.find((each) => known.includes(each));
+    const requested = listed(headers['sec-websocket-protocol']);
+    const supported: readonly string[] = accepted.webSocket[use];
+    const protocol = requested.length === 0 ? '' : requested.find((each) => supported.includes(each));
     if (protocol !== undefined) return { transport: 'webSocket', protocol };
-    const lists = `${goList(asked)}; supports ${goList(known)}`;
+    const lists = `${goList(requested)}; supports ${goList(supported)}`;
     throw new UpgradeRefused(403, `unable to upgrade: requested protocol(s) are not supported: ${lists}`);
   }
   if (!upgrade.includes(spdyUpgrade.toLowerCase())) {
     throw new UpgradeRefused(400, 'unable to upgrade: missing upgrade headers in request');
   }
-  const asked = listed(headers[protocolVersionHeader.toLowerCase()]);
-  const known: readonly string[] = accepted.spdy[use];
-  const protocol = asked.length === 0 ? '' : asked.find((each) => known.includes(each));
+  const requested = listed(headers[protocolVersionHeader.toLowerCase()]);
+  const supported: readonly string[] = accepted.spdy[use];
+  const protocol = requested.length === 0 ? '' : requested.find((each) => supported.includes(each));
   if (protocol !== undefined) return { transport: 'spdy', protocol };
   throw new UpgradeRefused(
     403,
-    `unable to upgrade: unable to negotiate protocol: client supports ${goList(asked)}, server accepts ${goList(known)}`,
-    { [acceptedVersionsHeader]: known.join(', ') },
+    `unable to upgrade: unable to negotiate protocol: client supports ${goList(requested)}, server accepts ${goList(supported)}`,
+    { [acceptedVersionsHeader]: supported.join(', ') },
   );
 }
 
@@ -76,7 +76,7 @@ function listed(header: string | readonly string[] | undefined): string[] {
     .filter((part) => part !== '');
 }
 
-/** As Go prints a list. */
+/** Go's format of a list. */
 function goList(texts: readonly string[]): string {
   return `[${texts.join(' ')}]`;
 }

@@ -1,37 +1,37 @@
 /**
- * Channels inside a WebSocket: the first byte of every message is a channel's number. In the base64 protocols messages
- * are text, the number is a digit, and what follows is base64.
+ * Channels inside a WebSocket: the first byte of every message is the channel number. In base64 protocols messages are
+ * text, the number is a digit, and the rest is base64.
  */
 import { Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 
-/** Output that waits for a slow client before its source is made to wait. */
+/** Buffered output above this amount pauses its source. */
 const highWaterBytes = 1024 * 1024;
 const digitZero = 0x30;
 
 export interface ChannelsOptions {
   readonly base64: boolean;
-  /** A message came for a channel. */
+  /** Called for each message of a channel. */
   readonly onMessage: (channel: number, payload: Buffer) => void;
-  /** Called for messages of either way. */
+  /** Called for messages in both directions. */
   readonly onData: () => void;
 }
 
 export class WebSocketChannels {
   readonly socket: WebSocket;
   readonly #options: ChannelsOptions;
-  /** What is behind with its input. */
+  /** Streams with full input buffers. */
   readonly #behind = new Set<Writable>();
 
   constructor(socket: WebSocket, options: ChannelsOptions) {
     this.socket = socket;
     this.#options = options;
     socket.on('message', (data: Buffer) => this.#message(data));
-    // Its end is seen as 'close'.
+    // The 'close' event follows.
     socket.on('error', () => undefined);
   }
 
-  /** Sends one message; `done` is called when there is room for the next. */
+  /** Sends one message; calls `done` once there is room for the next. */
   send(channel: number, payload: Buffer, done: () => void = () => undefined): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return done();
@@ -45,14 +45,14 @@ export class WebSocketChannels {
     } else socket.send(message, done);
   }
 
-  /** What is written to it goes out on the channel. Its end is not told. */
+  /** A stream that writes to the channel. Its end is not sent. */
   writer(channel: number): Writable {
     return new Writable({ write: (chunk: Buffer, _encoding, done) => this.send(channel, chunk, done) });
   }
 
-  /** Writes to a stream; while that has no room, nothing more is read from the client. */
+  /** Writes to a stream; pauses the client while the stream's buffer is full. */
   deliver(payload: Buffer, stream: Writable): void {
-    // A process that has closed its input takes no more of it: what comes is dropped.
+    // Data for a process that has closed its input is dropped.
     if (payload.length === 0 || !stream.writable || stream.write(payload) || this.#behind.has(stream)) return;
     this.#behind.add(stream);
     this.socket.pause();
@@ -77,7 +77,7 @@ export class WebSocketChannels {
   }
 }
 
-/** Undefined for text that is no base64; such messages are dropped. */
+/** Undefined for invalid base64; such messages are dropped. */
 function fromBase64(text: string): Buffer | undefined {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;
 }

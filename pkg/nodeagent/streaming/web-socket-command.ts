@@ -1,6 +1,6 @@
 /**
- * Exec and attach over WebSocket: channels 0 standard input, 1 output, 2 error output, 3 the status of the session, 4 the
- * terminal's size. In version 5 the message `[255, n]` ends channel n (KEP-4006); before it, nothing does.
+ * Exec and attach over WebSocket: channels 0 standard input, 1 output, 2 error output, 3 the session's status, 4 the
+ * terminal's size. In version 5 the message `[255, n]` ends channel n (KEP-4006); earlier versions cannot end it.
  */
 import { PassThrough } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -8,15 +8,15 @@ import { channelProtocol } from '#daemon/streaming/protocols.js';
 import {
   type CommandConnection,
   parseSize,
+  type RequestedStreams,
   Resizing,
   statusText,
-  type WantedStreams,
 } from '#nodeagent/streaming/command.js';
 import type { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 import { WebSocketChannels } from '#nodeagent/streaming/web-socket-channels.js';
 
 const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
-/** Input that waits for the process before the client is made to wait. */
+/** Buffered input above this amount pauses the client. */
 const inputBytes = 1024 * 1024;
 
 const { v5, v4, v4Base64, v1Base64 } = channelProtocol;
@@ -26,10 +26,10 @@ const withBase64: readonly string[] = [v4Base64, v1Base64];
 export function openWebSocketCommand(
   connection: SessionConnection,
   socket: WebSocket,
-  wanted: WantedStreams,
+  requested: RequestedStreams,
   protocol: string,
 ): CommandConnection {
-  const stdin = wanted.stdin ? new PassThrough({ highWaterMark: inputBytes }) : undefined;
+  const stdin = requested.stdin ? new PassThrough({ highWaterMark: inputBytes }) : undefined;
   const resizing = new Resizing();
   const channels = new WebSocketChannels(socket, {
     base64: withBase64.includes(protocol),
@@ -41,21 +41,22 @@ export function openWebSocketCommand(
     },
   });
   connection.keepAsking(() => socket.ping());
-  // Its process gets the end of its input, whether the session is ended with it or not.
+  // End the process's input even if the session continues.
   socket.once('close', () => {
     stdin?.end();
     connection.abort();
   });
-  // An empty message on the lowest channel tells clients of release 1.24 that the session is open. Those of the fifth
-  // protocol, which came later, do not wait for it, and some (client-go 0.29 and 0.30) read before they know their channels.
-  const lowest = wanted.stdout ? channel.stdout : wanted.stderr ? channel.stderr : channel.error;
+  // An empty message on the lowest channel tells clients of release 1.24 that the session is open. Clients of protocol
+  // 5, which is newer, do not wait for it, and some (client-go 0.29 and 0.30) would read it before they know their
+  // channels.
+  const lowest = requested.stdout ? channel.stdout : requested.stderr ? channel.stderr : channel.error;
   if (protocol !== v5) channels.send(lowest, Buffer.alloc(0));
   return {
     resizing,
     gone: connection.gone,
     ...(stdin === undefined ? {} : { stdin }),
-    ...(wanted.stdout ? { stdout: channels.writer(channel.stdout) } : {}),
-    ...(wanted.stderr ? { stderr: channels.writer(channel.stderr) } : {}),
+    ...(requested.stdout ? { stdout: channels.writer(channel.stdout) } : {}),
+    ...(requested.stderr ? { stderr: channels.writer(channel.stderr) } : {}),
     finish(status) {
       stdin?.destroy();
       const text = statusText(status, withJsonStatus.includes(protocol));

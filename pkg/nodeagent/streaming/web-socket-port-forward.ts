@@ -1,6 +1,6 @@
 /**
- * Port-forward over WebSocket as release 1.24 speaks it: the ports are in the request, port i has the channels 2i (data)
- * and 2i+1 (errors), each beginning with the port as two bytes, little end first. There is one connection to each port.
+ * Port-forward over WebSocket as in release 1.24: the ports are in the request; port i has the channels 2i (data) and
+ * 2i+1 (errors), each beginning with the port as two little-endian bytes. There is one connection per port.
  */
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream';
@@ -11,7 +11,7 @@ import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js'
 import type { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 import { WebSocketChannels } from '#nodeagent/streaming/web-socket-channels.js';
 
-/** As many ports have channels of their own: a channel's number is one byte. */
+/** Limit because channel numbers are one byte. */
 const maxPorts = 127;
 
 /** The ports in a request's query. Throws 400. */
@@ -31,7 +31,7 @@ export function forwardedPorts(query: URLSearchParams): number[] {
   return ports;
 }
 
-/** Carries the channels to the ports until all connections to them, or the client, are gone. */
+/** Connects the channels with the ports until all connections to them, or the client's, are closed. */
 export function forwardChannels(
   connection: SessionConnection,
   socket: WebSocket,
@@ -71,7 +71,7 @@ export function forwardChannels(
     data.push(stream);
     const writer = channels.writer(2 * i);
     stream.pipe(writer);
-    // What the port has said last is sent, and why it could not be reached, before the connection is ended.
+    // Send the port's last data and its connection error before closing.
     let left = 2;
     const over = () => {
       left -= 1;

@@ -1,4 +1,4 @@
-/** A node agent on the fake API, for tests: with the simulated runtime, or any other. */
+/** A node agent on the fake API, for tests: with the simulated runtime, or another one. */
 
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import {
@@ -35,9 +35,9 @@ export interface AgentFixtureOptions {
   readonly args?: readonly string[];
   readonly runtime?: SimulatedRuntime;
   readonly api?: FakeApi;
-  /** Of the agent; that of `api` unless told. */
+  /** The agent's client; default: that of `api`. */
   readonly client?: Client;
-  /** Instead of those of the simulated runtime. */
+  /** Replace those of the simulated runtime. */
   readonly dependencies?: Partial<NodeAgentDependencies>;
 }
 
@@ -57,7 +57,7 @@ export const testResources = [
 
 let ids = 0;
 
-/** @param podCIDR Empty: there is no network until the agent tells the addresses of pods. */
+/** `podCIDR`: empty for no network until the agent sets the addresses of pods. */
 export function newSimulatedRuntime(
   clock: Clock = realClock,
   dialect = orchDialect,
@@ -71,7 +71,7 @@ export function newSimulatedRuntime(
   });
 }
 
-/** Starts an agent; stop it before the test ends. */
+/** Starts an agent; call `stop` before the test ends. */
 export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
   const { clock = realClock, dialect = orchDialect, log = silentLogger } = options;
   const api = options.api ?? new FakeApi({ dialect, clock, resources: testResources });
@@ -110,7 +110,7 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
 
 let uids = 0;
 
-/** A pod bound to the node, with one container unless told. */
+/** A pod bound to the node; default: with one container. */
 export function testPod(name: string, spec: Partial<PodSpec> = {}, annotations: Record<string, string> = {}): Pod {
   const main: Container = { name: 'main', image: 'docker.io/test/app:1.0' };
   return {
@@ -122,7 +122,7 @@ export function testPod(name: string, spec: Partial<PodSpec> = {}, annotations: 
   };
 }
 
-/** Resolves when the condition holds; rejects after the limit, which is a minute unless told. */
+/** Resolves once the condition holds; rejects after the limit, by default a minute. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what = 'the condition',

@@ -1,4 +1,4 @@
-/** What every implementation of the runtime interface promises; each runs this suite. */
+/** The contract of the runtime interface; each implementation runs this suite. */
 import { Readable, Writable } from 'node:stream';
 import type { Test } from 'tap';
 import type { ContainerConfig, CRI, PodSandboxConfig } from '#nodeagent/cri/cri.js';
@@ -7,9 +7,9 @@ import type { LogFiles } from '#nodeagent/logs/log-files.js';
 export interface ContractSubject {
   readonly cri: CRI;
   readonly logFiles: LogFiles;
-  /** An image that is there, with a shell. */
+  /** A pulled image with a shell. */
   readonly image: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly logDirectory: string;
 }
 
@@ -84,7 +84,7 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await t.rejects(cri.podSandboxStatus(id), { code: 'NotFound' });
   });
 
-  t.test('a name is given away once', async (t) => {
+  t.test('names of sandboxes and containers are unique', async (t) => {
     const subject = await newSubject();
     const { cri } = subject;
     const sandbox = sandboxConfig(subject, 'named');
@@ -98,7 +98,7 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await cri.removeContainer(await cri.createContainer(sandboxId, config, sandbox));
   });
 
-  t.test("a sandbox on the host's network says so", async (t) => {
+  t.test("a sandbox on the host's network reports its network mode", async (t) => {
     const subject = await newSubject();
     const { cri } = subject;
     const config: PodSandboxConfig = {
@@ -165,7 +165,7 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await t.rejects(cri.containerStatus(id), { code: 'NotFound' });
   });
 
-  t.test('an exit is told by an event and keeps its code', async (t) => {
+  t.test('an exit causes an event and keeps its code', async (t) => {
     const subject = await newSubject();
     const { cri } = subject;
     const seen = new Set<string>();
@@ -183,17 +183,17 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await until(async () => seen.has(id));
   });
 
-  t.test('images are listed and found by name and id', async (t) => {
+  t.test('images can be listed, and inspected by name and ID', async (t) => {
     const { cri, image } = await newSubject();
-    const found = await cri.imageStatus(image);
-    t.ok(found?.id.startsWith('sha256:'));
-    t.equal((await cri.imageStatus(found?.id ?? ''))?.id, found?.id);
+    const status = await cri.imageStatus(image);
+    t.ok(status?.id.startsWith('sha256:'));
+    t.equal((await cri.imageStatus(status?.id ?? ''))?.id, status?.id);
     t.equal(await cri.imageStatus('localhost/none:1'), undefined);
     t.ok((await cri.listImages()).some((i) => i.repoTags.includes(image)));
     await cri.removeImage('localhost/none:1');
   });
 
-  t.test('what is not there is NotFound', async (t) => {
+  t.test('calls for missing objects fail with NotFound', async (t) => {
     const { cri, ...subject } = await newSubject();
     const absent = 'f'.repeat(64);
     await t.rejects(cri.startContainer(absent), { code: 'NotFound' });

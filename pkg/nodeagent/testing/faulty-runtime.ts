@@ -1,6 +1,6 @@
 /**
- * A gRPC proxy in front of a container runtime that fails as a test says: calls that hang, come late, are refused, lose
- * their answer, are answered twice or with something else. What is not told to fail passes as it is, streams too.
+ * A gRPC proxy in front of a container runtime that injects faults for tests: calls hang, are delayed, rejected, lose
+ * their answer, or are answered wrongly. Calls without a fault and streams pass unchanged.
  */
 import { once } from 'node:events';
 import {
@@ -19,28 +19,28 @@ import type { Message } from '#nodeagent/cri/grpc/channel.js';
 import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
 export type Fault =
-  /** It is never answered. */
+  /** The call is never answered. */
   | { readonly type: 'hang' }
   | { readonly type: 'delay'; readonly ms: number }
-  /** The runtime never hears of it. */
+  /** The runtime never gets the call. */
   | { readonly type: 'refuse'; readonly code: number; readonly message?: string }
-  /** The runtime does it, and the caller is told that it failed; without a code the connection ends instead. */
+  /** The runtime executes the call, but the caller gets an error, or without a code a closed connection. */
   | { readonly type: 'lose'; readonly code?: number }
-  /** The connection ends before the runtime hears of it. */
+  /** The connection closes before the runtime gets the call. */
   | { readonly type: 'reset' }
-  /** The messages that stand for the runtime's answer. */
+  /** Messages that replace the runtime's answer. */
   | { readonly type: 'answer'; readonly with: (answer: Buffer) => readonly Buffer[] }
-  /** The runtime never hears of it, and somebody else has the word. */
+  /** The runtime never gets the call; the test writes to the stream. */
   | { readonly type: 'raw'; readonly speak: (stream: ServerHttp2Stream) => void };
 
-/** What happens to a call, by the name of its method, such as `RunPodSandbox`. */
+/** The fault of a call, by method name, such as `RunPodSandbox`. */
 export type Faults = (method: string) => Fault | undefined;
 
 const statusUnavailable = 14;
 const prefixBytes = 5;
 const contentType = 'application/grpc';
 
-/** Starts in front of the runtime's socket, and ends with the test. */
+/** Starts the proxy in front of the runtime's socket; stops it after the test. */
 export async function startFaultyRuntime(
   t: { teardown(fn: () => unknown): void },
   { target, socket }: { readonly target: string; readonly socket: string },
@@ -53,7 +53,7 @@ export async function startFaultyRuntime(
 
 export class FaultyRuntime {
   readonly #target: string;
-  /** With room for answers that are too large. */
+  /** Allows answers that are too large. */
   readonly #http2 = createServer({ maxSessionMemory: 1000 });
   readonly #listener = createSocketServer((socket) => this.#accept(socket));
   readonly #sockets = new Set<Socket>();
@@ -82,35 +82,35 @@ export class FaultyRuntime {
     await once(this.#listener, 'listening');
   }
 
-  /** From now on calls fail like this. Those under way stay what they are. */
+  /** Sets the faults of new calls. Running calls are not affected. */
   fail(faults: Faults): void {
     this.#faults = faults;
   }
 
-  /** It is good again, and new connections are answered. */
+  /** Ends all faults; new connections are accepted again. */
   recover(): void {
     this.#isFrozen = false;
     this.#faults = () => undefined;
   }
 
-  /** As when a process is stopped: connections are open, and nothing is said on any of them. */
+  /** Simulates a stopped process: connections stay open, but nothing is answered. */
   freeze(): void {
     this.#isFrozen = true;
     this.#faults = () => ({ type: 'hang' });
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   cut(): void {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** How often a method was called so far. */
+  /** Number of calls of a method so far. */
   calls(method: string): number {
     return this.#calls.get(method) ?? 0;
   }
 
-  /** A fault that changes the decoded answer of a method. Enumerations are numbers in it, 64-bit numbers texts. */
+  /** A fault that changes the decoded answer of a method. Enums are numbers in it, 64-bit numbers strings. */
   lie(method: string, change: (answer: Message) => Message): Fault {
     const service = method.includes('Image') ? 'ImageService' : 'RuntimeService';
     const declared = this.#root.lookupService(`runtime.v1.${service}`).methods[method];
@@ -191,7 +191,7 @@ export class FaultyRuntime {
         trailers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
       });
       upstream.pipe(stream, { end: false });
-      // Later than its trailers.
+      // The stream closes after its trailers.
       upstream.on('close', () => stream.end());
     });
     upstream.on('error', () => {
@@ -202,7 +202,7 @@ export class FaultyRuntime {
     stream.pipe(upstream);
   }
 
-  /** Has the runtime do it, and resolves with its answer; empty when it failed. */
+  /** Executes the call, and resolves with its answer; empty if it failed. */
   async #whole(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<Buffer> {
     const upstream = this.#open(headers);
     stream.pipe(upstream);
@@ -210,7 +210,7 @@ export class FaultyRuntime {
     try {
       for await (const part of upstream) parts.push(part as Buffer);
     } catch {
-      // There is no runtime, or it is gone.
+      // There is no runtime, or it has stopped.
       return Buffer.alloc(0);
     }
     return Buffer.concat(parts).subarray(prefixBytes);

@@ -2,16 +2,16 @@
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Test } from 'tap';
 
-/** Bytes of a message whose only field is a text. */
-function textOf(request: Buffer): string {
+/** Decodes a message whose only field is a string. */
+function decodeString(request: Buffer): string {
   let start = 1;
   while ((request[start] ?? 0) > 127) start++;
   return request.toString('utf8', start + 1);
 }
 
 /**
- * Listens on a free port of `host` until the test ends, and resolves with it.
- * @param statuses By the service's name: number of the answer, or undefined for none at all.
+ * Listens on a free port of `host` until the test ends, and resolves with the port. `statuses`: by service name, the
+ * status to answer, or undefined for no answer.
  */
 export async function serveHealth(
   t: Pick<Test, 'teardown'>,
@@ -29,7 +29,7 @@ export async function serveHealth(
     { request }: { request: Buffer },
     done: (error: { code: number; details: string } | null, answer?: Buffer) => void,
   ) => {
-    const name = textOf(request);
+    const name = decodeString(request);
     const answer = statuses[name];
     if (answer !== undefined) done(null, Buffer.from([0x08, answer]));
     else if (!(name in statuses)) done({ code: status.NOT_FOUND, details: 'unknown service' });

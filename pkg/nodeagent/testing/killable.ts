@@ -1,6 +1,6 @@
 /**
- * What an agent in a test has of the world, and loses at once when it is killed: as the end of a process does, wherever it
- * is, without a word. What it had asked for goes on; it never hears of it.
+ * Wrappers of a test agent's dependencies that stop working at once when the agent is killed, as at the end of a
+ * process. Calls in progress continue, but the agent never gets their results.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
@@ -8,8 +8,8 @@ import type { CRI, RuntimeEvent } from '#nodeagent/cri/cri.js';
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-/** Lasts until it is ended. */
-export class Life {
+/** The lifetime of a simulated process. */
+export class ProcessLife {
   readonly #end = new AbortController();
 
   get isOver(): boolean {
@@ -20,7 +20,7 @@ export class Life {
     this.#end.abort();
   }
 
-  /** Aborts at its end. */
+  /** Aborts when the process is killed. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
@@ -29,8 +29,8 @@ export class Life {
     this.#end.signal.addEventListener('abort', handler, { once: true });
   }
 
-  /** What comes of it, while there is life; else nothing ever does. */
-  async among<T>(work: () => Promise<T>): Promise<T> {
+  /** The work's result while the process lives; otherwise never settles. */
+  async whileAlive<T>(work: () => Promise<T>): Promise<T> {
     if (this.isOver) return never();
     try {
       const result = await work();
@@ -42,11 +42,11 @@ export class Life {
   }
 }
 
-export class MortalClock implements Clock {
+export class KillableClock implements Clock {
   readonly #clock: Clock;
-  readonly #life: Life;
+  readonly #life: ProcessLife;
 
-  constructor(clock: Clock, life: Life) {
+  constructor(clock: Clock, life: ProcessLife) {
     this.#clock = clock;
     this.#life = life;
   }
@@ -67,19 +67,24 @@ export class MortalClock implements Clock {
   }
 
   sleep(...args: Parameters<Clock['sleep']>): Promise<void> {
-    return this.#life.among(() => this.#clock.sleep(...args));
+    return this.#life.whileAlive(() => this.#clock.sleep(...args));
   }
 }
 
-/** Stands between a caller and each of its calls: may throw, wait, or call and then fail. */
-export type Meddler = <T>(method: string, call: () => Promise<T>) => Promise<T>;
+/** Intercepts each call: may throw, wait, or execute the call and then fail. */
+export type CallInterceptor = <T>(method: string, call: () => Promise<T>) => Promise<T>;
 
-/** @param isTold Whether the agent hears of an event. */
-export function mortalCRI(cri: CRI, life: Life, meddle: Meddler, isTold: (event: RuntimeEvent) => boolean): CRI {
+/** `isTold`: whether the agent gets an event. */
+export function killableCRI(
+  cri: CRI,
+  life: ProcessLife,
+  intercept: CallInterceptor,
+  isDelivered: (event: RuntimeEvent) => boolean,
+): CRI {
   const subscribe: CRI['subscribe'] = (handler) => {
     const unsubscribe = cri.subscribe({
       onEvent(event) {
-        if (!life.isOver && isTold(event)) handler.onEvent(event);
+        if (!life.isOver && isDelivered(event)) handler.onEvent(event);
       },
       onConnected(connected) {
         if (!life.isOver) handler.onConnected(connected);
@@ -92,28 +97,28 @@ export function mortalCRI(cri: CRI, life: Life, meddle: Meddler, isTold: (event:
     get(target, name: keyof CRI & string) {
       if (name === 'subscribe') return subscribe;
       const method = target[name] as (...args: unknown[]) => Promise<unknown>;
-      return (...args: unknown[]) => life.among(() => meddle(name, () => method.apply(target, args)));
+      return (...args: unknown[]) => life.whileAlive(() => intercept(name, () => method.apply(target, args)));
     },
   });
 }
 
-export class MortalTransport implements Transport {
+export class KillableTransport implements Transport {
   readonly #inner: Transport;
-  readonly #life: Life;
-  readonly #meddle: Meddler;
+  readonly #life: ProcessLife;
+  readonly #intercept: CallInterceptor;
 
-  constructor(inner: Transport, life: Life, meddle: Meddler) {
+  constructor(inner: Transport, life: ProcessLife, intercept: CallInterceptor) {
     this.#inner = inner;
     this.#life = life;
-    this.#meddle = meddle;
+    this.#intercept = intercept;
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
     const { signal: dead } = this.#life;
     const signal = request.signal === undefined ? dead : AbortSignal.any([dead, request.signal]);
-    return this.#life.among(async () => {
+    return this.#life.whileAlive(async () => {
       const call = () => this.#inner.request({ ...request, signal });
-      const response = await this.#meddle(request.method, call);
+      const response = await this.#intercept(request.method, call);
       return { ...response, body: this.#body(response.body) };
     });
   }
@@ -126,7 +131,7 @@ export class MortalTransport implements Transport {
     const iterator = body[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await this.#life.among(() => iterator.next());
+        const next = await this.#life.whileAlive(() => iterator.next());
         if (next.done === true) return;
         yield next.value;
       }

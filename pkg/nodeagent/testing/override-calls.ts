@@ -1,8 +1,8 @@
-/** For tests: a runtime of which some calls are answered by somebody else. */
+/** A runtime with some calls replaced, for tests. */
 import type { CRI } from '#nodeagent/cri/cri.js';
 
-/** @param calls Looked up at each call, so that a test may change them meanwhile. */
-export function withCalls(cri: CRI, calls: Partial<CRI>): CRI {
+/** `calls`: looked up at each call, so that a test may change them. */
+export function overrideCalls(cri: CRI, calls: Partial<CRI>): CRI {
   return new Proxy(cri, {
     get(target, name) {
       const own: unknown = Reflect.get(calls, name);

@@ -1,11 +1,11 @@
-/** What becomes of pods on any runtime. */
+/** Scenarios of pods that run on every runtime. */
 
 import { pods, services } from '#api/core/v1/resources.gen.js';
 import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
-import type { Situation } from '#nodeagent/testing/scenarios.js';
+import type { Scenario } from '#nodeagent/testing/scenarios.js';
 
-/** Real ones do not hear SIGTERM; simulated ones wait for SIGKILL. */
+/** Real ones ignore SIGTERM; simulated ones wait for SIGKILL. */
 const stubborn = {
   script: "trap '' TERM; while :; do sleep 1; done",
   simulation: { 'stop-latency': 'never' },
@@ -13,7 +13,7 @@ const stubborn = {
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const often = { periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 } as const;
 
-/** Pods that the node refuses: spec, reason, message. */
+/** Pods that the node rejects: spec, reason, message. */
 const refusals: readonly (readonly [name: string, Partial<PodSpec>, reason: string, message: RegExp])[] = [
   ['too-much', { containers: [asking('1000')] }, 'OutOfcpu', /^Pod Node didn't have enough resource: cpu, requested: /],
   ['elsewhere', { nodeSelector: { disk: 'gold' } }, 'NodeAffinity', /^Pod Predicate NodeAffinity failed$/],
@@ -30,7 +30,7 @@ function asking(cpu: string): Container {
   return { name: 'main', image: 'docker.io/test/none:1.0', resources: { requests: { cpu }, limits: { cpu } } };
 }
 
-export const podSituations: readonly Situation[] = [
+export const podScenarios: readonly Scenario[] = [
   {
     name: 'restart policies decide the phase',
     async run(t, world) {
@@ -47,7 +47,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'init containers come one after the other, and one that fails for good ends the pod',
+    name: 'init containers run one after the other, and a final failure ends the pod',
     async run(t, world) {
       const init = [world.shell('sleep 0.2', { name: 'one' }), world.shell('exit 0', { name: 'two' })];
       world.run('ordered', { initContainers: init, containers: [world.shell('sleep 1000')] });
@@ -69,7 +69,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'an ephemeral container joins, ends, and comes back never',
+    name: 'an ephemeral container starts, ends, and never restarts',
     async run(t, world) {
       world.run('looked-into', { containers: [world.shell('sleep 1000')] });
       await world.until(() => world.isReady('looked-into'), 'it is ready');
@@ -83,7 +83,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'hooks tell how they failed',
+    name: 'failed hooks are reported in events',
     async run(t, world) {
       const sleeping = (lifecycle: Container['lifecycle'], name = 'main') =>
         world.shell('sleep 1000', { name, ...(lifecycle && { lifecycle }) });
@@ -94,24 +94,27 @@ export const podSituations: readonly Situation[] = [
         },
       });
       world.run('hooked', { containers: [sleeping({ postStart: exec('true'), preStop: exec('exit 4') })] });
-      const failed = () => world.told('unhooked', 'FailedPostStartHook');
+      const failed = () => world.eventMessages('unhooked', 'FailedPostStartHook');
       await world.until(() => failed().length > 0 && world.isReady('hooked'), 'both hooks have run');
       t.match(
         failed()[0],
         /^Exec lifecycle hook \(\[sh -c exit 3\]\) for Container "main" in Pod "unhooked_default\(.*\)" failed - error: command 'sh -c exit 3' exited with 3: , message: ".*"$/,
       );
-      // What has been started is ended as any other container is.
-      await world.until(() => world.told('unhooked', 'FailedPreStopHook').length > 0, 'the other hook has run as well');
-      t.same(world.told('hooked', 'FailedPostStartHook'), []);
+      // A container whose hook failed is ended like any other.
+      await world.until(
+        () => world.eventMessages('unhooked', 'FailedPreStopHook').length > 0,
+        'the other hook has run as well',
+      );
+      t.same(world.eventMessages('hooked', 'FailedPostStartHook'), []);
       const uid = world.uid('hooked');
       await world.delete('hooked', 5);
       await world.untilGone('hooked', uid);
-      await world.until(() => world.told('hooked', 'FailedPreStopHook').length > 0, 'the hook has failed');
-      t.match(world.told('hooked', 'FailedPreStopHook')[0], /^Exec lifecycle hook \(\[sh -c exit 4\]\) /);
+      await world.until(() => world.eventMessages('hooked', 'FailedPreStopHook').length > 0, 'the hook has failed');
+      t.match(world.eventMessages('hooked', 'FailedPreStopHook')[0], /^Exec lifecycle hook \(\[sh -c exit 4\]\) /);
     },
   },
   {
-    name: 'a startup probe holds the others back, and its failure ends the container',
+    name: 'a startup probe delays the other probes, and its failure ends the container',
     async run(t, world) {
       world.run('starting', {
         terminationGracePeriodSeconds: 1,
@@ -124,8 +127,8 @@ export const podSituations: readonly Situation[] = [
         ],
       });
       const killed = 'Container main failed startup probe, will be restarted';
-      await world.until(() => world.told('starting', 'Killing').includes(killed), 'it is killed');
-      const unhealthy = world.told('starting', 'Unhealthy');
+      await world.until(() => world.eventMessages('starting', 'Killing').includes(killed), 'it is killed');
+      const unhealthy = world.eventMessages('starting', 'Unhealthy');
       t.ok(unhealthy.some((text) => text.startsWith('Startup probe failed: ')));
       t.notOk(unhealthy.some((text) => text.startsWith('Liveness')));
       t.match(world.main('starting'), { started: false, ready: false });
@@ -142,7 +145,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: "a probe's own grace goes before its pod's",
+    name: "a probe's own grace period overrides the pod's",
     async run(t, world) {
       const livenessProbe = { ...exec('exit 1'), ...often, terminationGracePeriodSeconds: 1 };
       world.run(
@@ -168,10 +171,10 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'a deletion may be hastened, or forced',
+    name: 'a deletion can be shortened or forced',
     async run(t, world) {
       const names = ['hastened', 'forced'] as const;
-      // Nothing is left that could tell how long a forced pod has: it is as long as the pod itself says.
+      // A forced deletion leaves no object with a grace period, so the pod's own counts.
       for (const [name, grace] of [
         ['hastened', 6000],
         ['forced', 1],
@@ -182,7 +185,7 @@ export const podSituations: readonly Situation[] = [
       await world.until(() => names.every((name) => world.isReady(name)), 'both are ready');
       const [hastened = '', forced = ''] = names.map((name) => world.uid(name));
       await world.delete('hastened', 6000);
-      await world.until(() => world.told('hastened', 'Killing').length > 0, 'it is being ended');
+      await world.until(() => world.eventMessages('hastened', 'Killing').length > 0, 'it is being ended');
       t.ok(world.main('hastened')?.state?.running, 'it still runs');
       await world.delete('hastened', 1);
       await world.delete('forced', 0);
@@ -191,7 +194,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'variables tell of the pod, its resources and its services',
+    name: 'environment variables contain the pod, its resources and its services',
     async run(t, world) {
       const spec = { clusterIP: '192.0.2.11', ports: [{ name: 'db', port: 6379 }] };
       world.api.seed(services, { metadata: { name: 'redis-main', namespace: 'default' }, spec });
@@ -208,34 +211,34 @@ export const podSituations: readonly Situation[] = [
           resource('CPUS', 'limits.cpu', '1'),
           resource('MILLIS', 'requests.cpu', '1m'),
           resource('MEGABYTES', 'limits.memory', '1Mi'),
-          { name: 'BOTH', value: '$(POD) on $(NODE), $$(POD), $(NOBODY)' },
+          { name: 'BOTH', value: '$(POD) on $(NODE), $$(POD), $(UNKNOWN)' },
         ],
       });
-      const lines = (await world.said('informed', { containers: [container] })).split('\n');
+      const lines = (await world.outputOf('informed', { containers: [container] })).split('\n');
       const expected = ['POD=informed', 'NODE=node-1', 'CPUS=2', 'MILLIS=250', 'MEGABYTES=64'];
-      expected.push('BOTH=informed on node-1, $(POD), $(NOBODY)');
+      expected.push('BOTH=informed on node-1, $(POD), $(UNKNOWN)');
       expected.push('REDIS_MAIN_SERVICE_HOST=192.0.2.11', 'REDIS_MAIN_SERVICE_PORT_DB=6379');
       expected.push('REDIS_MAIN_PORT=tcp://192.0.2.11:6379', 'REDIS_MAIN_PORT_6379_TCP_PROTO=tcp');
       for (const line of expected) t.ok(lines.includes(line), line);
-      const alone = await world.said('uninformed', {
+      const alone = await world.outputOf('uninformed', {
         ...{ enableServiceLinks: false, containers: [world.shell('env; exit 7')] },
       });
       t.notMatch(alone, /REDIS/);
     },
   },
   {
-    name: 'a pod has the name that it asks for',
+    name: 'a pod gets the hostname of its spec',
     async run(t, world) {
       const containers = [world.shell('hostname; exit 7')];
       const named = { hostname: 'own', subdomain: 'sub', containers };
-      t.equal(await world.said('unnamed', { containers }), 'unnamed\n');
-      t.equal(await world.said('named', named), 'own\n');
-      const full = await world.said('full-name', { ...named, setHostnameAsFQDN: true });
+      t.equal(await world.outputOf('unnamed', { containers }), 'unnamed\n');
+      t.equal(await world.outputOf('named', named), 'own\n');
+      const full = await world.outputOf('full-name', { ...named, setHostnameAsFQDN: true });
       t.equal(full, 'own.sub.default.svc.cluster.local\n');
     },
   },
   {
-    name: 'what the node refuses fails for its reason',
+    name: 'rejected pods fail with the reason for the rejection',
     async run(t, world) {
       for (const [name, spec] of refusals) world.run(name, { containers: [world.shell('sleep 1000')], ...spec });
       await world.until(() => refusals.every(([name]) => world.status(name)?.phase === 'Failed'), 'all are refused');
@@ -243,7 +246,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'an image that may not be pulled, and a name that is none',
+    name: 'missing images with policy Never and invalid image names are reported',
     async run(t, world) {
       const of = (image: string) => ({ containers: [{ name: 'main', image, imagePullPolicy: 'Never' }] });
       world.run('unpulled', of('docker.io/test/nowhere:1.0'));
@@ -260,7 +263,7 @@ export const podSituations: readonly Situation[] = [
     },
   },
   {
-    name: 'a crash waits',
+    name: 'a crashed container waits for its back-off',
     async run(t, world) {
       world.run('crash', { containers: [world.shell('sleep 0.1; exit 3')] });
       const waiting = () => world.main('crash')?.state?.waiting;

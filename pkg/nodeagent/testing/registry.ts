@@ -1,4 +1,4 @@
-/** An image registry on loopback, for tests: every repository has the same image, and some ask for a password. */
+/** A local image registry for tests: every repository has the same image, and some need a password. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -7,32 +7,32 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 
 export interface TestRegistryOptions {
-  /** Folder of an OCI image layout. */
+  /** Directory of an OCI image layout. */
   readonly layout: string;
   /** Name of the image in it. */
   readonly image: string;
-  /** By repository: `user:password`. All others are open to everybody. */
+  /** By repository: `user:password`. All others need none. */
   readonly passwords: Readonly<Record<string, string>>;
 }
 
 export interface TestRegistry {
   /** `127.0.0.1:5000`. */
   readonly address: string;
-  /** Repository and user of each manifest that was given away. */
-  readonly given: { readonly repository: string; readonly user: string }[];
+  /** Repository and user of each served manifest. */
+  readonly served: { readonly repository: string; readonly user: string }[];
 }
 
 interface Index {
   readonly manifests: readonly { mediaType: string; digest: string; annotations: Readonly<Record<string, string>> }[];
 }
 
-/** How a registry can be hostile: the last part of a repository's name below `lies/`. */
+/** Kinds of hostile registries: the last part of a repository's name below `lies/`. */
 export const registryLies = ['hangs', 'circles', 'forges', 'endless', 'twice', 'babbles'] as const;
 type RegistryLie = (typeof registryLies)[number];
 
 const chunkBytes = 1 << 16;
 
-/** Answers a request for a manifest or a blob. @param data What would be true. */
+/** Answers a request for a manifest or a blob in a hostile way. `data`: the correct answer. */
 function lie(kind: RegistryLie, request: IncomingMessage, response: ServerResponse, data: Buffer): void {
   const { url = '', method } = request;
   const size = { 'content-length': data.length };
@@ -72,11 +72,11 @@ function lie(kind: RegistryLie, request: IncomingMessage, response: ServerRespon
   }
 }
 
-/** Listens until the test ends. Below `none/` there is nothing, and below `lies/` nothing is as it should be. */
+/** Listens until the test ends. Repositories below `none/` do not exist, and those below `lies/` are hostile. */
 export async function serveRegistry(t: Test, options: TestRegistryOptions): Promise<TestRegistry> {
-  const given: TestRegistry['given'] = [];
+  const served: TestRegistry['served'] = [];
   const server = createServer((request, response) => {
-    answer(request, response, { ...options, given }).catch((error: unknown) => response.destroy(error as Error));
+    answer(request, response, { ...options, served }).catch((error: unknown) => response.destroy(error as Error));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,18 +84,18 @@ export async function serveRegistry(t: Test, options: TestRegistryOptions): Prom
     server.close();
     server.closeAllConnections();
   });
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, given };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, served };
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { layout, image, passwords, given }: TestRegistryOptions & Pick<TestRegistry, 'given'>,
+  { layout, image, passwords, served }: TestRegistryOptions & Pick<TestRegistry, 'served'>,
 ): Promise<void> {
   const { url = '', method, headers } = request;
   const [, repository = '', kind, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
-  const told = Buffer.from(/^Basic (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '', 'base64').toString();
-  if (passwords[repository] !== undefined && passwords[repository] !== told) {
+  const authorization = Buffer.from(/^Basic (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '', 'base64').toString();
+  if (passwords[repository] !== undefined && passwords[repository] !== authorization) {
     response.writeHead(401, { 'www-authenticate': 'Basic realm="test"' }).end();
     return;
   }
@@ -109,7 +109,7 @@ async function answer(
   }
   const kindOfLie = registryLies.find((each) => repository === `lies/${each}`);
   if (kindOfLie !== undefined) return lie(kindOfLie, request, response, data);
-  if (kind === 'manifests') given.push({ repository, user: told.split(':')[0] ?? '' });
+  if (kind === 'manifests') served.push({ repository, user: authorization.split(':')[0] ?? '' });
   response.writeHead(200, {
     'content-type': kind === 'manifests' ? (manifest?.mediaType ?? '') : 'application/octet-stream',
     'content-length': data.length,

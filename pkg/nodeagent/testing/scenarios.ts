@@ -1,4 +1,4 @@
-/** Situations of pods, told once and played on every runtime: what they need of the world they are in, and how they are run. */
+/** Scenarios of pods, written once and run on every runtime: their environment, and how they are run. */
 import type { Test } from 'tap';
 import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, ContainerStatus, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
@@ -6,15 +6,15 @@ import type { FakeApi } from '#client/testing/fake-api.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 
-/** Of the agent in every such world. */
-export const situationArguments = ['--cluster-domain=cluster.local', '--cluster-dns=192.0.2.10'] as const;
+/** Arguments of the agent in all scenarios. */
+export const scenarioArguments = ['--cluster-domain=cluster.local', '--cluster-dns=192.0.2.10'] as const;
 
 export interface WorldOptions {
   readonly api: FakeApi;
   readonly cri: CRI;
-  /** With a shell. */
+  /** An image with a shell. */
   readonly image: string;
-  /** Resolves when the condition holds; rejects when it does not come to that. */
+  /** Resolves once the condition holds; rejects after a time limit. */
   readonly until: (condition: () => boolean | Promise<boolean>, what: string) => Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export class World {
     return { name: 'main', image: this.image, command: ['sh', '-c', script], ...more };
   }
 
-  /** `simulation`: what containers do that are not real ones, by the names of `simulated/behaviour.ts`. */
+  /** `simulation`: behaviour of simulated containers, by the names of `simulated/behaviour.ts`. */
   run(name: string, spec: Partial<PodSpec>, simulation: Record<string, string> = {}): void {
     const annotations = Object.entries(simulation).map(([key, text]) => [`simulation.orch.io/${key}`, text]);
     this.api.seed(pods, testPod(name, spec, Object.fromEntries(annotations)));
@@ -58,8 +58,8 @@ export class World {
     return this.condition(name, 'Ready')?.status === 'True';
   }
 
-  /** Messages of the pod's events of that reason. */
-  told(name: string, reason: string): string[] {
+  /** Messages of the pod's events with that reason. */
+  eventMessages(name: string, reason: string): string[] {
     return this.api
       .list(events)
       .flatMap((event) => (event.involvedObject.name === name && event.reason === reason ? [event.message ?? ''] : []));
@@ -69,7 +69,7 @@ export class World {
     return this.api.client.resource(pods).delete(name, { namespace: 'default', gracePeriodSeconds });
   }
 
-  /** Resolves when the runtime holds nothing of the pod any more. */
+  /** Resolves once the runtime has nothing of the pod. */
   async untilGone(name: string, uid: string): Promise<void> {
     const sandboxes = async () => (await this.cri.listPodSandbox()).filter(({ metadata }) => metadata.uid === uid);
     await this.until(
@@ -82,8 +82,8 @@ export class World {
     return this.api.get(pods, `default/${name}`)?.metadata.uid ?? '';
   }
 
-  /** What the container writes before it ends with code 7. */
-  async said(name: string, spec: Partial<PodSpec>): Promise<string> {
+  /** The container's output before it exits with code 7. */
+  async outputOf(name: string, spec: Partial<PodSpec>): Promise<string> {
     const containers = (spec.containers ?? []).map((container) => ({
       ...container,
       terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -95,15 +95,15 @@ export class World {
   }
 }
 
-export interface Situation {
+export interface Scenario {
   readonly name: string;
   run(t: Test, world: World): Promise<void>;
 }
 
-/** Plays all of them, side by side where `together`: their pods bear different names. */
-export async function playSituations(
+/** Runs all scenarios, concurrently if `together`: their pods have different names. */
+export async function runScenarios(
   t: Test,
-  situations: readonly Situation[],
+  situations: readonly Scenario[],
   { world, together }: { readonly world: World; readonly together: boolean },
 ): Promise<void> {
   if (together) t.jobs = situations.length;

@@ -19,7 +19,7 @@ export interface ServingAgentOptions {
   readonly isPortOnlyPreferred?: boolean;
 }
 
-/** A ready agent with its server on a port of the loopback, on the fake API and the simulated runtime; stop it. */
+/** A ready agent that serves on a loopback port, on the fake API and the simulated runtime; call its `stop`. */
 export async function startServingAgent(
   args: readonly string[] = [],
   { clock = realClock, ...options }: ServingAgentOptions = {},

@@ -1,4 +1,4 @@
-/** Disks that are soon full. */
+/** Small file systems for tests with full disks. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Why there can be none here; false when there can. */
+/** Why this machine cannot mount them; false if it can. */
 export const noSmallDisks = process.getuid?.() === 0 ? false : 'needs root to mount a file system';
 
-/** The directory of a file system of so many bytes and files; unmounted when the test is over. */
+/** The directory of a file system with limits of bytes and files; unmounted after the test. */
 export async function smallDisk(
   t: { teardown(fn: () => unknown): void },
   { bytes, files }: { readonly bytes: number; readonly files: number },

@@ -16,7 +16,7 @@ export interface UpgradeRequest {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
-/** What a server answered that did not upgrade. */
+/** The server's response without an upgrade. */
 export class NotUpgraded extends Error {
   readonly code: number;
   readonly headers: IncomingMessage['headers'];
@@ -30,7 +30,7 @@ export class NotUpgraded extends Error {
   }
 }
 
-/** An ordinary request to the same server. */
+/** A request without an upgrade to the same server. */
 export function plainRequest(
   url: string,
   { body, ...options }: Pick<UpgradeRequest, 'method' | 'headers'> & { readonly body?: string },
@@ -47,7 +47,7 @@ export function plainRequest(
 export interface OpenSpdy {
   readonly session: SpdySession;
   readonly socket: Duplex;
-  /** As the server named it. */
+  /** The protocol that the server selected. */
   readonly protocol: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function openSpdy({ url, protocols, method = 'POST', headers = {}, tls }:
   });
 }
 
-/** All of what a stream gives. */
+/** Reads a stream to its end. */
 export async function bytesOf(stream: SpdyStream): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of stream as AsyncIterable<Buffer>) parts.push(part);
@@ -95,13 +95,13 @@ export interface CommandResult {
   readonly error: string;
 }
 
-/** One exec or attach as command-line clients of 1.24 do it; the streams are those named in `types`. */
+/** One exec or attach as 1.24's command-line client does it; opens the streams in `types`. */
 export async function spdyCommand(
-  asked: UpgradeRequest,
+  upgradeRequest: UpgradeRequest,
   types: readonly string[],
   input?: (stdin: SpdyStream) => void,
 ): Promise<CommandResult> {
-  const { session, protocol } = await openSpdy(asked);
+  const { session, protocol } = await openSpdy(upgradeRequest);
   const streams = new Map(types.map((streamtype) => [streamtype, session.open({ streamtype })]));
   const stdin = streams.get('stdin');
   if (stdin !== undefined) input?.(stdin);

@@ -17,7 +17,7 @@ export interface VirtualAgentOptions {
 
 type Dependencies = Partial<NodeAgentDependencies>;
 
-/** Started and registered, with shorthands for what a pod looks like. */
+/** Starts and registers an agent; returns it with shorthands for pod statuses. */
 export async function virtualAgent(
   t: { teardown(fn: () => unknown): void },
   { args = [], dependencies = {}, podCIDR }: VirtualAgentOptions = {},
@@ -25,14 +25,14 @@ export async function virtualAgent(
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
   const runtime = newSimulatedRuntime(clock, orchDialect, podCIDR);
-  const given = typeof dependencies === 'function' ? dependencies(api, runtime) : dependencies;
-  const fixture = startAgent({ clock, api, runtime, args, dependencies: given });
+  const resolved = typeof dependencies === 'function' ? dependencies(api, runtime) : dependencies;
+  const fixture = startAgent({ clock, api, runtime, args, dependencies: resolved });
   t.teardown(async () => {
     let isOver = false;
     const stopped = fixture.stop().finally(() => {
       isOver = true;
     });
-    // It may be waiting for a runtime that does not answer, as long as it waits for such a one.
+    // The agent may be waiting for a silent runtime, which needs virtual time.
     while (!isOver) {
       await clock.advance(100);
       await new Promise((resolve) => setImmediate(resolve));
@@ -47,7 +47,7 @@ export async function virtualAgent(
   const reasons = (name: string) =>
     api.list(events).flatMap((e) => (e.involvedObject.name === name ? [e.reason ?? ''] : []));
   const until = (condition: () => boolean) => clock.advanceUntil(condition);
-  /** Moves time, and lets what that started in streams and promises come to an end. */
+  /** Advances time, and lets streams and promises settle. */
   const pass = async (ms: number) => {
     for (let i = 0; i < 10; i++) {
       await new Promise((resolve) => setTimeout(resolve, 2));

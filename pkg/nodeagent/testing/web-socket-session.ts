@@ -1,8 +1,8 @@
-/** The client's side of sessions, for tests. */
+/** The client's side of WebSocket sessions, for tests. */
 import { createWebSocketStream, WebSocket } from 'ws';
 import { SpdySession } from '#daemon/streaming/spdy/session.js';
 
-/** Collects a session's channels (number → text) until it closes; rejects when it is refused. */
+/** Collects a session's channels (number → text) until it closes; rejects if the upgrade fails. */
 export function webSocketSession(
   url: string,
   onOpen: (socket: WebSocket) => void = () => undefined,
@@ -21,7 +21,7 @@ export function webSocketSession(
   });
 }
 
-/** A session's messages as they came, until it closes; rejects when it is refused. */
+/** Collects a session's messages until it closes; rejects if the upgrade fails. */
 export function webSocketMessages(
   url: string,
   protocols: readonly string[],
@@ -37,7 +37,7 @@ export function webSocketMessages(
   });
 }
 
-/** A port-forward session; the library takes no slash in a protocol's name, so the header is set by hand. */
+/** A port-forward session. `ws` rejects protocol names with a slash, so the header is set directly. */
 export async function openPortForward(
   url: string,
 ): Promise<{ socket: WebSocket; spdy: SpdySession; protocol: string }> {

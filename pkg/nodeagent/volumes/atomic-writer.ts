@@ -1,6 +1,6 @@
 /**
- * Writes the files of a volume so that a reader sees either all old ones or all new ones: they live in a directory of
- * their own, `..data` points to it, and the names that users see point through `..data`. Layout of release 1.24
+ * Writes the files of a volume so that readers see either all old files or all new ones: the files are in their own
+ * directory, `..data` links to it, and visible names link through `..data`. Layout of release 1.24
  * (volume/util/atomic_writer.go).
  */
 import {
@@ -19,12 +19,12 @@ import {
 import { dirname, join } from 'node:path';
 import type { PayloadFile } from '#nodeagent/volumes/payload.js';
 
-/** The link to the directory of the files that count. */
+/** Link to the current directory of files. */
 export const dataName = '..data';
-/** Of the directories of files, old and new. */
+/** Prefix of the directories of files, old and new. */
 export const versionPrefix = '..v';
 
-/** @param group Owner of all files and directories, where the pod has one (`fsGroup`); it may read them all. */
+/** `group`: owner of all files and directories (`fsGroup`), with read access. */
 export async function writeAtomically(
   dir: string,
   files: ReadonlyMap<string, PayloadFile>,
@@ -35,18 +35,18 @@ export async function writeAtomically(
   const next = join(dir, `${dataName}_tmp`);
   try {
     await fill(fresh, files, group);
-    // What a writer that was killed has left, or somebody else has put in its way.
+    // Remove leftovers of a killed writer or of other programs.
     await rm(next, { recursive: true, force: true });
     await symlink(name, next);
     if (await isDirectory(join(dir, dataName))) await rm(join(dir, dataName), { recursive: true });
     await rename(next, join(dir, dataName));
   } catch (error) {
-    // Tried again and again on a disk that is full, the remains would fill it for good.
+    // Otherwise retries on a full disk would fill it with leftovers.
     await rm(fresh, { recursive: true, force: true });
     await rm(next, { force: true });
     throw error;
   }
-  // Before the links: on a disk that is full they may find their place where the old files were.
+  // Before the links: on a full disk they may need the space of the old files.
   const versions = (await readdir(dir)).filter((each) => each.startsWith(versionPrefix) && each !== name);
   for (const version of versions) await rm(join(dir, version), { recursive: true, force: true });
   await linkVisible(dir, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)));
@@ -64,7 +64,7 @@ async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, grou
     await writeFile(target, file.data, { mode: 0o600 });
     const { user = -1 } = file;
     if (user !== -1 || group !== undefined) await chown(target, user, group ?? -1);
-    // Set apart from the creation: that is subject to the process's umask. After the owner: who gets a file loses bits.
+    // Not at creation, because of the process's umask. After chown, which clears bits.
     await chmod(target, expectedMode(file, group));
   }
   if (group === undefined) return;
@@ -74,7 +74,7 @@ async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, grou
   }
 }
 
-/** The pod's group reads all of its files. */
+/** The pod's group can read all files. */
 export function expectedMode({ mode }: PayloadFile, group: number | undefined): number {
   return group === undefined ? mode : mode | 0o440;
 }
@@ -88,14 +88,14 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-async function linkVisible(dir: string, wanted: ReadonlySet<string>): Promise<void> {
+async function linkVisible(dir: string, names: ReadonlySet<string>): Promise<void> {
   const present = (await readdir(dir)).filter((name) => !name.startsWith('..'));
-  for (const name of wanted) {
+  for (const name of names) {
     if (!present.includes(name)) await symlink(join(dataName, name), join(dir, name));
   }
   for (const name of present) {
-    // What is no link of this writer was put there by somebody else, such as a directory for a missing subPath.
-    if (!wanted.has(name) && (await isOwnLink(join(dir, name)))) await rm(join(dir, name), { force: true });
+    // Keep entries of other programs, such as a directory for a missing subPath.
+    if (!names.has(name) && (await isOwnLink(join(dir, name)))) await rm(join(dir, name), { force: true });
   }
 }
 

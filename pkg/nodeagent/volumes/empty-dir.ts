@@ -1,4 +1,4 @@
-/** Directories that begin empty and go with their pod: on the node's disk, in memory, or of huge pages. */
+/** emptyDir volumes: on the node's disk, in memory, or of huge pages. */
 import { isHugePages } from '#api/core/v1/resources/names.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { canonicalQuantity, compareQuantities, isQuantity, value } from '#apimachinery/quantity.js';
@@ -9,13 +9,13 @@ import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
 export interface EmptyDir {
   readonly dir: string;
-  /** As in the API: empty, `Memory`, `HugePages` or `HugePages-<size>`. */
+  /** The API's value: empty, `Memory`, `HugePages` or `HugePages-<size>`. */
   readonly medium: string;
-  /** What it may hold in memory; undefined: half of the machine's, which is the kernel's own limit. */
+  /** Limit in memory; undefined: the kernel's default, half of the machine's memory. */
   readonly bytes?: number | undefined;
 }
 
-/** Makes the directory that containers of any user, or of the pod's group, may write to. Throws VolumeError. */
+/** Creates the directory; containers of any user, or of the pod's group, may write to it. Throws VolumeError. */
 export async function makeEmptyDir(pod: Pod, { dir, medium, bytes }: EmptyDir): Promise<void> {
   const { fsGroup } = pod.spec.securityContext ?? {};
   const group = fsGroup === undefined ? undefined : Number(fsGroup);
@@ -29,12 +29,12 @@ export async function makeEmptyDir(pod: Pod, { dir, medium, bytes }: EmptyDir): 
     default:
       await mountOnce({ type: 'hugetlbfs', dir, options: [`pagesize=${pageSize(pod, medium)}`] });
   }
-  // The root of a file system in memory is sticky, as the kernel makes it.
+  // The kernel makes the root of a tmpfs sticky; keep that.
   if (medium !== '' || group !== undefined) await makeWritableDirectory(dir, { group, sticky: medium === 'Memory' });
 }
 
 /**
- * The limit of a volume in memory: the least of the node's allocatable memory, the pod's limit and the volume's own, as
+ * The limit of a memory volume: the minimum of the node's allocatable memory, the pod's limit and the volume's own, as
  * with the gate SizeMemoryBackedVolumes of 1.24. Pure.
  */
 export function memoryVolumeBytes(
@@ -52,16 +52,16 @@ export function memoryVolumeBytes(
 const mediumPrefix = 'HugePages-';
 const resourcePrefix = 'hugepages-';
 
-/** The size of the pages that a medium stands for. Throws VolumeError: the pod asks for none, or for several. Pure. */
+/** The page size of a medium. Throws VolumeError if the pod requests none, or several. Pure. */
 export function pageSize({ spec }: Pod, medium: string): string {
-  const wanted = medium.slice(mediumPrefix.length);
-  if (medium !== 'HugePages' && !(medium.startsWith(mediumPrefix) && isQuantity(wanted)))
+  const sizeOfMedium = medium.slice(mediumPrefix.length);
+  if (medium !== 'HugePages' && !(medium.startsWith(mediumPrefix) && isQuantity(sizeOfMedium)))
     throw new VolumeError(`unknown storage medium ${JSON.stringify(medium)}`);
   const sizes = [...spec.containers, ...(spec.initContainers ?? [])]
     .flatMap(({ resources }) => Object.keys(resources?.requests ?? {}))
     .filter((name) => isHugePages(name))
     .map((name) => name.slice(resourcePrefix.length))
-    .filter((size) => isQuantity(size) && (medium === 'HugePages' || compareQuantities(size, wanted) === 0));
+    .filter((size) => isQuantity(size) && (medium === 'HugePages' || compareQuantities(size, sizeOfMedium) === 0));
   const [size, ...others] = sizes;
   if (size === undefined) {
     const why = 'hugePages storage requested, but there is no resource request for huge pages';

@@ -1,10 +1,10 @@
-/** hostPath volumes: what the type demands of the path. */
+/** hostPath volumes: creates and checks the path as its type requires. */
 
 import type { Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
 import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
-async function find(path: string): Promise<Stats | undefined> {
+async function statIfExists(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
@@ -23,7 +23,7 @@ const checks: Readonly<Record<string, { what: string; is: (stats: Stats) => bool
   BlockDevice: { what: 'a block device', is: (stats) => stats.isBlockDevice() },
 };
 
-/** Never opens what somebody else has put there meanwhile: that could be a pipe, and the agent would wait for ever. */
+/** Never opens an existing file: opening a pipe would block the agent forever. */
 async function makeFile(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o644)).close();
@@ -32,14 +32,14 @@ async function makeFile(path: string): Promise<void> {
   }
 }
 
-/** Makes what the type says is made, and throws VolumeError when the path is not what the type says it is. */
+/** Creates the path if its type says so. Throws VolumeError if the path is not of its type. */
 export async function checkHostPath(path: string, type: string): Promise<void> {
   refuseBacksteps(path, `invalid HostPath \`${path}\`: must not contain '..'`);
   if (type === '') return;
-  let stats = await find(path);
+  let stats = await statIfExists(path);
   if (stats === undefined && type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
   if (stats === undefined && type === 'FileOrCreate') await makeFile(path);
-  stats ??= await find(path);
+  stats ??= await statIfExists(path);
   const check = checks[type];
   if (check === undefined) throw new VolumeError(`hostPath type "${type}" is not known`);
   if (stats === undefined || !check.is(stats)) {
@@ -47,7 +47,7 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
   }
 }
 
-/** Throws VolumeError for a path that goes up again. */
+/** Throws VolumeError for a path with `..`. */
 export function refuseBacksteps(path: string, message: string): void {
   if (path.split('/').includes('..')) throw new VolumeError(message);
 }

@@ -1,4 +1,4 @@
-/** The directories that persistent volumes on this node are, made for claims. */
+/** The directories of persistent volumes on this node, created for claims. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,17 +12,20 @@ import type { ProjectQuotas } from '#nodeagent/volumes/project-quotas.js';
 
 const run = promisify(execFile);
 
-/** No volume has such a name. What begins with it is being removed. */
+/** Prefix of directories that are being removed; no volume has such a name. */
 const removedPrefix = '.removed-';
 
-/** What the agent's server makes and removes. Throws RangeError for what is no name of a volume. */
+/** Directories that the agent's server creates and removes. Throws RangeError for an invalid volume name. */
 export interface LocalVolumeDirectories {
   /**
-   * Makes the directory unless it is there; any user may write to it. Returns its path.
-   * @param bytes How much it may take; undefined: whatever there is.
+   * Creates the directory, writable for any user, unless it exists. Returns its path. `bytes`: its size limit;
+   * undefined: none.
    */
   make(name: string, bytes: number | undefined): Promise<string>;
-  /** None is no error. Throws VolumeInUseError while a pod has it mounted, even one that the API has forgotten. */
+  /**
+   * Does nothing if it does not exist. Throws VolumeInUseError while it is mounted for a pod, even for one that is gone
+   * from the API.
+   */
   remove(name: string): Promise<void>;
 }
 
@@ -32,10 +35,10 @@ export class VolumeInUseError extends Error {
 }
 
 export interface LocalDirectoriesOptions {
-  /** Below the agent's root. */
+  /** A directory below the agent's root. */
   readonly root: string;
   readonly pods: Pick<PodDirectories, 'ofAll'>;
-  /** What keeps directories to their sizes. */
+  /** Enforces the size limits. */
   readonly quotas: Pick<ProjectQuotas, 'limit' | 'release'>;
   readonly log: Logger;
   /** Uniform in [0, 1). */
@@ -44,18 +47,19 @@ export interface LocalDirectoriesOptions {
 
 export class LocalDirectories implements LocalVolumeDirectories {
   readonly #options: LocalDirectoriesOptions;
-  /** The removals under way; never rejects. */
+  /** Running removals; never rejects. */
   #removing = Promise.resolve();
 
   constructor(options: LocalDirectoriesOptions) {
     this.#options = options;
   }
 
-  /** Removes what an earlier agent had no time to remove. */
+  /** Continues the removals of an earlier agent. */
   async start(): Promise<void> {
     const { root } = this.#options;
     await mkdir(root, { recursive: true, mode: 0o711 });
-    for (const name of await readdir(root)) if (name.startsWith(removedPrefix)) this.#removeLater(join(root, name));
+    for (const name of await readdir(root))
+      if (name.startsWith(removedPrefix)) this.#removeInBackground(join(root, name));
   }
 
   async make(name: string, bytes: number | undefined): Promise<string> {
@@ -71,12 +75,12 @@ export class LocalDirectories implements LocalVolumeDirectories {
     }
     if (isNew) await makeWritableDirectory(path);
     const real = await realpath(path);
-    // Also of one that is there: an agent may have ended before it had a limit.
+    // Also for an existing directory: an agent may have ended before setting the limit.
     if (bytes !== undefined) await quotas.limit(real, bytes);
     return real;
   }
 
-  /** Takes the directory away at once; what is in it goes by and by. */
+  /** Renames the directory at once; its content is removed in the background. */
   async remove(name: string): Promise<void> {
     const { root, pods, random } = this.#options;
     const path = this.#path(name);
@@ -90,10 +94,10 @@ export class LocalDirectories implements LocalVolumeDirectories {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
       throw error;
     }
-    this.#removeLater(removed);
+    this.#removeInBackground(removed);
   }
 
-  /** Resolves when the removals that have begun are over. */
+  /** Resolves once all current removals have ended. */
   removed(): Promise<void> {
     return this.#removing;
   }
@@ -103,8 +107,11 @@ export class LocalDirectories implements LocalVolumeDirectories {
     return join(this.#options.root, name);
   }
 
-  /** One after the other: disks are slow. Containers make trees that are deeper than any path is long; rm walks them. */
-  #removeLater(path: string): void {
+  /**
+   * Runs one removal at a time, since disks are slow. Containers can nest directories deeper than the longest path; rm
+   * can remove those.
+   */
+  #removeInBackground(path: string): void {
     const { log, quotas } = this.#options;
     this.#removing = this.#removing.then(async () => {
       try {
@@ -114,14 +121,14 @@ export class LocalDirectories implements LocalVolumeDirectories {
       } catch (error) {
         log.warn(
           { path, problem: messageOf(error) },
-          'what was in a removed volume is still on the disk; the next start tries again',
+          'failed to remove the content of a deleted volume; the next start retries',
         );
       }
     });
   }
 }
 
-/** Those of a simulated node, which are nowhere. */
+/** Volumes of a simulated node, without any directory. */
 export class SimulatedLocalDirectories implements LocalVolumeDirectories {
   readonly #root: string;
 
@@ -141,5 +148,5 @@ export class SimulatedLocalDirectories implements LocalVolumeDirectories {
 
 function checkName(name: string): void {
   const [problem] = dns1123SubdomainErrors(name);
-  if (problem !== undefined) throw new RangeError(`not a name of a volume: ${problem}`);
+  if (problem !== undefined) throw new RangeError(`invalid volume name: ${problem}`);
 }

@@ -1,4 +1,4 @@
-/** `local` persistent volumes: a directory of the node, or the file system on one of its block devices. */
+/** `local` persistent volumes: a directory of the node, or the file system on a block device. */
 import { constants, type Stats } from 'node:fs';
 import { mkdir, open, realpath, stat } from 'node:fs/promises';
 import { runCommand, runMount } from '#nodeagent/files/mount-command.js';
@@ -9,7 +9,7 @@ import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
 export interface LocalMount {
   readonly path: string;
-  /** Of a device without a file system. Default ext4. */
+  /** File system to create on an empty device. Default ext4. */
   readonly fsType: string;
   readonly readOnly: boolean;
   readonly options: readonly string[];
@@ -18,14 +18,14 @@ export interface LocalMount {
 }
 
 const defaultType = 'ext4';
-/** Of blkid: the device holds nothing that it knows. */
-const nothingFound = 2;
+/** blkid's exit code for a device without a recognized content. */
+const unrecognizedContent = 2;
 
 export class LocalVolumes {
-  /** By device: of two pods that come at once, one makes the file system. */
+  /** By device, so that two concurrent pods create one file system. */
   readonly #preparing = new Map<string, Promise<string>>();
 
-  /** Mounts it at `dir`, unless it is there. Throws VolumeError. */
+  /** Mounts the volume at `dir` unless it is mounted. Throws VolumeError. */
   async mount(mount: LocalMount): Promise<void> {
     const { path, dir, readOnly, options } = mount;
     refuseBacksteps(path, `invalid path: ${path} must not contain '..'`);
@@ -61,7 +61,7 @@ export class LocalVolumes {
   }
 }
 
-/** The device that a volume in mode `Block` stands for. Throws VolumeError. */
+/** The device of a volume in mode `Block`. Throws VolumeError. */
 export async function localDevice(path: string): Promise<string> {
   refuseBacksteps(path, `invalid path: ${path} must not contain '..'`);
   const stage = 'MapVolume.SetUpDevice failed';
@@ -89,16 +89,17 @@ interface Device {
   readonly signal: AbortSignal;
 }
 
-/** Makes a file system where there is nothing at all. Returns the type of what is there. */
+/** Creates a file system on an empty device. Returns the type of its file system. */
 async function prepareDevice({ device, fsType, readOnly, signal }: Device): Promise<string> {
-  const found = await runCommand('blkid', ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device], signal);
-  const fields = new Map(found.output.split('\n').map((line) => line.split('=', 2) as [string, string]));
-  if (found.status === 0) {
+  const probe = await runCommand('blkid', ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device], signal);
+  const fields = new Map(probe.output.split('\n').map((line) => line.split('=', 2) as [string, string]));
+  if (probe.status === 0) {
     const type = fields.get('TYPE') ?? '';
     if (type !== '') return type;
     throw new Error(`failed to mount the volume: ${device} contains unknown data, probably partitions`);
   }
-  if (found.status !== nothingFound) throw new Error(`checking for the file system of ${device}: ${found.output}`);
+  if (probe.status !== unrecognizedContent)
+    throw new Error(`checking for the file system of ${device}: ${probe.output}`);
   if (readOnly) throw new Error(`cannot mount unformatted disk ${device} as we are manipulating it in read-only mode`);
   const type = fsType === '' ? defaultType : fsType;
   const args = type.startsWith('ext') ? ['-F', '-m0', device] : [device];

@@ -1,4 +1,4 @@
-/** Gives all that is in a volume to the pod's group (`fsGroup`), so that the group can read and write it. */
+/** Gives the content of a volume to the pod's group (`fsGroup`), with read and write access. */
 import { constants, type Stats } from 'node:fs';
 import { chmod, chown, type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,22 +7,22 @@ import { descriptorPath, pathOnly } from '#nodeagent/files/regular-file.js';
 const readWrite = 0o660;
 const search = 0o110;
 const setGid = 0o2000;
-/** Bits of a directory that new files inherit their group from. */
-const ofDirectories = readWrite | search | setGid;
+/** Includes setgid, so that new files inherit the directory's group. */
+const directoryBits = readWrite | search | setGid;
 
 export interface OwnershipOptions {
   readonly group: number;
-  /** `Always`, or `OnRootMismatch`: nothing where the volume's root has the group and the bits already. */
+  /** `Always`, or `OnRootMismatch`: skips the volume if its root already has the group and the bits. */
   readonly policy: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Goes through the whole volume; the root comes last, so that one that was interrupted begins anew under either policy.
- * Links are given away, never followed, whoever exchanges them meanwhile. Throws the file system's errors.
+ * Changes the whole volume, its root last, so that an interrupted run restarts under either policy. Changes links
+ * themselves and never follows them, even if another process exchanges them. Throws the file system's errors.
  */
 export async function giveToGroup(root: string, { group, policy, signal }: OwnershipOptions): Promise<void> {
-  if (policy === 'OnRootMismatch' && isGiven(await stat(root), group)) return;
+  if (policy === 'OnRootMismatch' && belongsToGroup(await stat(root), group)) return;
   const handle = await open(root, pathOnly | constants.O_DIRECTORY);
   try {
     await giveDirectory(handle, group, signal);
@@ -31,11 +31,11 @@ export async function giveToGroup(root: string, { group, policy, signal }: Owner
   }
 }
 
-/** Whether a file or directory needs no change: the group is right, and no bit is missing. Pure. */
-function isGiven(stats: Pick<Stats, 'gid' | 'mode' | 'isDirectory' | 'isSymbolicLink'>, group: number): boolean {
+/** True if a file or directory has the group and all bits. Pure. */
+function belongsToGroup(stats: Pick<Stats, 'gid' | 'mode' | 'isDirectory' | 'isSymbolicLink'>, group: number): boolean {
   if (stats.gid !== group) return false;
   if (stats.isSymbolicLink()) return true;
-  const bits = stats.isDirectory() ? ofDirectories : readWrite;
+  const bits = stats.isDirectory() ? directoryBits : readWrite;
   return (stats.mode & bits) === bits;
 }
 
@@ -44,7 +44,7 @@ async function giveDirectory(handle: FileHandle, group: number, signal: AbortSig
   for await (const { name } of await opendir(descriptorPath(handle))) {
     const path = join(descriptorPath(handle), name);
     const stats = await unlessMissing(lstat(path));
-    if (stats === undefined || (!stats.isDirectory() && isGiven(stats, group))) continue;
+    if (stats === undefined || (!stats.isDirectory() && belongsToGroup(stats, group))) continue;
     const entry = await unlessMissing(open(path, pathOnly | constants.O_NOFOLLOW));
     if (entry === undefined) continue;
     try {
@@ -57,23 +57,23 @@ async function giveDirectory(handle: FileHandle, group: number, signal: AbortSig
   await give(handle, group);
 }
 
-/** What the descriptor stands for, and nothing that has taken its name since. */
+/** Changes the opened file, even if another one has its name now. */
 async function give(handle: FileHandle, group: number): Promise<void> {
   const stats = await handle.stat();
-  if (isGiven(stats, group)) return;
+  if (belongsToGroup(stats, group)) return;
   const path = descriptorPath(handle);
   if (stats.gid !== group) await chown(path, -1, group);
-  // A link has no bits of its own.
+  // Links have no permission bits.
   if (stats.isSymbolicLink()) return;
-  // After the owner: who gives a file away takes bits from it.
-  await chmod(path, (stats.mode & 0o7777) | (stats.isDirectory() ? ofDirectories : readWrite));
+  // After chown, which clears bits.
+  await chmod(path, (stats.mode & 0o7777) | (stats.isDirectory() ? directoryBits : readWrite));
 }
 
 async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;
   } catch (error) {
-    // Somebody else was quicker to remove it.
+    // Another process has removed it.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }

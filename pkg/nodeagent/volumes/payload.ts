@@ -1,4 +1,4 @@
-/** What the files of configMap, secret, downwardAPI and projected volumes hold. */
+/** Builds the files of configMap, secret, downwardAPI and projected volumes. */
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type {
   ConfigMap,
@@ -19,20 +19,20 @@ import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 export interface PayloadFile {
   readonly data: Buffer;
   readonly mode: number;
-  /** Owner; root unless said. */
+  /** Owner; default root. */
   readonly user?: number;
 }
 
 export interface Payload {
   /** Relative path → file. */
   readonly files: ReadonlyMap<string, PayloadFile>;
-  /** Instant of the clock that is never set (ms) when something in it is due to be renewed. */
+  /** When a file is due for renewal (monotonic ms). */
   readonly renewAt?: number;
 }
 
 export interface PayloadSources {
   readonly objects: ReferencedObjects;
-  /** Absent: tokens are left out, for nodes that write no files. */
+  /** Absent on nodes that write no files: tokens are skipped. */
   readonly tokens?: TokenManager;
   readonly facts: PodFacts;
 }
@@ -54,7 +54,7 @@ class Builder {
 
   #add(path: string, data: Buffer, mode: number, user?: number): void {
     const parts = path.split('/');
-    // Names that begin with two dots are the writer's own.
+    // The writer reserves names with two leading dots.
     if (path === '' || path.startsWith('/') || path.startsWith('..') || parts.includes('..')) {
       throw new VolumeError(`invalid path "${path}"`);
     }
@@ -86,7 +86,7 @@ class Builder {
     }
   }
 
-  /** Reads it; what is returned adds its files. */
+  /** Reads the object; the returned function adds its files. */
   async configMap(
     source: { name?: string; items?: readonly KeyToPath[]; optional?: boolean },
     mode: number,
@@ -103,7 +103,7 @@ class Builder {
     return () => this.#keys(`configmap "${source.name ?? ''}"`, data, { ...source, mode });
   }
 
-  /** Reads it; what is returned adds its files. */
+  /** Reads the object; the returned function adds its files. */
   async secret(source: { name: string; items?: readonly KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
     const { namespace = '', uid = '' } = this.#pod.metadata;
     const object = await this.#sources.objects.get<Secret>(secrets, { namespace, name: source.name }, uid);
@@ -130,7 +130,7 @@ class Builder {
   }
 
   async projected({ sources = [], defaultMode: mode = defaultMode }: ProjectedVolumeSource): Promise<void> {
-    // All are asked for at once; of two with the same path the last one wins.
+    // Reads sources concurrently, but adds them in order: the last one wins for equal paths.
     for (const add of (await Promise.all(sources.map((part) => this.#part(part, mode)))).flat()) add();
   }
 
@@ -156,7 +156,7 @@ class Builder {
   }
 }
 
-/** The user that all of the pod's containers run as; undefined where one does not say, or says another. */
+/** The user that all containers of the pod run as; undefined if they differ or one has none. */
 function commonUser({ spec }: Pod): number | undefined {
   const { containers, initContainers = [], securityContext } = spec;
   const users = [...initContainers, ...containers].map(
@@ -166,7 +166,7 @@ function commonUser({ spec }: Pod): number | undefined {
   return first !== undefined && users.every((user) => user === first) ? Number(first) : undefined;
 }
 
-/** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */
+/** The files of a volume; undefined for other volume types. Throws VolumeError and StatusError. */
 export async function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Promise<Payload | undefined> {
   const builder = new Builder(pod, sources);
   if (volume.configMap !== undefined)

@@ -1,4 +1,4 @@
-/** The folders of pods below the agent's root, and how they go away again. */
+/** The directories of pods below the agent's root. */
 import { execFile } from 'node:child_process';
 import { access, chmod, chown, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { mountsBelow, unmount } from '#nodeagent/files/mounts.js';
 
 const run = promisify(execFile);
 
-/** Nobody but the agent and its group looks into the folders of pods. */
+/** Only the agent and its group may list pod directories. */
 const privateMode = 0o750;
 
 export class PodDirectories {
   readonly #root: string;
   readonly #domain: string;
-  /** There was none before: the machine has not been this node, or was set up anew. */
+  /** The directory did not exist: the machine is new to this node name, or was set up again. */
   readonly isNew: boolean;
 
   private constructor(root: string, labelDomain: string, isNew: boolean) {
@@ -22,30 +22,30 @@ export class PodDirectories {
     this.isNew = isNew;
   }
 
-  /** Makes the folder of all pods. @param labelDomain Of the dialect: prefix of plugin names. */
+  /** Creates the directory of all pods. `labelDomain`: the dialect's, prefix of plugin names. */
   static async open(rootDir: string, labelDomain: string): Promise<PodDirectories> {
-    const made = await mkdir(join(rootDir, 'pods'), { recursive: true, mode: privateMode });
-    // The kernel names mounts by paths without links.
-    return new PodDirectories(join(await realpath(rootDir), 'pods'), labelDomain, made !== undefined);
+    const created = await mkdir(join(rootDir, 'pods'), { recursive: true, mode: privateMode });
+    // The kernel lists mounts by paths without links.
+    return new PodDirectories(join(await realpath(rootDir), 'pods'), labelDomain, created !== undefined);
   }
 
-  /** Throws RangeError for what is no name of a folder. */
+  /** Throws RangeError for a UID that is no valid directory name. */
   pod(uid: string): string {
     if (!isUID(uid)) throw new RangeError(`invalid UID of a pod: ${uid}`);
     return join(this.#root, uid);
   }
 
-  /** @param plugin Such as `empty-dir`. */
+  /** `plugin`: such as `empty-dir`. */
   volume(uid: string, plugin: string, name: string): string {
     return join(this.pod(uid), 'volumes', `${this.#domain}~${plugin}`, name);
   }
 
-  /** Is there once the volume has been made: what containers have changed in it since is theirs. */
+  /** Exists once the volume is complete; afterwards containers may have changed it. */
   volumeMark(uid: string, plugin: string, name: string): string {
     return join(this.pod(uid), 'plugins', `${this.#domain}~${plugin}`, name, 'ready');
   }
 
-  /** Where pods have a volume of that name, or would have it. */
+  /** The path of a volume in every pod's directory, whether it exists or not. */
   async ofAll(plugin: string, name: string): Promise<string[]> {
     return (await this.list()).map((uid) => this.volume(uid, plugin, name));
   }
@@ -56,7 +56,7 @@ export class PodDirectories {
     return (await this.ofAll(plugin, name)).filter((path) => path !== own);
   }
 
-  /** Where a part of a volume is mounted for a container. @param index Of the container's volume mount. */
+  /** Mount point of a volume's sub-path for a container. `index`: of the container's volume mount. */
   subPath(uid: string, volume: string, container: string, index: number): string {
     return join(this.pod(uid), 'volume-subpaths', volume, container, String(index));
   }
@@ -65,17 +65,17 @@ export class PodDirectories {
     return join(this.pod(uid), 'containers', name);
   }
 
-  /** UIDs of the pods that have a folder. */
+  /** UIDs of the pods that have a directory. */
   async list(): Promise<string[]> {
     return (await readdir(this.#root)).filter(isUID);
   }
 
-  /** Unmounts what is mounted below the pod's folder and removes it. Nothing there is no error. */
+  /** Unmounts everything below the pod's directory and removes it; does nothing if it does not exist. */
   async remove(uid: string): Promise<void> {
     await removeTree(this.pod(uid));
   }
 
-  /** The same for the pod's volumes only: its termination messages stay. */
+  /** Removes the pod's volumes, but keeps its termination messages. */
   async removeVolumes(uid: string): Promise<void> {
     for (const name of ['volume-subpaths', 'volumes', 'plugins']) await removeTree(join(this.pod(uid), name));
   }
@@ -89,9 +89,9 @@ async function removeTree(dir: string): Promise<void> {
   if (!(await exists(dir))) return;
   for (const mount of await mountsBelow(dir)) await unmount(mount);
   const [left] = await mountsBelow(dir);
-  // What is mounted is not the pod's alone: it must not go with the folder.
+  // Never delete the content of a mount, which may not belong to the pod.
   if (left !== undefined) throw new Error(`${left} is still mounted`);
-  // Containers make trees that are deeper than any path is long; this command walks them all the same.
+  // Containers can nest directories deeper than the longest path; rm can remove those.
   await run('rm', ['-rf', '--one-file-system', '--', dir]);
 }
 
@@ -109,9 +109,9 @@ const stickyBit = 0o1000;
 const groupBit = 0o2000;
 
 export interface WritableDirectory {
-  /** What is made in it belongs to this group. */
+  /** New files belong to this group. */
   readonly group?: number | undefined;
-  /** A file in it is removed by its owner only. */
+  /** Only its owner may remove a file. */
   readonly sticky?: boolean;
 }
 

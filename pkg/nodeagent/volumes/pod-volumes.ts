@@ -1,4 +1,4 @@
-/** Sets up the volumes of pods: again and again, writing only what changed; and takes them down. */
+/** Sets up the volumes of pods repeatedly, writing only changes, and tears them down. */
 
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readlink } from 'node:fs/promises';
@@ -34,115 +34,115 @@ import {
 
 export interface PodVolumesOptions {
   readonly clock: Clock;
-  /** For claims and their volumes; absent without an API. */
+  /** Reads claims and their volumes; absent without an API. */
   readonly client?: Client;
   readonly objects: ReferencedObjects;
   readonly tokens: TokenManager;
-  /** Absent, as the mounter: references are resolved, nothing is written (nodes without real containers). */
+  /** Absent, like `mounter`, on nodes without real containers: references are resolved, but nothing is written. */
   readonly directories?: PodDirectories;
   readonly mounter?: VolumeMounter;
-  /** Pods that have ended keep their volumes until they are deleted. */
+  /** Completed pods keep their volumes until they are deleted. */
   readonly keepsEnded?: boolean;
 }
 
 export interface SetUpOptions {
   readonly facts: PodFacts;
-  /** Ends what is under way: the pod is to end. */
+  /** Aborts the setup when the pod is to end. */
   readonly signal: AbortSignal;
 }
 
-/** What is known of a pod's volumes. */
-class Known {
-  /** Those that are there, by the pod's name for the volume. */
+/** Cached state of a pod's volumes. */
+class VolumeState {
+  /** Resolved volumes, by the pod's volume name. */
   readonly claims = new Map<string, VolumeToMount>();
   readonly mounted = new Map<string, MountedVolume>();
   readonly digests = new Map<string, string>();
-  /** Since when not all could be had: ms of the clock that is never set. */
+  /** Start of the current failure (monotonic ms). */
   failingSince: number | undefined;
 }
 
 const never = Number.POSITIVE_INFINITY;
-/** Of one pod, set up at the same time. */
+/** Volumes of one pod that are set up concurrently. */
 const parallel = 8;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
-  /** By the pods' UIDs. */
-  readonly #known = new Map<string, Known>();
+  /** By pod UID. */
+  readonly #states = new Map<string, VolumeState>();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
   }
 
   /**
-   * Idempotent: what is there stays as it is, and files that changed are written anew. Returns the instant of the clock
-   * that is never set (ms) when a file is due to be renewed, or infinity. Throws VolumesError when not all volumes that
-   * containers use could be had; the others are there then. Rejects with the signal's reason when it aborts.
+   * Idempotent: keeps existing volumes, and rewrites changed files. Returns when a file is due for renewal (monotonic
+   * ms), or infinity. Throws VolumesError after setting up all other volumes if one that containers use failed. Rejects
+   * with the signal's reason when it aborts.
    */
   async setUp(pod: Pod, options: SetUpOptions): Promise<number> {
     const used = usedVolumes(pod);
     const volumes = (pod.spec.volumes ?? []).filter(({ name }) => used.mounted.has(name) || used.asDevices.has(name));
     const uid = pod.metadata.uid ?? '';
-    const known = this.#known.get(uid) ?? new Known();
-    this.#known.set(uid, known);
+    const state = this.#states.get(uid) ?? new VolumeState();
+    this.#states.set(uid, state);
     const failed: FailedVolume[] = [];
     let renewAt = never;
     const rest = volumes.values();
     const work = async () => {
       for (const volume of rest) {
-        const result = await this.#setUpOne(pod, volume, { ...options, used, known });
+        const result = await this.#setUpOne(pod, volume, { ...options, used, state });
         if (typeof result === 'number') renewAt = Math.min(renewAt, result);
         else failed.push(result);
       }
     };
-    // Nothing is under way any more when the pod's volumes are taken down.
+    // Wait for all, so that nothing runs when the pod's volumes are torn down.
     const results = await Promise.allSettled(Array.from({ length: Math.min(parallel, volumes.length) }, work));
     options.signal.throwIfAborted();
     for (const result of results) if (result.status === 'rejected') throw result.reason;
-    this.#judge(known, failed, volumes);
+    this.#throwFailures(state, failed, volumes);
     return renewAt;
   }
 
-  /** What is there of a pod's volumes, by the pod's names; nothing on nodes that write no files. */
+  /** The pod's mounted volumes, by the pod's volume name; empty on nodes that write no files. */
   mounted(podUID: string): ReadonlyMap<string, MountedVolume> {
-    return this.#known.get(podUID)?.mounted ?? new Map<string, MountedVolume>();
+    return this.#states.get(podUID)?.mounted ?? new Map<string, MountedVolume>();
   }
 
-  #judge(known: Known, failed: readonly FailedVolume[], volumes: readonly Volume[]): void {
+  #throwFailures(state: VolumeState, failed: readonly FailedVolume[], volumes: readonly Volume[]): void {
     if (failed.length === 0) {
-      known.failingSince = undefined;
+      state.failingSince = undefined;
       return;
     }
     const now = this.#options.clock.monotonic();
-    known.failingSince ??= now;
-    const isLate = now - known.failingSince >= mountTimeoutMs;
-    // It is told anew after as long a time.
-    if (isLate) known.failingSince = now;
+    state.failingSince ??= now;
+    const isLate = now - state.failingSince >= mountTimeoutMs;
+    // Report the timeout again after the same time.
+    if (isLate) state.failingSince = now;
     throw new VolumesError(volumeEvents(failed, { expected: volumes.map(({ name }) => name), isLate }));
   }
 
-  /** When something in it is due to be renewed, or why it cannot be had. Rejects when the signal has aborted. */
+  /** Returns when the volume is due for renewal, or why it failed. Rejects if the signal has aborted. */
   async #setUpOne(pod: Pod, volume: Volume, options: OneVolume): Promise<number | FailedVolume> {
     const { clock, client, mounter } = this.#options;
-    const { known, facts, used, signal } = options;
+    const { state, facts, used, signal } = options;
     const { name } = volume;
     const limit = deadline(clock, mountTimeoutMs, signal);
     let specName = name;
     try {
-      const wanted = known.claims.get(name) ?? (await volumeToMount(pod, volume, { used, client }));
-      specName = wanted.specName;
-      this.#refuseSecondPod(pod, wanted);
+      const target = state.claims.get(name) ?? (await volumeToMount(pod, volume, { used, client }));
+      specName = target.specName;
+      this.#refuseSecondPod(pod, target);
       const payload = await this.#payload(pod, volume, facts);
       if (mounter !== undefined) {
         const { allocatable } = facts;
         const mounted =
-          known.mounted.get(name) ??
-          (await mounter.mount({ pod, wanted, allocatable, signal: limit.signal, podSignal: signal }));
-        if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: known.digests });
-        known.mounted.set(name, mounted);
+          state.mounted.get(name) ??
+          (await mounter.mount({ pod, target, allocatable, signal: limit.signal, podSignal: signal }));
+        if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: state.digests });
+        state.mounted.set(name, mounted);
       }
-      // Not before: until then the claim may be another by the next try.
-      known.claims.set(name, wanted);
+      // Only now: before, the claim may change until the next try.
+      state.claims.set(name, target);
       return payload?.renewAt ?? never;
     } catch (error) {
       signal.throwIfAborted();
@@ -160,16 +160,16 @@ export class PodVolumes {
     return volumePayload(pod, volume, directories === undefined ? { objects, facts } : { objects, facts, tokens });
   }
 
-  /** The pod's name for what is mounted at a path. */
-  nameOf(podUID: string, path: string): string | undefined {
+  /** The pod's volume name of a mount path. */
+  volumeAt(podUID: string, path: string): string | undefined {
     return [...this.mounted(podUID)].find(([, mounted]) => mounted.path === path)?.[0];
   }
 
-  /** A volume for one pod only is in no other's hands. */
+  /** Throws if a ReadWriteOncePod volume is already used by another pod. */
   #refuseSecondPod(pod: Pod, { persistent }: VolumeToMount): void {
     const { accessModes = [] } = persistent?.spec ?? {};
     if (accessModes.length !== 1 || accessModes[0] !== 'ReadWriteOncePod') return;
-    for (const [uid, { claims }] of this.#known) {
+    for (const [uid, { claims }] of this.#states) {
       if (uid === pod.metadata.uid) continue;
       if (![...claims.values()].some((other) => other.persistent?.metadata.uid === persistent?.metadata.uid)) continue;
       throw new VolumeError('volume uses the ReadWriteOncePod access mode and is already in use by another pod');
@@ -181,25 +181,27 @@ export class PodVolumes {
     payload: Payload,
     { name, dir, digests }: { readonly name: string; readonly dir: string; readonly digests: Map<string, string> },
   ): Promise<void> {
-    const wanted = digest(payload);
+    const newDigest = digest(payload);
     const written = digests.get(name);
-    if (written === wanted) return;
+    if (written === newDigest) return;
     const { fsGroup } = pod.spec.securityContext ?? {};
     const group = fsGroup === undefined ? undefined : Number(fsGroup);
-    // Of an earlier agent.
-    const isThere = written === undefined && (await hasFiles(dir, payload.files, group));
-    if (!isThere) await writeAtomically(dir, payload.files, group);
-    digests.set(name, wanted);
+    // An earlier agent may have written the files.
+    const isCurrent = written === undefined && (await hasFiles(dir, payload.files, group));
+    if (!isCurrent) await writeAtomically(dir, payload.files, group);
+    digests.set(name, newDigest);
   }
 
-  /** The pod has ended: unmounts and removes all of its volumes, and stops watching what they were made of; its other files stay. */
+  /**
+   * Unmounts and removes the volumes of a pod that has ended, and stops watching their objects; keeps its other files.
+   */
   async release(podUID: string): Promise<void> {
     if (this.#options.keepsEnded === true) return;
     this.#forget(podUID);
     await this.#options.directories?.removeVolumes(podUID);
   }
 
-  /** The same, and all files of the pod with them. */
+  /** Like `release`, but also removes all other files of the pod. */
   async tearDown(podUID: string): Promise<void> {
     this.#forget(podUID);
     await this.#options.directories?.remove(podUID);
@@ -208,10 +210,10 @@ export class PodVolumes {
   #forget(podUID: string): void {
     this.#options.objects.release(podUID);
     this.#options.tokens.release(podUID);
-    this.#known.delete(podUID);
+    this.#states.delete(podUID);
   }
 
-  /** UIDs of pods that still have a folder. */
+  /** UIDs of pods with a directory. */
   async list(): Promise<string[]> {
     return (await this.#options.directories?.list()) ?? [];
   }
@@ -219,7 +221,7 @@ export class PodVolumes {
 
 interface OneVolume extends SetUpOptions {
   readonly used: UsedVolumes;
-  readonly known: Known;
+  readonly state: VolumeState;
 }
 
 function digest(payload: Payload): string {
@@ -230,8 +232,8 @@ function digest(payload: Payload): string {
 }
 
 /**
- * Whether a volume has the files, contents, modes and owners that `writeAtomically` would make: an agent that comes
- * after another leaves them alone then. Never rejects: what cannot be read is to be written.
+ * True if the volume has the content, modes and owners that `writeAtomically` would write, so that a new agent keeps
+ * files of an earlier one. Never rejects: unreadable files are rewritten.
  */
 async function hasFiles(dir: string, files: ReadonlyMap<string, PayloadFile>, group?: number): Promise<boolean> {
   try {
@@ -243,8 +245,8 @@ async function hasFiles(dir: string, files: ReadonlyMap<string, PayloadFile>, gr
     );
     if (present.length !== files.size) return false;
     const visible = (await readdir(dir)).filter((name) => !name.startsWith('..'));
-    const wanted = new Set([...files.keys()].map((path) => path.split('/')[0] ?? path));
-    if (visible.length !== wanted.size || visible.some((name) => !wanted.has(name))) return false;
+    const expectedNames = new Set([...files.keys()].map((path) => path.split('/')[0] ?? path));
+    if (visible.length !== expectedNames.size || visible.some((name) => !expectedNames.has(name))) return false;
     for (const [path, file] of files) if (!(await isFile(join(root, path), file, group))) return false;
     return true;
   } catch {

@@ -1,7 +1,7 @@
 /**
- * Limits of directories' sizes by project quotas of their file system (ext4 and xfs, mounted with `prjquota`): each
- * directory is a project, and so is all that is made in it. Where there are none, or the programs for them are missing,
- * directories are as large as they become, which is told once.
+ * Limits directory sizes by project quotas of the file system (ext4 and xfs, mounted with `prjquota`): each directory
+ * is a project that includes everything in it. If quotas or their programs are missing, sizes are not limited, which is
+ * logged once.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,17 +11,17 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type Mount, mountOf } from '#nodeagent/files/mounts.js';
 
-/** Runs a program and returns what it prints; rejects when it fails. */
+/** Runs a program and returns its output; rejects if it fails. */
 export type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
 
 export interface ProjectQuotasOptions {
   readonly log: Logger;
   readonly run?: RunProgram;
-  /** The mount that a path is on. */
+  /** The mount that contains a path. */
   readonly mountOf?: (path: string) => Promise<Mount | undefined>;
 }
 
-/** Others, such as users' projects of xfs, have low numbers. */
+/** Other projects, such as users' projects of xfs, have low IDs. */
 const firstProject = 2 ** 30;
 
 const execute = promisify(execFile);
@@ -30,9 +30,9 @@ export class ProjectQuotas {
   readonly #log: Logger;
   readonly #run: RunProgram;
   readonly #mountOf: (path: string) => Promise<Mount | undefined>;
-  /** One after the other: two directories must not become one project. */
+  /** Runs one change at a time, so that two directories never get the same project ID. */
   #work: Promise<unknown> = Promise.resolve();
-  #isTold = false;
+  #isLogged = false;
 
   constructor(options: ProjectQuotasOptions) {
     this.#log = options.log;
@@ -49,14 +49,14 @@ export class ProjectQuotas {
         const project = await this.#makeProject(path);
         await this.#setLimit(mount, project, Math.ceil(bytes / 1024));
       } catch (error) {
-        this.#tell(`the quota of ${path} cannot be set`, error);
+        this.#logOnce(`failed to set the quota of ${path}`, error);
       }
     });
     this.#work = work;
     await work;
   }
 
-  /** Removes the directory by `remove`, and its limit after that. Rejects when `remove` does. */
+  /** Removes the directory with `remove`, then its limit. Rejects if `remove` does. */
   async release(path: string, remove: () => Promise<void>): Promise<void> {
     const mount = await this.#quotaMountOf(path);
     const project = mount === undefined ? 0 : await this.#projectOf(path);
@@ -65,59 +65,59 @@ export class ProjectQuotas {
     try {
       await this.#setLimit(mount, project, 0);
     } catch (error) {
-      this.#log.warn({ path, project, problem: messageOf(error) }, 'The quota of a removed directory stays');
+      this.#log.warn({ path, project, problem: messageOf(error) }, 'failed to remove the quota of a removed directory');
     }
   }
 
   async #quotaMountOf(path: string): Promise<Mount | undefined> {
     const mount = await this.#mountOf(path);
     if (mount?.options.some((option) => option === 'prjquota' || option === 'pquota')) return mount;
-    this.#tell(`the file system of ${dirname(path)} is not mounted with prjquota`);
+    this.#logOnce(`the file system of ${dirname(path)} is not mounted with prjquota`);
     return undefined;
   }
 
-  /** The project of the directory, which becomes one unless it is. */
+  /** The directory's project ID; assigns one if it has none. */
   async #makeProject(path: string): Promise<number> {
     const projects = projectsIn(await this.#run('lsattr', ['-p', '--', dirname(path)]));
     const own = projects.get(path) ?? 0;
     if (own >= firstProject) return own;
-    const taken = new Set(projects.values());
+    const usedProjects = new Set(projects.values());
     let project = firstProject + (createHash('sha256').update(basename(path)).digest().readUInt32BE() % firstProject);
-    while (taken.has(project)) project = firstProject + ((project + 1) % firstProject);
+    while (usedProjects.has(project)) project = firstProject + ((project + 1) % firstProject);
     await this.#run('chattr', ['-p', String(project), '+P', path]);
     return project;
   }
 
-  /** 0 where that cannot be told. */
+  /** 0 if unknown. */
   async #projectOf(path: string): Promise<number> {
     try {
       return projectsIn(await this.#run('lsattr', ['-p', '-d', '--', path])).get(path) ?? 0;
     } catch (error) {
-      this.#log.debug({ path, problem: messageOf(error) }, 'The project of a directory is not known');
+      this.#log.debug({ path, problem: messageOf(error) }, 'failed to read the project of a directory');
       return 0;
     }
   }
 
-  /** Zero takes the limit away. */
+  /** Zero removes the limit. */
   async #setLimit({ dir }: Mount, project: number, kibibytes: number): Promise<void> {
     await this.#run('setquota', ['-P', String(project), '0', String(kibibytes), '0', '0', dir]);
   }
 
-  #tell(why: string, error?: unknown): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
+  #logOnce(why: string, error?: unknown): void {
+    if (this.#isLogged) return;
+    this.#isLogged = true;
     const isMissing = (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
     const problem = isMissing ? 'a program is missing (packages quota and e2fsprogs)' : error && messageOf(error);
-    this.#log.info({ ...(problem !== undefined && { problem }) }, `Volumes may outgrow what was asked for: ${why}`);
+    this.#log.info({ ...(problem !== undefined && { problem }) }, `volume sizes are not limited: ${why}`);
   }
 }
 
-/** Directory → its project, from what `lsattr -p` prints: `1073741900 --------------e----P-- /data/pvc-1`. Pure. */
+/** Directory → project ID, from the output of `lsattr -p`: `1073741900 --------------e----P-- /data/pvc-1`. Pure. */
 export function projectsIn(text: string): Map<string, number> {
-  const found = new Map<string, number>();
+  const projects = new Map<string, number>();
   for (const line of text.split('\n')) {
     const [, project, path] = /^\s*(\d+)\s+\S+\s+(.*)$/.exec(line) ?? [];
-    if (project !== undefined && path !== undefined) found.set(path, Number(project));
+    if (project !== undefined && path !== undefined) projects.set(path, Number(project));
   }
-  return found;
+  return projects;
 }

@@ -1,4 +1,4 @@
-/** Service account tokens bound to pods: asked for once, renewed before they end. */
+/** Requests service account tokens bound to pods, caches them, and renews them before they expire. */
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -13,19 +13,19 @@ export interface TokenManagerOptions {
 
 interface Token {
   readonly token: string;
-  /** When it was asked for, by both clocks. */
-  readonly asked: { readonly wallMs: number; readonly monotonicMs: number };
+  /** Time of the request, by both clocks. */
+  readonly requestedAt: { readonly wallMs: number; readonly monotonicMs: number };
   readonly lifeMs: number;
   readonly renewAfterMs: number;
-  /** By the clock that is never set. */
+  /** Monotonic ms. */
   readonly renewAt: number;
 }
 
-/** Of their life, after which tokens are renewed; a day at the latest. */
+/** Tokens are renewed after this fraction of their lifetime, but at the latest after a day. */
 const renewFraction = 0.8;
 const maxAgeMs = 24 * 60 * 60 * 1000;
-/** After a failure. */
-const askAgainMs = 60_000;
+/** Retry delay after a failure. */
+const retryMs = 60_000;
 export const defaultExpirationSeconds = 3600;
 
 export class TokenManager {
@@ -41,37 +41,37 @@ export class TokenManager {
     this.#dialect = options.client.dialect;
   }
 
-  /** A token for the pod, and the instant of the clock that is never set (ms) when the next is due. Throws StatusError. */
+  /** A token for the pod, and when to renew it (monotonic ms). Throws StatusError. */
   async get(
     pod: Pod,
     request: { audience: string; expirationSeconds: number },
   ): Promise<{ token: string; renewAt: number }> {
     const uid = pod.metadata.uid ?? '';
-    const known = this.#tokens.get(uid) ?? new Map<string, Token>();
-    this.#tokens.set(uid, known);
+    const podTokens = this.#tokens.get(uid) ?? new Map<string, Token>();
+    this.#tokens.set(uid, podTokens);
     const key = JSON.stringify(request);
-    const old = known.get(key);
+    const old = podTokens.get(key);
     if (old !== undefined && this.#ageMs(old) < old.renewAfterMs) return old;
     try {
-      const fresh = await this.#ask(pod, request);
-      known.set(key, fresh);
+      const fresh = await this.#request(pod, request);
+      podTokens.set(key, fresh);
       return fresh;
     } catch (error) {
-      // An old token is better than none for as long as it lives; it is tried again soon.
+      // Use the old token while it is valid, and retry soon.
       if (old !== undefined && this.#ageMs(old) < old.lifeMs) {
-        return { token: old.token, renewAt: this.#clock.monotonic() + askAgainMs };
+        return { token: old.token, renewAt: this.#clock.monotonic() + retryMs };
       }
       throw error;
     }
   }
 
-  /** By the clock that says more: the wall clock may be set back, the other stands still while the machine sleeps. */
-  #ageMs({ asked }: Token): number {
+  /** The larger of two ages: the wall clock may be set back, and the monotonic clock stops while the machine sleeps. */
+  #ageMs({ requestedAt: asked }: Token): number {
     return Math.max(this.#clock.now() - asked.wallMs, this.#clock.monotonic() - asked.monotonicMs);
   }
 
-  async #ask(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<Token> {
-    const asked = { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic() };
+  async #request(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<Token> {
+    const requestedAt = { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic() };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const answer = await this.#client.resource(serviceaccounts).createSubresource<TokenRequest>(
       pod.spec.serviceAccountName ?? 'default',
@@ -88,10 +88,10 @@ export class TokenManager {
       { namespace },
     );
     const token = answer.status?.token ?? '';
-    // The server says how long it lives; when that ends is told by the server's clock, which need not be this one's.
+    // Uses the lifetime, not the expiration time, since the server's clock may differ.
     const lifeMs = Number(answer.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
     const renewAfterMs = Math.min(lifeMs * renewFraction, maxAgeMs);
-    return { token, asked, lifeMs, renewAfterMs, renewAt: asked.monotonicMs + renewAfterMs };
+    return { token, requestedAt, lifeMs, renewAfterMs, renewAt: requestedAt.monotonicMs + renewAfterMs };
   }
 
   release(podUID: string): void {

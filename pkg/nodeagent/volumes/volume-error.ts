@@ -1,6 +1,6 @@
-/** Why volumes are not there for their pod, in the words of release 1.24; becomes events. */
+/** Why volumes of a pod failed, in the texts of release 1.24; becomes events. */
 
-/** What was being done; begins the message of the event. */
+/** The failed step; begins the event's message. */
 export type MountStage =
   | 'MountVolume.SetUp failed'
   | 'MountVolume.MountDevice failed'
@@ -9,10 +9,10 @@ export type MountStage =
   | 'MountVolume.MountOptionSupport check failed'
   | 'MapVolume.NodeAffinity check failed'
   | 'MapVolume.SetUpDevice failed'
-  /** It was not even clear what is to be mounted, or nobody here can. */
+  /** The volume could not be resolved, or this agent cannot mount it. */
   | 'unknown';
 
-/** What one volume needs is not there, or wrong. */
+/** A volume could not be set up. */
 export class VolumeError extends Error {
   override readonly name = 'VolumeError';
   readonly stage: MountStage;
@@ -24,9 +24,9 @@ export class VolumeError extends Error {
 }
 
 export interface FailedVolume {
-  /** The pod's name for it. */
+  /** The pod's volume name. */
   readonly volume: string;
-  /** The name in messages: that of the persistent volume where there is one. */
+  /** The name in messages: that of the persistent volume, if any. */
   readonly specName: string;
   readonly stage: MountStage;
   readonly message: string;
@@ -37,11 +37,11 @@ export interface VolumeEvent {
   readonly message: string;
 }
 
-/** Longest time that 1.24 waits for all of a pod's volumes before it says so. */
+/** After this time, 1.24 reports that a pod's volumes are missing. */
 export const mountTimeoutMs = 123_000;
 export const timedOut = 'timed out waiting for the condition';
 
-/** Some volumes of a pod cannot be had. The pod cannot start. */
+/** Some volumes of a pod failed; the pod cannot start. */
 export class VolumesError extends Error {
   override readonly name = 'VolumesError';
   readonly events: readonly VolumeEvent[];
@@ -54,7 +54,7 @@ export class VolumesError extends Error {
 
 /**
  * The events of one try. `expected`: names of all volumes that the pod's containers use. `isLate`: the first try was
- * longer ago than 1.24 waits. Pure.
+ * longer ago than `mountTimeoutMs`. Pure.
  */
 export function volumeEvents(
   failed: readonly FailedVolume[],

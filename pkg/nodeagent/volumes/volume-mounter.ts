@@ -1,4 +1,4 @@
-/** Makes one volume of a pod be there: each kind in its way. */
+/** Mounts single volumes of pods, by their type. */
 
 import { mkdir, open, rmdir, stat } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
@@ -23,34 +23,34 @@ export interface VolumeMounterOptions {
   readonly events: Pick<PodEvents, 'pod'>;
   readonly directories: PodDirectories;
   readonly node: () => Node;
-  /** Volumes in memory are limited by the memory of their pod (gate SizeMemoryBackedVolumes). */
+  /** Memory volumes are limited to their pod's memory (gate SizeMemoryBackedVolumes). */
   readonly limitsMemory: boolean;
-  /** A program that mounts NFS in place of mount(8). */
+  /** Replaces mount(8) for NFS. */
   readonly mounter?: string;
 }
 
 export interface MountInput {
   readonly pod: Pod;
-  readonly wanted: VolumeToMount;
-  /** Of the node, by resource. */
+  readonly target: VolumeToMount;
+  /** The node's allocatable resources. */
   readonly allocatable: Readonly<Record<string, string>>;
   /** Ends commands that take too long, or when the pod is to end. */
   readonly signal: AbortSignal;
-  /** The pod is to end: what goes on in steps, however many, ends. */
+  /** Ends long multi-step work when the pod is to end. */
   readonly podSignal: AbortSignal;
 }
 
-/** What containers are given. */
+/** A volume as containers use it. */
 export interface MountedVolume {
-  /** On the host: a directory or file, or a device. */
+  /** Host path of a directory, file or device. */
   readonly path: string;
   readonly kind: 'files' | 'device';
   readonly readOnly: boolean;
-  /** That the pod's processes are to be in, by an annotation of the persistent volume. */
+  /** Additional group of the pod's processes, from an annotation of the persistent volume. */
   readonly group?: number;
 }
 
-/** Sources that take mount options. */
+/** Sources that support mount options. */
 const withOptions = new Set(['local-volume', 'nfs']);
 
 export class VolumeMounter {
@@ -65,22 +65,22 @@ export class VolumeMounter {
 
   /** Idempotent. Throws VolumeError, MountInterruptedError or a system error. */
   async mount(input: MountInput): Promise<MountedVolume> {
-    const { wanted } = input;
-    const plugin = this.#pluginOf(wanted);
-    this.#checkNode(wanted);
-    if (wanted.isBlock) {
-      const path = await localDevice(wanted.source.local?.path ?? '');
-      return { path, kind: 'device', readOnly: wanted.readOnly, ...this.#group(wanted) };
+    const { target } = input;
+    const plugin = this.#pluginOf(target);
+    this.#checkNode(target);
+    if (target.isBlock) {
+      const path = await localDevice(target.source.local?.path ?? '');
+      return { path, kind: 'device', readOnly: target.readOnly, ...this.#group(target) };
     }
-    if (this.#mountOptions(wanted).length > 0 && !withOptions.has(plugin)) {
+    if (this.#mountOptions(target).length > 0 && !withOptions.has(plugin)) {
       const stage = 'MountVolume.MountOptionSupport check failed';
       throw new VolumeError('Mount options are not supported for this volume type', { stage });
     }
     const path = await this.#make(input, plugin);
-    return { path, kind: 'files', readOnly: wanted.readOnly, ...this.#group(wanted) };
+    return { path, kind: 'files', readOnly: target.readOnly, ...this.#group(target) };
   }
 
-  /** Name of the plugin in folder names. Throws VolumeError where this agent has none. */
+  /** Name of the plugin in directory names. Throws VolumeError for unsupported types. */
   #pluginOf({ source, specName, isBlock, persistent }: VolumeToMount): string {
     const { csi } = source;
     if (csi !== undefined) {
@@ -94,7 +94,7 @@ export class VolumeMounter {
     }
     const plugin = pluginNames.find(([field]) => source[field] !== undefined)?.[1];
     if (plugin === undefined) {
-      const type = Object.keys(source).find((field) => !besideSource.has(field));
+      const type = Object.keys(source).find((field) => !nonSourceFields.has(field));
       const why = `no volume plugin matched: this node agent does not mount volumes of type ${type ?? 'unknown'}`;
       throw new VolumeError(`failed to get Plugin from volumeSpec for volume "${specName}" err=${why}`, {
         stage: 'unknown',
@@ -116,8 +116,8 @@ export class VolumeMounter {
   }
 
   async #make(input: MountInput, plugin: string): Promise<string> {
-    const { pod, wanted } = input;
-    const { source, specName } = wanted;
+    const { pod, target } = input;
+    const { source, specName } = target;
     if (source.hostPath !== undefined) {
       await checkHostPath(source.hostPath.path, source.hostPath.type ?? '');
       return source.hostPath.path;
@@ -137,10 +137,10 @@ export class VolumeMounter {
   }
 
   async #makeDirectory(input: MountInput, plugin: string, dir: string): Promise<void> {
-    const { pod, wanted, allocatable, signal, podSignal } = input;
+    const { pod, target, allocatable, signal, podSignal } = input;
     const { directories, limitsMemory, mounter } = this.#options;
-    const { source, specName, mountReadOnly: readOnly } = wanted;
-    const options = this.#mountOptions(wanted);
+    const { source, specName, mountReadOnly: readOnly } = target;
+    const options = this.#mountOptions(target);
     if (source.nfs !== undefined) {
       return mountNFS({ source: source.nfs, readOnly, options, dir, signal, ...(mounter && { mounter }) });
     }
@@ -152,7 +152,7 @@ export class VolumeMounter {
     if (source.local !== undefined) {
       const { path, fsType = '' } = source.local;
       await this.#locals.mount({ path, fsType, readOnly, options, dir, signal });
-      if (!readOnly) await this.#own(pod, wanted, { dir, plugin, signal: podSignal });
+      if (!readOnly) await this.#setGroup(pod, target, { dir, plugin, signal: podSignal });
     } else {
       const bytes = limitsMemory && inMemory ? memoryVolumeBytes(pod, sizeLimit, allocatable) : undefined;
       await makeEmptyDir(pod, { dir, medium: inMemory ? 'Memory' : medium, bytes });
@@ -161,8 +161,8 @@ export class VolumeMounter {
     await (await open(mark, 'w', 0o640)).close();
   }
 
-  /** The first pod on the node to use a local volume says whose it is. */
-  async #own(
+  /** The first pod on the node that uses a local volume sets its group. */
+  async #setGroup(
     pod: Pod,
     { specName }: VolumeToMount,
     { dir, plugin, signal }: { readonly dir: string; readonly plugin: string; readonly signal: AbortSignal },
@@ -180,7 +180,7 @@ export class VolumeMounter {
     events.pod(pod, 'Warning', 'AlreadyMountedVolume', message);
   }
 
-  /** Of a persistent volume; an annotation wins, as in 1.24. */
+  /** Mount options of a persistent volume; its annotation wins, as in 1.24. */
   #mountOptions({ persistent }: VolumeToMount): readonly string[] {
     const annotation = persistent?.metadata.annotations?.[mountOptionsAnnotation(this.#options.dialect)];
     return annotation === undefined ? (persistent?.spec?.mountOptions ?? []) : annotation.split(',');
@@ -203,8 +203,8 @@ const pluginNames = [
   ['nfs', 'nfs'],
 ] as const;
 
-/** Fields of volumes and persistent volumes beside the source itself. */
-const besideSource = new Set([
+/** Fields of volumes and persistent volumes that are not sources. */
+const nonSourceFields = new Set([
   'name',
   'capacity',
   'accessModes',
@@ -231,14 +231,14 @@ interface NFSMount {
   readonly readOnly: boolean;
   readonly options: readonly string[];
   readonly dir: string;
-  /** A program that mounts in place of mount(8). */
+  /** Replaces mount(8). */
   readonly mounter?: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Mounts a directory of an NFS server at `dir` by the node's own mount(8) and its helper for nfs, unless something is
- * mounted there. Throws as `runMount`.
+ * Mounts a directory of an NFS server at `dir` with mount(8) and its NFS helper, unless something is mounted there.
+ * Throws as `runMount`.
  */
 async function mountNFS({ source, readOnly, options, dir, signal, mounter }: NFSMount): Promise<void> {
   if ((await mountsOn(dir)).length > 0) return;
@@ -249,7 +249,7 @@ async function mountNFS({ source, readOnly, options, dir, signal, mounter }: NFS
     const request = { type: 'nfs', source: `${server}:${source.path}`, target: dir, options: all };
     await runMount({ ...request, ...(mounter && { mounter }) }, signal);
   } catch (error) {
-    // Nothing is to look like a volume that is there.
+    // An empty directory must not look like a mounted volume.
     await rmdir(dir);
     throw error;
   }

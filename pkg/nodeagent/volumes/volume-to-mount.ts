@@ -1,4 +1,4 @@
-/** What the volumes of a pod stand for: their own source, or that of the persistent volume behind their claim. */
+/** Resolves the volumes of a pod: their own source, or that of the persistent volume behind their claim. */
 
 import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
@@ -17,27 +17,27 @@ import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
 type InPods = 'hostPath' | 'nfs' | 'emptyDir' | 'configMap' | 'secret' | 'projected' | 'downwardAPI';
 
-/** Where the data comes from, in a pod or a persistent volume. One member is set, or one that is not listed here. */
+/** The source in a pod or a persistent volume. At most one of these members is set; unsupported types have others. */
 export interface MountSource extends Pick<VolumeSource, InPods>, Pick<PersistentVolumeSource, 'local'> {
   csi?: { readonly driver: string };
 }
 
 export interface VolumeToMount {
-  /** The pod's name for it. */
+  /** The pod's volume name. */
   readonly volume: string;
-  /** Its name in messages and folders: that of the persistent volume where there is one. */
+  /** The name in messages and directories: that of the persistent volume, if any. */
   readonly specName: string;
   readonly source: MountSource;
-  /** In every container. */
+  /** Read-only in every container. */
   readonly readOnly: boolean;
-  /** The mount itself: no volume of the pod with the same claim is to be written. */
+  /** The mount itself is read-only: all of the pod's volumes with this claim are. */
   readonly mountReadOnly: boolean;
   /** Containers get the device, not a file system. */
   readonly isBlock: boolean;
   readonly persistent?: PersistentVolume;
 }
 
-/** How the pod's containers use its volumes. Those that none of them uses are left alone, as in 1.24. */
+/** How the pod's containers use its volumes. Unused volumes are ignored, as in 1.24. */
 export interface UsedVolumes {
   readonly mounted: ReadonlySet<string>;
   readonly asDevices: ReadonlySet<string>;
@@ -55,8 +55,8 @@ export function usedVolumes({ spec }: Pod): UsedVolumes {
 }
 
 /**
- * Finds out what a volume stands for. `client`: absent without an API. Throws VolumeError: its claim is not there, not
- * bound, of somebody else, or of another mode than its use.
+ * Resolves a volume. `client`: absent without an API. Throws VolumeError if its claim is missing, unbound, owned by
+ * another pod, or has another mode than its use.
  */
 export async function volumeToMount(
   pod: Pod,
@@ -95,7 +95,7 @@ function unknown(message: string, cause?: unknown): VolumeError {
   return new VolumeError(message, { stage: 'unknown', cause });
 }
 
-/** Of a volume without a claim, by its own word: what the agent writes is nobody else's to change. */
+/** Volumes that the agent writes are always read-only. */
 function isReadOnly({ configMap, secret, downwardAPI, projected, nfs }: Volume): boolean {
   return [configMap, secret, downwardAPI, projected].some((source) => source !== undefined) || nfs?.readOnly === true;
 }

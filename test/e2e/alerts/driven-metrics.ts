@@ -90,7 +90,7 @@ export class DrivenMetrics {
           const ended = agent.relisting(nowMs, nowMs);
           nowMs += 8000;
           ended(nowMs);
-          agent.worked('create', 30_000);
+          agent.recordPass('create', 30_000);
         });
         this.#daemon = registry;
         return async () => {

@@ -11,7 +11,7 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
-import { withCalls } from '#nodeagent/testing/override-calls.js';
+import { overrideCalls } from '#nodeagent/testing/override-calls.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
 import { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
@@ -191,7 +191,7 @@ for (const [what, lie] of Object.entries(lies)) {
     const agent = await virtualAgent(t, {
       dependencies: (_, runtime) => {
         real = runtime;
-        return { cri: withCalls(runtime, calls), checker: new SimulatedChecker(runtime) };
+        return { cri: overrideCalls(runtime, calls), checker: new SimulatedChecker(runtime) };
       },
     });
     if (real === undefined) throw new Error('there is no runtime');

@@ -1,8 +1,8 @@
 /**
- * gRPC over a unix socket with reflected messages: one place that encodes, sets deadlines and translates errors.
+ * gRPC over a unix socket with reflected messages: encodes messages, sets deadlines and translates errors.
  *
- * Why not the API server's HTTP/2 client for etcd: a runtime gets a few calls a second, for which the 50 µs that it saves in
- * each count for nothing, while grpc-js also connects anew by itself and limits the sizes of messages in both directions.
+ * Does not use the etcd client's HTTP/2 implementation: runtimes get only a few calls a second, so its 50 µs per call
+ * do not matter, while grpc-js also reconnects and limits message sizes in both directions.
  */
 import {
   type ClientReadableStream,
@@ -19,19 +19,19 @@ import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
 /** Decoded messages: 64-bit numbers as strings, enums as names, absent fields with their default value. */
 export type Message = Record<string, unknown>;
 
-/** Sees every message: what is sent before it is encoded, what is received before it is decoded. */
+/** Inspects every message: sent ones before encoding, received ones before decoding. */
 export interface MessageInspector {
   request(type: protobuf.Type, value: Message): void;
-  answer(type: protobuf.Type, bytes: Buffer): void;
+  response(type: protobuf.Type, bytes: Buffer): void;
 }
 
 export interface GrpcChannelOptions {
   readonly socket: string;
   readonly root: protobuf.Root;
-  /** Deadline of calls that give none of their own. */
+  /** Default deadline of calls. */
   readonly timeoutMs: number;
   readonly inspector?: MessageInspector | undefined;
-  /** W3C's header of the span that the call under way belongs to; undefined: of none. */
+  /** W3C traceparent header of the current call's span; undefined: none. */
   readonly traceparent?: (() => string | undefined) | undefined;
 }
 
@@ -45,20 +45,20 @@ const codeOf: Partial<Record<status, CRIErrorCode>> = {
   [status.UNIMPLEMENTED]: 'Unimplemented',
 };
 
-/** containerd reports what it does not find as UNKNOWN in some calls; the text is all there is. */
+/** In some calls, containerd reports missing objects as UNKNOWN; only the text tells. */
 function translate(error: ServiceError): CRIError {
-  const message = error.details || (error.code === undefined ? 'the answer cannot be read' : error.message);
+  const message = error.details || (error.code === undefined ? 'the response cannot be decoded' : error.message);
   const code = codeOf[error.code] ?? (/(: |^)not found$/.test(message) ? 'NotFound' : 'Unknown');
   return new CRIError(code, message, { cause: error });
 }
 
-/** How the messages of a method travel. */
+/** Encoder and decoder of a method's messages. */
 interface Method {
   readonly serialize: (value: Message) => Buffer;
   readonly deserialize: (bytes: Buffer) => Message;
 }
 
-/** Pulls and lists of nodes with thousands of containers exceed the usual 4 MiB. */
+/** Lists of nodes with thousands of containers exceed the default 4 MiB. */
 const maxMessageBytes = 16 * 1024 * 1024;
 
 export class GrpcChannel {
@@ -83,7 +83,7 @@ export class GrpcChannel {
     return new GrpcClient(`unix:${this.#socket}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
-      // A restarted runtime must be found again quickly.
+      // Reconnect quickly after a restart of the runtime.
       'grpc.initial_reconnect_backoff_ms': 200,
       'grpc.max_reconnect_backoff_ms': 2000,
       'grpc.use_local_subchannel_pool': 1,
@@ -91,28 +91,28 @@ export class GrpcChannel {
     });
   }
 
-  /** Where somebody took the connection and has not said a word since, grpc-js waits for that without end. */
-  #leaveSilence(client: GrpcClient, error: ServiceError): void {
+  /** Reconnects if the runtime accepted the connection but stays silent, since grpc-js would wait forever. */
+  #reconnectIfSilent(client: GrpcClient, error: ServiceError): void {
     const isOurs = client === this.#client && error.code === status.DEADLINE_EXCEEDED;
     if (!isOurs || client.getChannel().getConnectivityState(false) !== connectivityState.CONNECTING) return;
     this.#client = this.#connect();
     client.close();
   }
 
-  /** @param method As in `runtime.v1.RuntimeService/Version`. Throws RangeError where there is none such. */
+  /** `method`: such as `runtime.v1.RuntimeService/Version`. Throws RangeError for unknown methods. */
   #method(method: string): Method {
-    const known = this.#methods.get(method);
-    if (known !== undefined) return known;
+    const cached = this.#methods.get(method);
+    if (cached !== undefined) return cached;
     const [serviceName = '', methodName = ''] = method.split('/');
     const declared = this.#root.lookupService(serviceName).methods[methodName];
     if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
     const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
-    const found = {
+    const codec = {
       serialize: this.#serialize(this.#root.lookupType(`${prefix}.${declared.requestType}`)),
       deserialize: this.#deserialize(this.#root.lookupType(`${prefix}.${declared.responseType}`)),
     };
-    this.#methods.set(method, found);
-    return found;
+    this.#methods.set(method, codec);
+    return codec;
   }
 
   #serialize(type: protobuf.Type): (value: Message) => Buffer {
@@ -124,7 +124,7 @@ export class GrpcChannel {
 
   #deserialize(type: protobuf.Type): (bytes: Buffer) => Message {
     return (bytes) => {
-      this.#inspector?.answer(type, bytes);
+      this.#inspector?.response(type, bytes);
       return type.toObject(type.decode(bytes), {
         longs: String,
         enums: String,
@@ -136,9 +136,8 @@ export class GrpcChannel {
   }
 
   /**
-   * One unary call. `method` as in `runtime.v1.RuntimeService/Version`.
-   * @param timeoutMs Deadline; 0 for none.
-   * @param signal Cancels it.
+   * One unary call. `method`: such as `runtime.v1.RuntimeService/Version`. `timeoutMs`: deadline; 0 for none. `signal`
+   * cancels it.
    */
   call(method: string, request: Message, timeoutMs = this.#timeoutMs, signal?: AbortSignal): Promise<Message> {
     const { serialize, deserialize } = this.#method(method);
@@ -156,7 +155,7 @@ export class GrpcChannel {
         (error, value) => {
           signal?.removeEventListener('abort', cancel);
           if (error) {
-            this.#leaveSilence(client, error);
+            this.#reconnectIfSilent(client, error);
             reject(translate(error));
           } else resolve(value ?? {});
         },
@@ -172,7 +171,7 @@ export class GrpcChannel {
     return metadata;
   }
 
-  /** A server stream without deadline; errors are given to `onEnd` once, undefined for a clean end. */
+  /** A server stream without deadline; calls `onEnd` once, with undefined for a clean end. */
   stream(
     method: string,
     request: Message,

@@ -46,13 +46,13 @@ import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 export interface GrpcCRIOptions {
   /** Path, or `unix://` address. */
   readonly endpoint: string;
-  /** Where the image service is elsewhere. */
+  /** Set if the image service has another socket. */
   readonly imageEndpoint?: string;
   readonly clock: Clock;
-  /** Deadline of all calls but pulls, stops and sessions; default two minutes, as `--runtime-request-timeout`. */
+  /** Deadline of all calls except pulls, stops and sessions; default two minutes, as `--runtime-request-timeout`. */
   readonly timeoutMs?: number;
   readonly inspector?: MessageInspector;
-  /** W3C's header of the span that a call belongs to: runtimes that trace go on from there. */
+  /** W3C traceparent header of a call's span, which tracing runtimes continue. */
   readonly traceparent?: (() => string | undefined) | undefined;
 }
 
@@ -184,7 +184,7 @@ export class GrpcCRI implements CRI {
   }
 
   async execSync(request: ExecSyncRequest): Promise<ExecSyncResult> {
-    // The runtime ends the command at its timeout; the call's own deadline only guards against a dead runtime.
+    // The runtime enforces the timeout; the call's own deadline only guards against a dead runtime.
     const deadlineMs = request.timeoutSeconds > 0 ? request.timeoutSeconds * 1000 + this.#timeoutMs : 0;
     const m = await this.#runtime.call(
       `${runtime}/ExecSync`,
@@ -271,7 +271,7 @@ function openStreams(streams: SessionStreams): Message {
     tty: streams.tty,
     stdin: streams.stdin !== undefined,
     stdout: streams.stdout !== undefined,
-    // A terminal has one output.
+    // A terminal has a single output.
     stderr: streams.stderr !== undefined && !streams.tty,
   };
 }

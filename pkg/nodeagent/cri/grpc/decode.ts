@@ -1,4 +1,4 @@
-/** From the protocol's messages, as the channel decodes them, to the interface's types. */
+/** Converts the protocol's messages, as the channel decodes them, to the interface's types. */
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type {
   Container,
@@ -14,7 +14,7 @@ import type {
 import { CRIError } from '#nodeagent/cri/errors.js';
 import type { Message } from '#nodeagent/cri/grpc/channel.js';
 
-/** What a runtime says of an end goes into the pod's status, which the API takes only up to a size. */
+/** Limits of texts in the pod's status, since the API limits its size. */
 const maxReasonLength = 1024;
 const maxTextLength = 64 * 1024;
 
@@ -32,14 +32,14 @@ const containerStates: ReadonlySet<unknown> = new Set<ContainerState>([
   'CONTAINER_RUNNING',
   'CONTAINER_EXITED',
 ]);
-/** States that nobody knows arrive as numbers. */
+/** Unknown states arrive as numbers. */
 const containerState = (value: unknown): ContainerState =>
   containerStates.has(value) ? (value as ContainerState) : 'CONTAINER_UNKNOWN';
 
-/** What everything else is built on must be there, and how 1.24 says that it is not. */
+/** A required field, and 1.24's error if it is missing. */
 type Requirement = readonly [isMet: boolean, problem: string];
 
-function demand(requirements: readonly Requirement[]): void {
+function requireAll(requirements: readonly Requirement[]): void {
   const [, problem] = requirements.find(([isMet]) => !isMet) ?? [];
   if (problem !== undefined) throw new CRIError('Unknown', problem);
 }
@@ -52,7 +52,7 @@ function commonRequirements(m: Message): Requirement[] {
   ];
 }
 
-/** What a call that makes something answers. Throws CRIError without it: nothing could be done with what was made. */
+/** The ID in the response of a create call. Throws CRIError without it, since the object would be unusable. */
 export function requiredID(value: unknown, what: string): string {
   const id = text(value);
   if (id === '') throw new CRIError('Unknown', `${what} is not set`);
@@ -76,13 +76,13 @@ export function decodeSandbox(m: Message): PodSandbox {
   };
 }
 
-/** Throws CRIError for what is no status of a sandbox. */
+/** Throws CRIError if required fields are missing. */
 export function decodeSandboxStatus(answer: unknown): PodSandboxStatus {
   const m = message(answer);
   const { name, namespace, uid } = message(m['metadata']);
   const isNamed = [name, namespace, uid].every((each) => text(each) !== '');
   const unnamed = 'metadata.Name, metadata.Namespace or metadata.Uid is not in metadata';
-  demand([...commonRequirements(m), [isNamed, unnamed]]);
+  requireAll([...commonRequirements(m), [isNamed, unnamed]]);
   const options = message(message(message(m['linux'])['namespaces'])['options']);
   return {
     ...decodeSandbox(m),
@@ -91,11 +91,11 @@ export function decodeSandboxStatus(answer: unknown): PodSandboxStatus {
   };
 }
 
-/** The first of each family, as a pod's status can have them; none where one is no address, as in 1.24. */
+/** The first address of each family, as pod statuses need them; empty if one is invalid, as in 1.24. */
 function addresses({ ip, additionalIps }: Message): string[] {
-  const told = [text(ip), ...list(additionalIps).map((each) => text(each['ip']))];
-  if (told[0] === '' || told.some((address) => ipFamily(address) === 0)) return [];
-  return told.filter((address, i) => told.findIndex((other) => ipFamily(other) === ipFamily(address)) === i);
+  const all = [text(ip), ...list(additionalIps).map((each) => text(each['ip']))];
+  if (all[0] === '' || all.some((address) => ipFamily(address) === 0)) return [];
+  return all.filter((address, i) => all.findIndex((other) => ipFamily(other) === ipFamily(address)) === i);
 }
 
 const imageName = (m: Message): string => text(message(m['image'])['image']);
@@ -124,10 +124,10 @@ function decodeMount(m: Message): Mount {
   };
 }
 
-/** Throws CRIError for what is no status of a container. */
+/** Throws CRIError if required fields are missing. */
 export function decodeContainerStatus(answer: unknown): ContainerStatus {
   const m = message(answer);
-  demand([
+  requireAll([
     ...commonRequirements(m),
     [text(message(m['metadata'])['name']) !== '', 'metadata.Name is not in metadata'],
     [imageName(m) !== '', 'status.Image is not set'],

@@ -1,4 +1,4 @@
-/** From the interface's types to the protocol's messages. Most fields have the same name; here is what differs. */
+/** Converts the interface's types to the protocol's messages, where they differ. */
 import type {
   ContainerConfig,
   ContainerFilter,
@@ -9,7 +9,7 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import type { Message } from '#nodeagent/cri/grpc/channel.js';
 
-/** Leaves out what is undefined: the encoder takes a present key for a present field. */
+/** Drops undefined members, since the encoder treats a present key as a present field. */
 function compact(value: Message): Message {
   return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined));
 }

@@ -1,13 +1,13 @@
 /**
- * containerd's own event stream, on the same socket as its CRI: tells of exits at once, so that nothing needs to list
- * each second. Runtimes without it answer UNIMPLEMENTED, and the subscriber lists instead.
+ * containerd's event stream, on the same socket as its CRI: reports exits at once, so that the agent need not list
+ * every second. Runtimes without it answer UNIMPLEMENTED, and the subscriber lists instead.
  */
 import protobuf from 'protobufjs';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { RuntimeEvent, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
 import type { GrpcChannel, Message } from '#nodeagent/cri/grpc/channel.js';
 
-/** The few messages of `containerd.services.events.v1` and `containerd.events` that are read. */
+/** The used messages of `containerd.services.events.v1` and `containerd.events`. */
 export const containerdEventsDescriptor: protobuf.INamespace = {
   nested: {
     containerd: {
@@ -38,11 +38,11 @@ export const containerdEventsDescriptor: protobuf.INamespace = {
                     },
                     TaskStart: { fields: { containerId: { type: 'string', id: 1 } } },
                     TaskOOM: { fields: { containerId: { type: 'string', id: 1 } } },
-                    /** `id` is the container's where its first process ended, else that of a command in it. */
+                    /** `id` equals `containerId` for the container's main process, else it names an exec. */
                     TaskExit: {
                       fields: { containerId: { type: 'string', id: 1 }, id: { type: 'string', id: 2 } },
                     },
-                    /** `id` is empty, or that of a command in the container. */
+                    /** `id` is empty, or names an exec. */
                     TaskDelete: {
                       fields: { containerId: { type: 'string', id: 1 }, id: { type: 'string', id: 5 } },
                     },
@@ -57,7 +57,7 @@ export const containerdEventsDescriptor: protobuf.INamespace = {
   },
 };
 
-/** containerd's namespace of everything that the CRI manages. */
+/** containerd's namespace of CRI objects. */
 const criNamespace = 'k8s.io';
 
 interface Topic {
@@ -73,15 +73,12 @@ const topics: Readonly<Record<string, Topic>> = {
 };
 const filters = Object.keys(topics).map((topic) => `namespace==${criNamespace},topic=="${topic}"`);
 const reconnectMs = 1000;
-/** The server's first answer comes with its first event; a stream that has not failed by then is open. */
+/** The server answers only with its first event, so a stream that has not failed by then counts as open. */
 const openMs = 250;
 
 const messages = protobuf.Root.fromJSON(containerdEventsDescriptor);
 
-/**
- * What an envelope of containerd's event service tells of a container; undefined where that is nothing: it is no such
- * event, or it is about a command in a container, as every exec probe is one.
- */
+/** The container event in an envelope; undefined for other events and for execs, such as exec probes. */
 export function eventOf(envelope: Message): RuntimeEvent | undefined {
   const topic = topics[String(envelope['topic'])];
   const value = (envelope['event'] as { value?: Uint8Array } | null)?.value;
@@ -91,7 +88,7 @@ export function eventOf(envelope: Message): RuntimeEvent | undefined {
   return { id: containerId, ...(topic.became === undefined ? {} : { became: topic.became }) };
 }
 
-/** Empty for what cannot be read: what it would have told is found out when the runtime is listed next. */
+/** Empty for an undecodable event: the next listing finds its change. */
 function decoded(message: string, value: Uint8Array): { containerId?: string; id?: string } {
   try {
     return messages.lookupType(`containerd.services.events.v1.${message}`).decode(value) as { containerId?: string };
@@ -100,7 +97,7 @@ function decoded(message: string, value: Uint8Array): { containerId?: string; id
   }
 }
 
-/** Subscribes until the returned function is called, reconnecting when the stream breaks. */
+/** Subscribes until the returned function is called; reconnects after failures. */
 export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler: RuntimeEventHandler): () => void {
   let closed = false;
   let cancel: (() => void) | undefined;
@@ -120,7 +117,7 @@ export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler:
         onEnd: (error) => {
           timer?.cancel();
           handler.onConnected(false);
-          // A runtime that has no such service never will; its subscriber goes on listing.
+          // The runtime has no such service; its subscriber keeps listing.
           if (closed || error?.code === 'Unimplemented') return;
           timer = clock.setTimer(connect, reconnectMs);
         },

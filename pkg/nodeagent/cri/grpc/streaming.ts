@@ -1,6 +1,6 @@
 /**
- * Sessions over the runtime's streaming server: exec, attach and port-forward calls answer with a URL that is to be
- * upgraded to SPDY/3.1. Its WebSocket form cannot pass on the end of standard input, so SPDY it is.
+ * Sessions over the runtime's streaming server: exec, attach and port-forward calls return a URL to upgrade to
+ * SPDY/3.1. The runtime's WebSocket form cannot signal the end of standard input, so SPDY is used.
  */
 
 import { request } from 'node:http';
@@ -21,10 +21,9 @@ import { CRIError } from '#nodeagent/cri/errors.js';
 type Done = (error?: Error | null) => void;
 
 /**
- * A connection that is read to its end even when nothing can be written to it any more. A peer that closes with unread
- * bytes before it resets the connection; the system keeps what had arrived until it is read, but Node.js closes a socket
- * at the first write that fails, and drops it. Here such writes go nowhere: the reader meets the end, or the failure,
- * behind the peer's last words.
+ * A socket that is read to its end even after writes fail. A peer that closes with unread bytes resets the connection;
+ * the kernel keeps received data until it is read, but Node.js closes the socket at the first failed write and drops
+ * that data. This socket ignores failed writes, so the reader gets all data before the end or the failure.
  */
 export class ReadingSocket extends Socket {
   override _write(chunk: Buffer, encoding: BufferEncoding, done: Done): void {
@@ -36,7 +35,7 @@ export class ReadingSocket extends Socket {
   }
 }
 
-/** Answers of the runtime's server that are no upgrade are short messages. */
+/** Limit of responses without an upgrade, and of session statuses. */
 const maxAnswerBytes = 16 * 1024;
 const inputStepBytes = 32 * 1024;
 
@@ -59,7 +58,7 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
       response.on('data', (chunk: string) => {
         if (text.length < maxAnswerBytes) text += chunk;
       });
-      // Also when the answer breaks off.
+      // Also runs if the response breaks off.
       response.on('close', () =>
         reject(new CRIError('Unknown', `streaming server answered ${response.statusCode}: ${text.trim()}`)),
       );
@@ -71,11 +70,11 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
   });
 }
 
-/** Where the runtime's own server is. Throws CRIError for what is no such place. */
+/** Throws CRIError if the session's URL is no HTTP URL. */
 function sessionURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:') return url;
-  throw new CRIError('Unknown', `the runtime tells of a session at ${JSON.stringify(text.slice(0, 200))}`);
+  throw new CRIError('Unknown', `the runtime returned an invalid session URL: ${JSON.stringify(text.slice(0, 200))}`);
 }
 
 /** The raw connection of a port-forward session. */
@@ -83,14 +82,14 @@ export function connectPortForward(url: string): Promise<Duplex> {
   return upgrade(url, portForwardProtocol);
 }
 
-interface Read {
+interface ReadResult {
   readonly text: string;
-  /** Why there may be more that did not come. */
+  /** The error that cut the text off. */
   readonly failure?: unknown;
 }
 
-/** What a stream gave until it ended or broke off, or the beginning of that. Never rejects. */
-async function readAll(stream: AsyncIterable<Buffer>): Promise<Read> {
+/** Reads a stream to its end or failure, up to a limit. Never rejects. */
+async function readAll(stream: AsyncIterable<Buffer>): Promise<ReadResult> {
   const chunks: Buffer[] = [];
   let length = 0;
   const text = () => Buffer.concat(chunks).toString();
@@ -112,7 +111,7 @@ interface ExitStatus {
   details?: { causes?: { reason?: string; message?: string }[] };
 }
 
-/** Exit code in a session's final status; throws CRIError when the session itself failed, or there is no status. */
+/** Exit code in a session's final status; throws CRIError if the session failed, or the status is missing. */
 export function exitCodeOf(text: string): number {
   const status = parseStatus(text);
   if (status.status === 'Success') return 0;
@@ -137,33 +136,36 @@ function jsonObject(text: string): object | undefined {
   }
 }
 
-function brokeOff(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
-/** What ended a session before its time, in the terms of the CRI. */
+/** Translates the failure of a session to CRIError. */
 function sessionFailure(error: unknown, signal: AbortSignal | undefined): CRIError {
   if (error instanceof CRIError) return error;
   if (signal?.aborted) return new CRIError('Cancelled', 'the session was ended', { cause: error });
-  return brokeOff(error)
+  return isConnectionLost(error)
     ? new CRIError('Unavailable', 'the connection to the runtime broke off', { cause: error })
     : new CRIError('Unknown', messageOf(error), { cause: error });
 }
 
-/** Runs one exec or attach session to its end; the exit code where the runtime tells one, else 0. Throws CRIError. */
+/**
+ * Runs one exec or attach session to its end; returns the exit code if the runtime reports one, else 0. Throws
+ * CRIError.
+ */
 export async function runSession(url: string, streams: SessionStreams): Promise<number> {
   const { signal } = streams;
   const connection = await upgrade(url, channelProtocol.v4, signal);
   const session = new SpdySession(connection, 'client');
   const abort = () => {
     session.close();
-    // The peer may never answer the end of the session with its own.
+    // The peer may never close its side.
     connection.destroy();
   };
   signal?.addEventListener('abort', abort, { once: true });
   try {
     if (signal?.aborted) throw new CRIError('Cancelled', 'the session was ended');
-    return await carry(session, streams);
+    return await copyStreams(session, streams);
   } catch (error) {
     throw sessionFailure(error, signal);
   } finally {
@@ -173,27 +175,27 @@ export async function runSession(url: string, streams: SessionStreams): Promise<
 }
 
 /**
- * The exit code, once all output has been passed on. The status is a runtime's last word: runtimes close the connection
- * behind it, at times without having ended the streams, so a whole one counts whatever breaks off then.
+ * Copies all output, then returns the exit code. Runtimes close the connection after the status, sometimes without
+ * ending the streams, so later failures are ignored once the status is complete.
  */
-async function carry(session: SpdySession, streams: SessionStreams): Promise<number> {
+async function copyStreams(session: SpdySession, streams: SessionStreams): Promise<number> {
   const open = (streamtype: string) => session.open({ streamtype });
   const status = readAll(open('error'));
   const outputs = pipes(open, streams, session).map((output) =>
     output.catch((failure: unknown) => {
-      if (!session.closed || !brokeOff(failure)) throw failure;
+      if (!session.closed || !isConnectionLost(failure)) throw failure;
     }),
   );
-  // Each is watched from the moment it begins: a connection that breaks off ends them all at once.
+  // Handles all of them from the start, since a broken connection ends all at once.
   const [{ text, failure }] = await Promise.all([status, ...outputs]);
   if (failure !== undefined && jsonObject(text) === undefined) throw failure;
   return exitCodeOf(text);
 }
 
 /**
- * Passes input on. A process that ends early makes the runtime close the connection behind its last words. Input that it
- * has not read by then makes the system cut off those that have not left, so it is not sent further ahead of the runtime's
- * reading than `inputStepBytes`.
+ * Copies input. When a process ends early, the runtime closes the connection after its last output. If it has unread
+ * input then, the kernel resets the connection and drops output, so input is never more than `inputStepBytes` ahead of
+ * the runtime's reads.
  */
 async function sendInput(stdin: Readable, stream: SpdyStream, session: SpdySession): Promise<void> {
   const parts = async function* (): AsyncGenerator<Buffer> {
@@ -220,7 +222,7 @@ function pipes(
 ): Promise<void>[] {
   const outputs: Promise<void>[] = [];
   if (streams.stdin !== undefined) {
-    // A process that ends before its input does resets the stream: that is no failure of the session.
+    // A process that ends before its input resets the stream; the session has not failed.
     sendInput(streams.stdin, open('stdin'), session).catch(() => undefined);
   }
   if (streams.stdout !== undefined) outputs.push(pipeline(open('stdout'), streams.stdout, { end: false }));

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { parseOptions } from '#daemon/options/parse.js';
-import { configInForce } from '#nodeagent/options/config/configz.js';
+import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
 
 t.test('what is in force has the names and forms of the configuration file', async (t) => {
@@ -18,7 +18,7 @@ t.test('what is in force has the names and forms of the configuration file', asy
     ];
     const parsed = parseOptions(table, args, { program: 'nodeagent' });
     if (parsed.kind !== 'run') throw new Error('not an option list to run with');
-    const config = configInForce(table, parsed.values, dialect);
+    const config = currentConfig(table, parsed.values, dialect);
     t.match(config, {
       authentication: { anonymous: { enabled: true }, webhook: { cacheTTL: '2m0s' } },
       evictionHard: { 'memory.available': '5%' },

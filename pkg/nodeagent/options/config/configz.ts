@@ -1,4 +1,4 @@
-/** What is in force, in the form of the configuration file: the answer of `/configz`. */
+/** The current configuration in the configuration file's format: the response of `/configz`. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import type { OptionTable } from '#daemon/options/option.js';
@@ -6,8 +6,8 @@ import { fieldName } from '#nodeagent/options/config/value-formats.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/identity-rules.js';
 
-/** By the names that files of the dialect use. */
-export function configInForce(
+/** With the dialect's field names. */
+export function currentConfig(
   table: OptionTable,
   values: Readonly<Record<string, unknown>>,
   dialect: Dialect,
@@ -24,12 +24,12 @@ export function configInForce(
       parent[key] = below;
       [parent, key] = [below, next];
     }
-    parent[key] = inFileForm(configField, type, value);
+    parent[key] = toFileValue(configField, type, value);
   }
   return result;
 }
 
-function inFileForm(field: string, type: string, value: unknown): unknown {
+function toFileValue(field: string, type: string, value: unknown): unknown {
   if (type === 'duration') return formatDuration(value as number);
   switch (field) {
     case 'evictionHard':
@@ -44,7 +44,7 @@ function inFileForm(field: string, type: string, value: unknown): unknown {
   }
 }
 
-/** Their values may be credentials: names only are told. */
+/** Header values may be credentials, so they are masked. */
 function headersOf(lines: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(lines.map((line) => [line.split(':', 1)[0] ?? '', ['<masked>']]));
 }

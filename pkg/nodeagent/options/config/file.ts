@@ -1,6 +1,6 @@
 /**
- * The configuration file, of kind NodeAgentConfiguration (or KubeletConfiguration, whose fields are the same under the
- * other dialect's names). What it says lies under the command line.
+ * Reads the configuration file, of kind NodeAgentConfiguration (or KubeletConfiguration, with the other dialect's
+ * names). The command line overrides it.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -13,10 +13,10 @@ import { FeatureGates, idleGateWarnings } from '#daemon/options/groups/feature-g
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
-import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/value-formats.js';
+import { configApiVersion, configKind, fieldName, toOptionValues } from '#nodeagent/options/config/value-formats.js';
 import { type NodeAgentGates, nodeAgentGates } from '#nodeagent/options/gates.js';
 
-/** A file's defaults where they are stricter than those of the options of the same meaning. */
+/** Defaults of the file that are stricter than the options' defaults. */
 const stricterDefaults: Plain = {
   readOnlyPort: 0,
   authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
@@ -32,7 +32,7 @@ function merge(base: Plain, over: Plain): Plain {
   return result;
 }
 
-/** The dialect whose names the file uses; undefined when it is no configuration of a node agent. */
+/** The dialect of the file; undefined if it is no node agent configuration. */
 function dialectOf(file: Plain): Dialect | undefined {
   return [orchDialect, kubernetesDialect].find(
     (dialect) => file['apiVersion'] === configApiVersion(dialect) && file['kind'] === configKind(dialect),
@@ -45,14 +45,14 @@ interface Decoded {
   readonly dialect: Dialect;
 }
 
-/** Strictly: a field that is unknown or of another type is an error. Throws OptionsError. */
+/** Strict: unknown fields and wrong types are errors. Throws OptionsError. */
 function decodeConfig(text: string): Decoded {
   const file = parseConfigText(text);
   const dialect = dialectOf(file);
   if (dialect === undefined) {
     const accepted = [orchDialect, kubernetesDialect].map((each) => `${configApiVersion(each)} ${configKind(each)}`);
-    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
-    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${found}`]);
+    const actual = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${actual}`]);
   }
   const names = new Map(Object.keys(configFields).map((name) => [fieldName(name, dialect), name]));
   const table = Object.fromEntries(
@@ -68,8 +68,8 @@ function decodeConfig(text: string): Decoded {
 }
 
 /**
- * The options with the text's fields beneath, and warnings about fields that nothing acts on. Throws OptionsError,
- * each message with `source` in front. The rules over all values are the caller's: `completeRules` of `options.ts`.
+ * Merges the text's fields below the options, and adds warnings about fields without effect. Throws OptionsError with
+ * `source` in front of each message. The caller checks rules across values: `completeRules` of `options.ts`.
  */
 export function applyConfig<T extends OptionTable>(
   table: T,
@@ -78,10 +78,10 @@ export function applyConfig<T extends OptionTable>(
 ): ParsedOptions<T> {
   try {
     const { fields, dialect } = decodeConfig(config.text);
-    const form = inOptionForm(fields, dialect, config.dialect);
+    const form = toOptionValues(fields, dialect, config.dialect);
     const overlaid = overlayConfig(table, options, merge(stricterDefaults, form));
-    // Gates of the command line win one by one.
-    const gates = merge((form['featureGates'] ?? {}) as Plain, givenGates(options));
+    // Single gates of the command line override the file's.
+    const gates = merge((form['featureGates'] ?? {}) as Plain, commandLineGates(options));
     const errors = configOnlyErrors(fields, gates as Readonly<Record<string, boolean>>);
     if (errors.length > 0) throw new OptionsError(errors);
     const values = 'feature-gates' in table ? { ...overlaid.values, 'feature-gates': gates } : overlaid.values;
@@ -93,13 +93,13 @@ export function applyConfig<T extends OptionTable>(
   }
 }
 
-function givenGates({ values, given }: { readonly values: object; readonly given: ReadonlySet<string> }): Plain {
+function commandLineGates({ values, given }: { readonly values: object; readonly given: ReadonlySet<string> }): Plain {
   if (!given.has('feature-gates') || !('feature-gates' in values)) return {};
   return isPlain(values['feature-gates']) ? values['feature-gates'] : {};
 }
 
 function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain, source: string): string[] {
-  const notYet = 'nothing acts on it yet';
+  const notYet = 'it is not implemented';
   const idle = Object.entries(table).flatMap(([name, { inert, configField }]): [string, string][] =>
     inert === undefined || configField === undefined || given.has(name) || !isSet(form, configField)
       ? []
@@ -126,7 +126,7 @@ function isSet(form: Plain, path: string): boolean {
   return value !== undefined;
 }
 
-/** `applyConfig` with the file at `path`. */
+/** Calls `applyConfig` with the file at `path`. */
 export async function applyConfigFile<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,
@@ -141,10 +141,7 @@ export async function applyConfigFile<T extends OptionTable>(
   return applyConfig(table, options, { text, source: config.path, dialect: config.dialect });
 }
 
-/**
- * Fields of the configuration file that no option stands for: what 1.24 refuses about them. Nothing acts on any of
- * them yet.
- */
+/** Configuration file fields without an option. None of them is implemented; they are validated as in 1.24. */
 export const configOnlyFields: readonly string[] = [
   'showHiddenMetricsForVersion',
   'shutdownGracePeriod',
@@ -154,7 +151,7 @@ export const configOnlyFields: readonly string[] = [
 
 const secondMs = 1000;
 
-/** `fields`: decoded, in the table's names. `gates`: the feature gates in force. */
+/** `fields`: decoded, with the table's names. `gates`: the current feature gates. */
 function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, boolean>>): string[] {
   const enabled = new FeatureGates(gates);
   return [...shutdownErrors(fields, enabled), ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23'])];
@@ -183,7 +180,7 @@ function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
     }
     const priorities = byPriority.map((entry: { readonly priority: number }) => entry.priority);
     if (new Set(priorities).size < priorities.length) {
-      messages.push('shutdownGracePeriodByPodPriority: a priority is given more than once');
+      messages.push('shutdownGracePeriodByPodPriority: duplicate priority');
     }
   }
   return messages;

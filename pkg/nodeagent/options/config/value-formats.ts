@@ -1,4 +1,4 @@
-/** Between the forms of the configuration file and those of options, and between the names of the two dialects. */
+/** Converts values and names of the configuration file to those of options, and between the two dialects. */
 import { taintText } from '#api/core/v1/node/taints.js';
 import type { Taint } from '#api/core/v1/types.gen.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
@@ -15,7 +15,7 @@ export function configKind(dialect: Dialect): string {
   return `${capitalised(dialect.nodeAgentIdentifier)}Configuration`;
 }
 
-/** The field of the table as files of the dialect spell it: `orchReserved` is `kubeReserved`. */
+/** The dialect's name of a field in the table: `orchReserved` is `kubeReserved`. */
 export function fieldName(name: string, dialect: Dialect): string {
   for (const part of ['nodeAgentIdentifier', 'shortName'] as const) {
     const own = orchDialect[part];
@@ -25,13 +25,13 @@ export function fieldName(name: string, dialect: Dialect): string {
   return name;
 }
 
-/** A feature gate of the dialect in the words of the table of gates. */
+/** The table's name of the dialect's feature gate. */
 function gateName(name: string, dialect: Dialect): string {
   return name.replace(capitalised(dialect.nodeAgentIdentifier), capitalised(orchDialect.nodeAgentIdentifier));
 }
 
-/** Decoded fields in the form of the options that `configField` names. `from`: the file's dialect. */
-export function inOptionForm(fields: Plain, from: Dialect, to: Dialect): Plain {
+/** Converts decoded fields to the values of the options that `configField` names. `from`: the file's dialect. */
+export function toOptionValues(fields: Plain, from: Dialect, to: Dialect): Plain {
   const result: Record<string, unknown> = { ...fields };
   const replace = (name: string, form: (value: never) => unknown) => {
     if (result[name] !== undefined) result[name] = form(result[name] as never);
@@ -65,7 +65,7 @@ export function inOptionForm(fields: Plain, from: Dialect, to: Dialect): Plain {
       ? {}
       : { vmodule: logging.vmodule.map(({ filePattern, verbosity }) => `${filePattern}=${verbosity}`) }),
   }));
-  // Posting an unchanged status as often as computing it is what somebody means who sets only the latter.
+  // If only the update frequency is set, unchanged statuses are reported as often.
   result['nodeStatusReportFrequency'] ??= result['nodeStatusUpdateFrequency'];
   return result;
 }

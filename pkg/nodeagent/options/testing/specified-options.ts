@@ -1,4 +1,7 @@
-/** Names of options, their defaults as `--help` shows them, and `D` where the configuration file is to be preferred: specification 3, 10. */
+/**
+ * Option names, their defaults as `--help` shows them, and `D` if deprecated in favor of the configuration file:
+ * specification 3, 10.
+ */
 export const specifiedOptions: readonly (readonly [name: string, shownDefault: string, deprecated: '' | 'D'])[] = [
   ['config', '', ''],
   ['kubeconfig', '', ''],

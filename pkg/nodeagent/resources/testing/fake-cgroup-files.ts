@@ -1,4 +1,4 @@
-/** A file system of cgroups in memory, mounted at `/cg`. */
+/** An in-memory file system of cgroups, mounted at `/cg`. */
 import { dirname, resolve } from 'node:path';
 import type { CgroupFiles } from '#nodeagent/resources/cgroup-files.js';
 import { type CgroupVersion, controllers } from '#nodeagent/resources/cgroup-settings.js';
@@ -31,34 +31,34 @@ export class FakeCgroupFiles implements CgroupFiles {
     if (this.#version === 2) this.#texts.set(`${dir}/cgroup.subtree_control`, '');
   }
 
-  /** What was written for the cgroup, by file, in every hierarchy. */
+  /** The files written for a cgroup, in all hierarchies. */
   set(path: string): Record<string, string> {
     const dirs = this.#version === 2 ? [mountPoint + path] : controllers.map((name) => `${mountPoint}/${name}${path}`);
-    const found: Record<string, string> = {};
+    const texts: Record<string, string> = {};
     for (const [file, text] of this.#texts) {
       const name = file.slice(dirname(file).length + 1);
-      if (dirs.includes(dirname(file)) && !name.startsWith('cgroup.') && !name.includes('usage')) found[name] = text;
+      if (dirs.includes(dirname(file)) && !name.startsWith('cgroup.') && !name.includes('usage')) texts[name] = text;
     }
-    return found;
+    return texts;
   }
 
-  /** Writing to files of that name fails from now on; `code` undefined: it works again. */
+  /** Makes writes to files of that name fail; `code` undefined ends that. */
   refuse(name: string, code: string | undefined, when: (text: string) => boolean = () => true): void {
     if (code === undefined) this.#refusals.delete(name);
     else this.#refusals.set(name, { code, when });
   }
 
-  /** A process comes into the cgroup; 1 cannot be killed. */
+  /** Adds a process to a cgroup; process 1 cannot be killed. */
   enter(dir: string, pid: number): void {
-    const there = this.#processes.get(dir) ?? new Set();
-    this.#processes.set(dir, there.add(pid));
+    const pids = this.#processes.get(dir) ?? new Set();
+    this.#processes.set(dir, pids.add(pid));
   }
 
   processesOf(dir: string): number[] {
     return [...(this.#processes.get(dir) ?? [])];
   }
 
-  /** As the kernel shows it in `/proc/<pid>/cgroup`. */
+  /** The text of `/proc/<pid>/cgroup`. */
   membership(pid: number): string {
     const lines = [...this.#processes].flatMap(([dir, pids]) => {
       if (!pids.has(pid)) return [];
@@ -117,6 +117,6 @@ export class FakeCgroupFiles implements CgroupFiles {
 
   kill(pid: number): void {
     this.killed.push(pid);
-    for (const there of this.#processes.values()) there.delete(pid);
+    for (const pids of this.#processes.values()) pids.delete(pid);
   }
 }

@@ -15,7 +15,7 @@ import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { type AgentFixture, newSimulatedRuntime, startAgent, testResources } from '#nodeagent/testing/agent-fixture.js';
-import { Life, MortalClock, MortalTransport, mortalCRI } from '#nodeagent/testing/killable.js';
+import { KillableClock, KillableTransport, killableCRI, ProcessLife } from '#nodeagent/testing/killable.js';
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
 import { Faults } from '#test/integration/nodeagent/chaos/faults.js';
 import { finalizer, type Random, randomPod } from '#test/integration/nodeagent/chaos/pods.js';
@@ -70,7 +70,7 @@ class Node {
   readonly #truth = new Truth(this.#runtime, uidLabel);
   readonly #statuses = new Statuses(this.#truth);
   readonly #faults: Faults;
-  #life = new Life();
+  #life = new ProcessLife();
   #agent: AgentFixture | undefined;
   #kills = 0;
   #pods = 0;
@@ -88,17 +88,17 @@ class Node {
 
   /** An agent that finds what those before it have left. */
   begin(): void {
-    const life = new Life();
-    const clock = new MortalClock(this.#clock, life);
+    const life = new ProcessLife();
+    const clock = new KillableClock(this.#clock, life);
     const inner = new InProcessTransport({ handler: (request) => this.#api.handle(request) });
     const meddle = this.#faults.api(life);
-    const transport = new MortalTransport(inner, life, async (method, call) => {
+    const transport = new KillableTransport(inner, life, async (method, call) => {
       const answer = await meddle(method, call);
       if (method !== 'GET') this.#look();
       return answer;
     });
     const client = new RestClient({ transport, dialect: orchDialect, clock });
-    const cri = mortalCRI(this.#runtime, life, this.#faults.runtime(life), () => this.#faults.isTold());
+    const cri = killableCRI(this.#runtime, life, this.#faults.runtime(life), () => this.#faults.isTold());
     this.#life = life;
     this.#agent = startAgent({ clock, client, api: this.#api, runtime: this.#runtime, dependencies: { cri } });
     // It gives up where it cannot learn at its start who its runtime is; somebody starts it again.

@@ -3,7 +3,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { TransportError } from '#http/client/transport-error.js';
 import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
-import type { Life, Meddler } from '#nodeagent/testing/killable.js';
+import type { CallInterceptor, ProcessLife } from '#nodeagent/testing/killable.js';
 import type { Random } from '#test/integration/nodeagent/chaos/pods.js';
 
 export interface FaultsOptions {
@@ -54,7 +54,7 @@ export class Faults {
     return this.isOver || this.#options.random() > this.#options.likelihood;
   }
 
-  runtime(life: Life): Meddler {
+  runtime(life: ProcessLife): CallInterceptor {
     return async (method, call) => {
       this.#killBefore(life);
       if (life.isOver) return call();
@@ -62,7 +62,7 @@ export class Faults {
     };
   }
 
-  api(life: Life): Meddler {
+  api(life: ProcessLife): CallInterceptor {
     return async (_method, call) => {
       this.#killBefore(life);
       if (life.isOver) return call();
@@ -71,7 +71,7 @@ export class Faults {
   }
 
   /** Either before the call is heard of or, for it goes on, when it is. */
-  #killBefore(life: Life): void {
+  #killBefore(life: ProcessLife): void {
     this.#untilKill -= 1;
     if (this.#untilKill > 0 || this.isOver) return;
     this.#untilKill = Number.POSITIVE_INFINITY;
