@@ -1,4 +1,4 @@
-/** What happens on a node happens at the same moments when its wall clock is set by a day meanwhile. */
+/** The timing of a node's work is unaffected when its wall clock changes by a day. */
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -30,7 +30,7 @@ const scenario = [
   testPod('short', { activeDeadlineSeconds: 300, containers: [main] }),
 ];
 
-/** What the API told of the pods, second by second, while the clock was set by `byMs` again and again. */
+/** The pod statuses in the API over time, while the clock is changed by each of `byMs` in turn. */
 async function course(byMs: readonly number[]): Promise<string[]> {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
@@ -39,7 +39,7 @@ async function course(byMs: readonly number[]): Promise<string[]> {
   await clock.advance(10_000 - (clock.monotonic() % 10_000));
   const start = clock.monotonic();
   for (const pod of scenario) api.seed(pods, structuredClone(pod));
-  const told: string[] = [];
+  const lines: string[] = [];
   const last = new Map<string, string>();
   for (let second = 1; second <= 600; second++) {
     await clock.advance(1000);
@@ -51,14 +51,14 @@ async function course(byMs: readonly number[]): Promise<string[]> {
       const shown = [status?.phase, ready, restartCount, started, state?.waiting?.reason, status?.reason].join(' ');
       if (last.get(metadata.name ?? '') === shown) continue;
       last.set(metadata.name ?? '', shown);
-      told.push(`${Math.round((clock.monotonic() - start) / 1000)} s ${metadata.name}: ${shown}`);
+      lines.push(`${Math.round((clock.monotonic() - start) / 1000)} s ${metadata.name}: ${shown}`);
     }
   }
   await fixture.stop();
-  return told.sort();
+  return lines.sort();
 }
 
-t.test('starts, back-offs, probes and deadlines', async (t) => {
+t.test('starts, back-offs, probes and deadlines keep their timing', async (t) => {
   const usual = await course([0]);
   t.ok(usual.length > 30, `${usual.length} changes`);
   t.same(await course([0]), usual, 'the same each time');

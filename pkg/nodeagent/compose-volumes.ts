@@ -16,7 +16,7 @@ const defaultTTLSeconds = 60;
 export function newObjects(
   values: NodeAgentOptions,
   { informers: { client }, objectClient = client, clock, random, log, isStandalone = false }: NodeAgentDependencies,
-  registrar: Pick<NodeRegistrar, 'knownNode'>,
+  registrar: Pick<NodeRegistrar, 'currentNode'>,
 ): ReferencedObjects {
   const detection = detectionOf(values, () => {
     const text = registrar.currentNode.metadata.annotations?.[client.dialect.annotations.nodeTTL] ?? '';
@@ -39,7 +39,7 @@ function detectionOf(values: NodeAgentOptions, ttlMs: () => number): ChangeDetec
 interface VolumesInput {
   readonly objects: ReferencedObjects;
   readonly events: PodEvents;
-  readonly registrar: Pick<NodeRegistrar, 'knownNode'>;
+  readonly registrar: Pick<NodeRegistrar, 'currentNode'>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
 }

@@ -1,4 +1,4 @@
-/** An agent whose runtime hangs, refuses, lies, loses its answers and gives them twice, in front of real containers. */
+/** An agent whose runtime hangs, fails, and loses, falsifies or duplicates responses, with real containers. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -12,7 +12,7 @@ import { type Fault, type Faults, type FaultyRuntime, startFaultyRuntime } from 
 const skip = await skipWithoutContainers();
 t.setTimeout(400_000);
 
-t.test('an agent and a runtime that fails', { skip }, async (t) => {
+t.test('an agent and a faulty runtime', { skip }, async (t) => {
   let proxy: FaultyRuntime | undefined;
   const fixture = await containerdFixture(t, {
     timeoutMs: 4000,
@@ -25,7 +25,7 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
   if (proxy === undefined) throw new Error('there is no proxy');
   const faulty = proxy;
   const { api, images, cri, dir, isReady } = fixture;
-  /** What fails is tried again after ten seconds, which may be necessary more than once. */
+  /** Failures are retried after ten seconds, possibly more than once. */
   const until = async (what: string, condition: () => boolean | Promise<boolean>) => {
     for (let tries = 1; ; tries++) {
       try {
@@ -41,7 +41,7 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     imagePullPolicy: 'Never',
     command: ['sh', '-c', script],
   });
-  /** How often each run of a pod's container was begun, by restart count. */
+  /** Counts the starts of each run of a pod's container, by restart count. */
   const begun = async (name: string) => {
     const uid = api.get(pods, `default/${name}`)?.metadata.uid ?? '';
     const logs = join(dir, 'logs', `default_${name}_${uid}`, 'main');
@@ -81,17 +81,17 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     ofList(key, (listed) => listed.map((one) => ({ ...one, state: 9 }))),
     ofList(key, (listed) => listed.map((one) => ({ ...one, metadata: null, createdAt: '-1' }))),
   ];
-  const nobody = 'f'.repeat(64);
+  const unknownID = 'f'.repeat(64);
   const future = '9000000000000000000';
   const lies: Readonly<Record<string, readonly ((answer: Message) => Message)[]>> = {
     PodSandboxStatus: [
-      ofStatus({ id: nobody }),
+      ofStatus({ id: unknownID }),
       ofStatus({ state: 9 }),
       ofStatus({ network: { ip: 'nonsense', additionalIps: [] } }),
       ofStatus({ metadata: null }),
     ],
     ContainerStatus: [
-      ofStatus({ id: nobody }),
+      ofStatus({ id: unknownID }),
       ofStatus({ state: 9 }),
       ofStatus({ createdAt: future, startedAt: future, finishedAt: future }),
       ofStatus({ image: null, reason: 'x'.repeat(1 << 20) }),
@@ -99,7 +99,7 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     ListPodSandbox: ofLists('items'),
     ListContainers: ofLists('containers'),
   };
-  /** The calls of each of the methods fail, each in the next way, until there is none left; then come the lies. */
+  /** Each call of the failing methods fails in the next way until none is left; the false responses follow. */
   const each = (failing: readonly string[], lying: readonly string[] = []): Faults => {
     const liesOf = (method: string) => (lies[method] ?? []).map((change) => faulty.lie(method, change));
     const left = new Map<string, Fault[]>([
@@ -109,7 +109,7 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     return (method) => left.get(method)?.shift();
   };
 
-  await t.test('whatever becomes of a call, no run is begun twice, and all come to run', async (t) => {
+  await t.test("whatever a call's outcome, no run starts twice and all pods run", async (t) => {
     const names = Array.from({ length: failures.length }, (_, n) => `pod-${n}`);
     faulty.fail(each(['RunPodSandbox', 'CreateContainer', 'StartContainer', 'PodSandboxStatus', 'ContainerStatus']));
     for (const name of names) seeded(name);
@@ -122,7 +122,7 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
         { cause: error },
       );
     });
-    // What it says of those to come, and of these, is untrue for a while.
+    // False responses about these pods and the next ones, for a while.
     faulty.fail(each([], ['PodSandboxStatus', 'ContainerStatus', 'ListPodSandbox', 'ListContainers']));
     const liar = ['liar-0', 'liar-1', 'liar-2'];
     for (const name of liar) seeded(name);

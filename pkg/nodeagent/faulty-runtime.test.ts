@@ -1,4 +1,4 @@
-/** What the agent makes of a runtime that hangs or lies, under a virtual clock. */
+/** An agent with a runtime that hangs or gives false responses, on a virtual clock. */
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
@@ -14,7 +14,7 @@ import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
 
-/** An agent whose runtime answers `calls` as the test says; without events unless told. */
+/** An agent whose runtime responds with `calls`; events are off unless overridden. */
 async function agentWithFaults(t: { teardown(fn: () => unknown): void }, calls: Calls = {}) {
   let real: SimulatedRuntime | undefined;
   const agent = await virtualAgent(t, {
@@ -27,7 +27,7 @@ async function agentWithFaults(t: { teardown(fn: () => unknown): void }, calls: 
   return { ...agent, calls, real };
 }
 
-/** Of a runtime that tells nothing by itself: its subscriber lists each second. */
+/** A runtime without events; it is listed every second. */
 const mute = (handler: RuntimeEventHandler) => {
   handler.onConnected(false);
   return () => undefined;
@@ -35,7 +35,7 @@ const mute = (handler: RuntimeEventHandler) => {
 
 const hangs = () => new Promise<never>(() => undefined);
 
-t.test('a node whose runtime is silent says so after half a minute, and goes on being there', async (t) => {
+t.test('a node with an unresponsive runtime reports it after 30 seconds and keeps its lease', async (t) => {
   const { api, calls, clock, until } = await agentWithFaults(t);
   const ready = () => api.get(nodes, nodeName)?.status?.conditions?.find(({ type }) => type === 'Ready');
   const renewed = () => api.get(leases, `orch-node-lease/${nodeName}`)?.spec.renewTime;
@@ -54,29 +54,29 @@ t.test('a node whose runtime is silent says so after half a minute, and goes on 
   );
 });
 
-t.test('a container that the runtime cannot tell of hides no other', async (t) => {
+t.test('a container without a readable status hides no other', async (t) => {
   const { api, calls, real, status, until } = await agentWithFaults(t, { subscribe: mute });
   let bad = '';
   calls.containerStatus = async (id) => {
     if (id === bad) throw new CRIError('Unknown', 'its shim is gone');
     return real.containerStatus(id);
   };
-  calls.createContainer = async (...asked) => {
-    const id = await real.createContainer(...asked);
-    if (asked[2].metadata.name === 'first') bad = id;
+  calls.createContainer = async (...args) => {
+    const id = await real.createContainer(...args);
+    if (args[2].metadata.name === 'first') bad = id;
     return id;
   };
   api.seed(pods, testPod('first'));
   await until(() => bad !== '');
   api.seed(pods, testPod('second', { restartPolicy: 'Never' }, { 'simulation.orch.io/exit-after': '20s' }));
   await until(() => status('second')?.phase === 'Succeeded');
-  t.equal(status('first')?.phase, 'Pending', 'nothing is told that nobody knows');
+  t.equal(status('first')?.phase, 'Pending', 'no status is invented');
   bad = '';
   await until(() => status('first')?.phase === 'Running');
   t.equal((await real.listContainers()).length, 2);
 });
 
-t.test('what a list lacks is asked for before it is started again', async (t) => {
+t.test('a container missing from a list is queried before it is restarted', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
   api.seed(pods, testPod('web'));
   await until(() => main('web')?.state?.running !== undefined);
@@ -88,12 +88,12 @@ t.test('what a list lacks is asked for before it is started again', async (t) =>
   t.ok(main('web')?.state?.running);
   delete calls.listPodSandbox;
   delete calls.listContainers;
-  // Not listed, and not known either: it is gone.
+  // Neither listed nor in a status: removed.
   for (const { id } of await real.listContainers()) await real.removeContainer(id);
   await until(() => main('web')?.restartCount === 1);
 });
 
-t.test('what is listed twice, or without a name, is one and none', async (t) => {
+t.test('duplicate list entries count once, and those without a name are ignored', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
   calls.listContainers = async (filter) => {
     const listed = await real.listContainers(filter);
@@ -110,13 +110,13 @@ t.test('what is listed twice, or without a name, is one and none', async (t) => 
   t.equal((await real.listContainers()).length, 1);
 });
 
-t.test('what nobody knows the state of is ended, and runs again as often as it may', async (t) => {
+t.test('a container in an unknown state is stopped and restarted as its policy allows', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
   const isUnknown = new Set<string>();
-  const told = <T extends { id: string; state: string }>(each: T): T =>
+  const withoutState = <T extends { id: string; state: string }>(each: T): T =>
     isUnknown.has(each.id) && each.state === 'CONTAINER_RUNNING' ? { ...each, state: 'CONTAINER_UNKNOWN' } : each;
-  calls.listContainers = async (filter) => (await real.listContainers(filter)).map(told);
-  calls.containerStatus = async (id) => told(await real.containerStatus(id));
+  calls.listContainers = async (filter) => (await real.listContainers(filter)).map(withoutState);
+  calls.containerStatus = async (id) => withoutState(await real.containerStatus(id));
   for (const restartPolicy of ['Never', 'Always'])
     api.seed(pods, testPod(restartPolicy.toLowerCase(), { restartPolicy }));
   const runs = (name: string) => main(name)?.state?.running !== undefined;
@@ -133,17 +133,17 @@ t.test('what nobody knows the state of is ended, and runs again as often as it m
   );
 });
 
-t.test('a start that came to something after all is no leftover', async (t) => {
+t.test('a container that starts after a failed call is kept', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
-  // It fails for the agent; the runtime starts it when the agent has looked and not yet acted.
-  let asked = '';
+  // The call fails; the runtime starts the container after the agent has listed it and before it acts.
+  let lateID = '';
   calls.startContainer = async (id) => {
-    asked = id;
+    lateID = id;
     throw new CRIError('DeadlineExceeded', 'no answer in time');
   };
   let looks = 0;
   calls.containerStatus = async (id) => {
-    if (id === asked && looks++ === 1) await real.startContainer(id);
+    if (id === lateID && looks++ === 1) await real.startContainer(id);
     return real.containerStatus(id);
   };
   api.seed(pods, testPod('late', { restartPolicy: 'Never' }));
@@ -151,19 +151,19 @@ t.test('a start that came to something after all is no leftover', async (t) => {
   await clock.advance(30_000);
   t.same(
     (await real.listContainers()).map(({ id, state }) => [id, state]),
-    [[asked, 'CONTAINER_RUNNING']],
+    [[lateID, 'CONTAINER_RUNNING']],
   );
   t.equal(main('late')?.restartCount, 0);
 });
 
-t.test('a start that came to something at the last moment has its number to itself', async (t) => {
+t.test('the attempt number of a late start is not reused', async (t) => {
   const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
   const begun: number[] = [];
   const start = async (id: string) => {
     await real.startContainer(id);
     begun.push((await real.containerStatus(id)).metadata.attempt);
   };
-  // It fails for the agent; the runtime starts it when the agent has looked, and then hears that it is to be removed.
+  // The call fails; the runtime starts the container between the agent's listing and its removal call.
   calls.startContainer = async () => {
     calls.startContainer = start;
     throw new CRIError('DeadlineExceeded', 'no answer in time');
@@ -179,7 +179,7 @@ t.test('a start that came to something at the last moment has its number to itse
   t.equal(main('late')?.restartCount, 1);
 });
 
-t.test('what a runtime has still is not gone, whatever it says', async (t) => {
+t.test('a container still listed is not gone, whatever its status says', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
   api.seed(pods, testPod('stays'));
   await until(() => main('stays')?.state?.running !== undefined);
@@ -192,15 +192,15 @@ t.test('what a runtime has still is not gone, whatever it says', async (t) => {
   t.same(await real.listPodSandbox(), []);
 });
 
-t.test('how a pod has ended is told before its sandbox has stopped', async (t) => {
+t.test("a pod's end is reported before its sandbox has stopped", async (t) => {
   const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
   let stop = async () => {};
   calls.stopPodSandbox = (id) =>
     new Promise((resolve, reject) => {
       stop = () => real.stopPodSandbox(id).then(resolve, reject);
     });
-  const told = `simulation.${orchDialect.labelDomain}`;
-  const ends = { [`${told}/exit-after`]: '1s', [`${told}/exit-code`]: '4' };
+  const prefix = `simulation.${orchDialect.labelDomain}`;
+  const ends = { [`${prefix}/exit-after`]: '1s', [`${prefix}/exit-code`]: '4' };
   api.seed(pods, testPod('brief', { restartPolicy: 'Never' }, ends));
   await until(() => api.get(pods, 'default/brief')?.status?.phase === 'Failed');
   t.equal(main('brief')?.state?.terminated?.exitCode, 4);
@@ -210,7 +210,7 @@ t.test('how a pod has ended is told before its sandbox has stopped', async (t) =
   t.same(await states(), ['SANDBOX_NOTREADY']);
 });
 
-t.test('a pod of nobody is removed, however often that fails', async (t) => {
+t.test('an orphaned pod is removed, however often that fails', async (t) => {
   const { calls, real, until } = await agentWithFaults(t, { subscribe: mute });
   let refused = 0;
   calls.stopPodSandbox = async (id) => {
@@ -224,7 +224,7 @@ t.test('a pod of nobody is removed, however often that fails', async (t) => {
   };
   const namespaceOptions = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
   const id = await real.runPodSandbox({
-    metadata: { name: 'orphan', uid: 'nobody', namespace: 'default', attempt: 0 },
+    metadata: { name: 'orphan', uid: 'unknown', namespace: 'default', attempt: 0 },
     ...{ hostname: 'orphan', logDirectory: '', portMappings: [], annotations: {} },
     labels: new RuntimeLabels(orchDialect).pod(testPod('orphan')),
     linux: { securityContext: { namespaceOptions } },

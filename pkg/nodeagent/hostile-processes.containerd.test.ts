@@ -1,4 +1,4 @@
-/** Containers that fork without end, ignore signals, and come with more variables than a kernel takes. */
+/** Containers that fork endlessly, ignore signals, and have more variables than the kernel accepts. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -25,7 +25,7 @@ t.test('hostile processes', { skip }, async (t) => {
   const main = (name: string): ContainerStatus | undefined => status(name)?.containerStatuses?.[0];
   const ended = (name: string) => main(name)?.state?.terminated;
 
-  await t.test('ten thousand variables arrive, and one that the kernel does not take is a failure', async (t) => {
+  await t.test('ten thousand variables are passed, and one too large for the kernel is an error', async (t) => {
     const half = Array.from({ length: 5000 }, (_, n) => n);
     const data = Object.fromEntries(half.map((n) => [`MAP_${n}`, `value ${n}`]));
     api.seed(configmaps, { metadata: { name: 'many', namespace: 'default' }, data });
@@ -43,8 +43,8 @@ t.test('hostile processes', { skip }, async (t) => {
     await Promise.all(['many', 'large'].map((name) => fixture.remove(name)));
   });
 
-  await t.test('who forks without end has its own processes, and the node goes on', async (t) => {
-    // Each makes two of itself, and those that cannot try again.
+  await t.test('a fork bomb is limited to its pod and the node keeps working', async (t) => {
+    // Each process forks two more and retries after failures.
     const bomb = 'bomb() { while :; do bomb & sleep 1; done; }; bomb 2>/dev/null';
     const graceful = { terminationGracePeriodSeconds: 1 };
     api.seed(pods, testPod('bomb', { ...graceful, restartPolicy: 'Never', containers: [shell(bomb)] }));
@@ -64,7 +64,7 @@ t.test('hostile processes', { skip }, async (t) => {
     t.same(await cri.listPodSandbox(), []);
   });
 
-  await t.test('who ignores its end is killed after the grace period', async (t) => {
+  await t.test('a process that ignores SIGTERM is killed after the grace period', async (t) => {
     const codes = new Set<number>();
     const stop = api.intercept(({ verb, subresource, body }) => {
       if (verb !== 'patch' || subresource !== 'status') return undefined;
@@ -80,7 +80,7 @@ t.test('hostile processes', { skip }, async (t) => {
     t.same([...codes], [137]);
   });
 
-  await t.test('a probe that says more than a message holds is an error that is told', async (t) => {
+  await t.test('probe output beyond the message size is reported as an error', async (t) => {
     const endless = {
       exec: { command: ['head', '-c', '20000000', '/dev/zero'] },
       periodSeconds: 1,
@@ -88,30 +88,30 @@ t.test('hostile processes', { skip }, async (t) => {
     };
     const probed = shell('exec sleep 1000', { readinessProbe: endless });
     api.seed(pods, testPod('talker', { terminationGracePeriodSeconds: 1, containers: [probed] }));
-    const told = () =>
+    const probeEvent = () =>
       api
         .list(events)
         .flatMap(({ involvedObject, message = '' }) => (involvedObject.name === 'talker' ? [message] : []))
         .find((message) => message.startsWith('Readiness probe errored: '));
-    await until('talker', () => told() !== undefined);
+    await until('talker', () => probeEvent() !== undefined);
     t.notOk(main('talker')?.ready);
     t.ok(main('talker')?.state?.running);
     await fixture.remove('talker');
   });
 });
 
-/** Ids of processes whose cgroups name the container. */
+/** Returns the PIDs whose cgroup paths contain the container's ID. */
 async function processesOf(container: string): Promise<string[]> {
-  const found: string[] = [];
+  const pids: string[] = [];
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
     const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
-    if (cgroups.includes(container)) found.push(pid);
+    if (cgroups.includes(container)) pids.push(pid);
   }
-  return found;
+  return pids;
 }
 
-/** The folder of the pod's cgroup: that of its container's parent, of the hierarchy that has the controller. */
+/** Returns the pod's cgroup directory: the container's parent in the controller's hierarchy. */
 async function cgroupOf(pid: string, controller: string): Promise<string> {
   const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8')).trim().split('\n');
   const own = lines.find((line) => line.split(':')[1]?.split(',').includes(controller));

@@ -1,4 +1,4 @@
-/** Containers that plant links, pipes, endless files and deep trees where the node agent, as root, reads and writes. */
+/** Containers that place links, pipes, endless files and deep trees where the node agent reads and writes as root. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,20 +25,20 @@ t.test('hostile containers', { skip }, async (t) => {
     ...more,
   });
   const seeded = async (name: string, condition: (status: PodStatus) => boolean) => {
-    // What pods write is looked at every ten seconds, and the runtime looks no more often.
+    // The agent checks pod storage every ten seconds, and so does the runtime.
     await eventually(() => condition(status(name) ?? {}), `pod ${name}`, 60_000).catch((error) => {
       throw new Error(fixture.describe(name), { cause: error });
     });
     return status(name) ?? {};
   };
-  const ended = (found: PodStatus) => ['Succeeded', 'Failed'].includes(found.phase ?? '');
-  const message = (found: ContainerStatus | undefined) => found?.state?.terminated?.message ?? '';
+  const ended = (pod: PodStatus) => ['Succeeded', 'Failed'].includes(pod.phase ?? '');
+  const message = (container: ContainerStatus | undefined) => container?.state?.terminated?.message ?? '';
   const untouched = async () => {
     t.same(await readdir(outside), ['sub']);
     t.same(await readdir(join(outside, 'sub')), ['secret']);
   };
 
-  await t.test('a link in a volume makes nothing on the host, and leads no container there', async (t) => {
+  await t.test('a link in a volume creates nothing on the host and exposes none of it', async (t) => {
     const at = (subPath: string, mountPath = '/mnt') => ({ volumeMounts: [{ name: 'data', mountPath, subPath }] });
     const look = 'ls -A /mnt > /dev/termination-log; exec sleep 1000';
     api.seed(
@@ -51,12 +51,12 @@ t.test('hostile containers', { skip }, async (t) => {
           }),
         ],
         containers: [
-          shell('made', look, at('link/made')),
+          shell('created', look, at('link/created')),
           shell('read', look, at('link/sub')),
           shell('direct', look, at('link')),
           shell('expanded', look, {
             env: [{ name: 'WHERE', value: 'link' }],
-            volumeMounts: [{ name: 'data', mountPath: '/mnt', subPathExpr: '$(WHERE)/made' }],
+            volumeMounts: [{ name: 'data', mountPath: '/mnt', subPathExpr: '$(WHERE)/created' }],
           }),
           shell('good', look, at('good')),
           shell('new', look, at('new/part')),
@@ -65,7 +65,7 @@ t.test('hostile containers', { skip }, async (t) => {
         volumes: [{ name: 'data', emptyDir: {} }],
       }),
     );
-    const found = await seeded(
+    const podStatus = await seeded(
       'links',
       ({ containerStatuses = [] }) =>
         containerStatuses.length > 0 &&
@@ -76,8 +76,8 @@ t.test('hostile containers', { skip }, async (t) => {
         ),
     );
     t.equal(
-      found.containerStatuses?.find(({ name }) => name === 'made')?.state?.waiting?.message,
-      'failed to prepare subPath for volumeMount "data" of container "made"',
+      podStatus.containerStatuses?.find(({ name }) => name === 'created')?.state?.waiting?.message,
+      'failed to prepare subPath for volumeMount "data" of container "created"',
     );
     await untouched();
     const uid = api.get(pods, 'default/links')?.metadata.uid ?? '';
@@ -97,7 +97,7 @@ t.test('hostile containers', { skip }, async (t) => {
     await untouched();
   });
 
-  await t.test('a link that comes and goes leads no container out', async (t) => {
+  await t.test('a link that is swapped continuously exposes nothing to a container', async (t) => {
     const volume = join(dir, 'shared');
     await mkdir(join(volume, 'a', 'sub'), { recursive: true });
     const swap = `cd /data; while :; do mv a b; ln -s ${outside} a; rm a; mv b a; done`;
@@ -126,7 +126,7 @@ t.test('hostile containers', { skip }, async (t) => {
     await untouched();
   });
 
-  await t.test('a pod that writes more than it may is evicted', async (t) => {
+  await t.test('a pod over its storage limits is evicted', async (t) => {
     const write = 'dd if=/dev/zero of=$0 bs=1M count=3 2>/dev/null; exec sleep 1000';
     const greedy = (name: string, path: string, more: Partial<Container> = {}) =>
       testPod(name, {
@@ -148,8 +148,8 @@ t.test('hostile containers', { skip }, async (t) => {
       ['volume', 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". '],
       ['layer', 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. '],
     ] as const) {
-      const found = await seeded(name, ({ phase }) => phase === 'Failed');
-      t.match(found, { reason: 'Evicted', message }, name);
+      const podStatus = await seeded(name, ({ phase }) => phase === 'Failed');
+      t.match(podStatus, { reason: 'Evicted', message }, name);
       const uid = api.get(pods, `default/${name}`)?.metadata.uid ?? '';
       await eventually(
         async () => !(await readdir(join(dir, 'agent', 'pods', uid)).catch(() => [''])).includes('volumes'),
@@ -160,10 +160,10 @@ t.test('hostile containers', { skip }, async (t) => {
     await Promise.all(['volume', 'layer', 'modest'].map((name) => fixture.remove(name)));
   });
 
-  await t.test('messages of any length are cut, and logs stand in for them', async (t) => {
+  await t.test('termination messages are truncated, and logs are the fallback', async (t) => {
     const end = 'echo the end >> /dev/termination-log';
     // containerd 1.6 loses what a program writes right before its end (2 of 18 logs of 100 kB lacked their last 2 kB).
-    const last = 'echo last words; sleep 1; exit 1';
+    const last = 'echo last output; sleep 1; exit 1';
     api.seed(
       pods,
       testPod('messages', {
@@ -181,10 +181,10 @@ t.test('hostile containers', { skip }, async (t) => {
       }),
     );
     const { containerStatuses = [] } = await seeded('messages', ended);
-    const text = Object.fromEntries(containerStatuses.map((found) => [found.name, message(found)]));
-    // A quarter of 12 KiB each: four containers share it.
+    const text = Object.fromEntries(containerStatuses.map((container) => [container.name, message(container)]));
+    // 12 KiB, shared by four containers.
     t.equal(text['sparse']?.length, 3072);
-    t.equal(text['log'], `${'a long line of text\n'.repeat(79)}last words\n`);
+    t.equal(text['log'], `${'a long line of text\n'.repeat(79)}last output\n`);
     t.match(text['line'], /^x+\n?$/);
     t.ok((text['line']?.length ?? 0) <= 2048);
     t.equal(text['short'], 'bye');
@@ -198,13 +198,13 @@ t.test('hostile containers', { skip }, async (t) => {
     await fixture.remove('messages');
   });
 
-  await t.test('the end of a container is never told without its message', async (t) => {
-    const told: (string | undefined)[] = [];
+  await t.test('a termination is never reported without its message', async (t) => {
+    const messages: (string | undefined)[] = [];
     const stop = api.intercept(({ verb, subresource, body }) => {
       if (verb !== 'patch' || subresource !== 'status') return undefined;
       const { containerStatuses = [] } = (body as { status?: PodStatus }).status ?? {};
       for (const { name, state } of containerStatuses) {
-        if (name === 'brief' && state?.terminated !== undefined) told.push(state.terminated.message);
+        if (name === 'brief' && state?.terminated !== undefined) messages.push(state.terminated.message);
       }
       return undefined;
     });
@@ -213,12 +213,12 @@ t.test('hostile containers', { skip }, async (t) => {
     for (const name of names) api.seed(pods, testPod(name, { restartPolicy: 'Never', containers: [container] }));
     for (const name of names) await seeded(name, ended);
     stop();
-    t.ok(told.length >= names.length);
-    t.same([...new Set(told)], ['said']);
+    t.ok(messages.length >= names.length);
+    t.same([...new Set(messages)], ['said']);
     await Promise.all(names.map((name) => fixture.remove(name)));
   });
 
-  await t.test('files that the agent keeps are read only, and trees of any depth go', async () => {
+  await t.test('configuration files are read-only, and trees of any depth are removed', async () => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { key: 'value' } });
     const hostile = [
       `cd /cfg && (rm ..data; ln -s ${outside} ..data; echo x > key; touch new; ls -A | grep -c . )`,
@@ -249,8 +249,8 @@ t.test('hostile containers', { skip }, async (t) => {
     const podDir = join(dir, 'agent', 'pods', uid);
     const deepest = '/0123456789'.repeat(300);
     await eventually(async () => {
-      const found = execFileSync('find', [podDir, '-maxdepth', '320', '-path', `*${deepest}`, '-print', '-quit']);
-      return found.length > 0;
+      const output = execFileSync('find', [podDir, '-maxdepth', '320', '-path', `*${deepest}`, '-print', '-quit']);
+      return output.length > 0;
     }, 'the tree is deep');
     api.change(configmaps, 'default/cfg', (object) => {
       object.data = { key: 'changed' };
@@ -259,7 +259,7 @@ t.test('hostile containers', { skip }, async (t) => {
     await eventually(async () => (await readFile(file, 'utf8')) === 'changed', 'the file is replaced');
     await untouched();
     await fixture.remove('tree');
-    // Pods that had ended go from the API at once, and their files when the agent has heard of it.
+    // Terminated pods leave the API at once; their files follow when the agent has seen it.
     await eventually(
       async () => (await readdir(join(dir, 'agent', 'pods'))).length === 0,
       'no folder of a pod is left',

@@ -38,7 +38,7 @@ interface Summary {
   }[];
 }
 
-/** Body of a page of the agent. */
+/** Returns the body of an agent endpoint. */
 async function read(port: number, path: string): Promise<string> {
   const call = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false });
   call.end();
@@ -46,7 +46,7 @@ async function read(port: number, path: string): Promise<string> {
   return text(response);
 }
 
-/** Figures of the pod `web` against the files of its cgroup, its volumes and its log. */
+/** Compares the summary of pod `web` with its cgroup files, its volumes and its log. */
 async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid: string): Promise<void> {
   const ask = async (query = '') => JSON.parse(await read(agent().agent.port, `/stats/summary${query}`));
   const before = await ask();
@@ -69,7 +69,7 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
     sandbox?.id ?? '',
     ...(await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map(({ id }) => id),
   ];
-  // Probes begin and end processes between the two looks.
+  // Probes start and end processes between the two reads.
   await eventually(async () => {
     const inside = await Promise.all(running.map((id) => cgroups.processes(`${cgroup}/${id}`)));
     return podOf(await ask()).process_stats.process_count === inside.flat().length;
@@ -87,19 +87,19 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   const { bsize, blocks } = await statfs('/');
   t.equal(after.node.fs.capacityBytes, bsize * blocks);
   t.ok(after.node.rlimit.curproc > 0 && after.node.rlimit.maxpid > after.node.rlimit.curproc);
-  // The runtime adds up its images every ten seconds only: what they take may still be 0.
+  // The runtime measures its images every ten seconds, so usage may still be 0.
   t.ok(after.node.runtime.imageFs.capacityBytes > 0);
   const small = await ask('?only_cpu_and_memory=true');
   t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime', 'systemContainers']);
   const ofPods = small.node.systemContainers.find(({ name }: { name: string }) => name === 'pods');
-  // Equal when the only pod has rested since: the kernel's figure went through seconds and has lost a fraction.
+  // Equal if the only pod has been idle since: the kernel's value was converted to seconds and lost a fraction.
   const ofAll = ofPods.cpu.usageCoreNanoSeconds;
   t.ok(ofAll >= nanoSeconds - 1, `all pods have used what one of them has: ${ofAll}, ${nanoSeconds}`);
   t.ok(ofPods.memory.usageBytes > 0);
   t.same(Object.keys(podOf(small)).sort(), ['containers', 'cpu', 'memory', 'podRef', 'startTime']);
 }
 
-/** What the kernel says of a cgroup, under the names of `/metrics/cadvisor`. */
+/** The kernel's values of a cgroup, by their names in `/metrics/cadvisor`. */
 async function kernelFigures(cgroups: CgroupReader, path: string): Promise<Record<string, number>> {
   const [usage, processes, devices] = await Promise.all([
     cgroups.usage(path),
@@ -128,20 +128,20 @@ async function kernelFigures(cgroups: CgroupReader, path: string): Promise<Recor
   );
 }
 
-/** The page against the kernel, in a moment in which nothing of the pod begins or ends. */
+/** Compares the page with the kernel at a moment when no process of the pod starts or ends. */
 async function cadvisorOfWeb(
   t: Test,
   readPage: () => Promise<string>,
   cgroups: CgroupReader,
   paths: readonly string[],
 ) {
-  let wanted: Record<string, number>[] = [];
-  let found: typeof wanted = [];
+  let kernel: Record<string, number>[] = [];
+  let page: typeof kernel = [];
   const look = async () => {
-    wanted = await Promise.all(paths.map((path) => kernelFigures(cgroups, path)));
+    kernel = await Promise.all(paths.map((path) => kernelFigures(cgroups, path)));
     const lines = (await readPage()).split('\n');
-    found = paths.map((path, index) => {
-      const entries = Object.keys(wanted[index] ?? {}).map((key) => {
+    page = paths.map((path, index) => {
+      const entries = Object.keys(kernel[index] ?? {}).map((key) => {
         const [name, device] = key.split(' ');
         const isOf = (line: string) => line.startsWith(`${name}{`) && line.includes(`id="${path}"`);
         const line = lines.find((each) => isOf(each) && (device === undefined || each.includes(`device="${device}"`)));
@@ -149,11 +149,11 @@ async function cadvisorOfWeb(
       });
       return Object.fromEntries(entries);
     });
-    return isDeepStrictEqual(found, wanted);
+    return isDeepStrictEqual(page, kernel);
   };
-  // What differs in the end is told below.
+  // Remaining differences are reported below.
   await eventually(look).catch(() => undefined);
-  t.same(found, wanted);
+  t.same(page, kernel);
 }
 
 const skip = await skipWithoutContainers();
@@ -163,7 +163,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
   const fixture = await containerdFixture(t);
   const { dir, cri, api, images, podPrefix, status, isReady } = fixture;
 
-  await t.test('runs a pod with volumes, variables and probes, and lets it go', async (t) => {
+  await t.test('a pod with volumes, variables and probes runs and is removed', async (t) => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { greeting: 'hello' } });
     api.seed(secrets, {
       metadata: { name: 'sec', namespace: 'default' },
@@ -179,7 +179,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
             name: 'init',
             image: images.busybox,
             resources: { limits: { memory: '64Mi', cpu: '200m' }, requests: { memory: '64Mi', cpu: '200m' } },
-            command: ['sh', '-c', 'echo made > /data/file'],
+            command: ['sh', '-c', 'echo created > /data/file'],
             volumeMounts: [{ name: 'data', mountPath: '/data' }],
           },
         ],
@@ -214,15 +214,15 @@ t.test('an agent on containerd', { skip }, async (t) => {
     await eventually(() => isReady('web'), 'the pod is ready').catch((error) => {
       throw new Error(fixture.describe('web'), { cause: error });
     });
-    const found = status('web');
-    t.match(found, { phase: 'Running', hostIP: '127.0.0.1', qosClass: 'Guaranteed' });
-    t.ok(found?.podIP?.startsWith(podPrefix), `the address ${found?.podIP} is of the node's range`);
+    const podStatus = status('web');
+    t.match(podStatus, { phase: 'Running', hostIP: '127.0.0.1', qosClass: 'Guaranteed' });
+    t.ok(podStatus?.podIP?.startsWith(podPrefix), `the address ${podStatus?.podIP} is in the node's range`);
     const [pod] = api.list(pods);
     const uid = pod?.metadata.uid ?? '';
     const logFile = join(dir, 'logs', `default_web_${uid}`, 'main', '0.log');
     const logged = await readFile(logFile, 'utf8');
     t.match(logged, /stdout F hellos3cret\n/);
-    t.match(logged, new RegExp(`hello ${found?.podIP}\n`));
+    t.match(logged, new RegExp(`hello ${podStatus?.podIP}\n`));
     const used = await read(fixture.agent().agent.port, '/metrics/cadvisor');
     const main =
       '\\{container="main",id="/.*/pod[^"]+/[0-9a-f]{64}",.*,name="[0-9a-f]{64}",namespace="default",pod="web"';
@@ -239,7 +239,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     api.change(configmaps, 'default/cfg', (object) => {
       object.data = { greeting: 'changed' };
     });
-    const containerId = found?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
+    const containerId = podStatus?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
     await eventually(async () => {
       const { stdout } = await cri.execSync({ containerId, cmd: ['cat', '/cfg/greeting'], timeoutSeconds: 5 });
       return stdout.toString() === 'changed';
@@ -257,7 +257,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.same(await readdir(join(dir, 'logs')), []);
   });
 
-  await t.test("a pod on the host's network starts once, and DNS options arrive", async (t) => {
+  await t.test("a pod on the host's network starts once, and DNS options are applied", async (t) => {
     const script = 'cat /etc/resolv.conf /etc/hosts; hostname; exec sleep 1000';
     api.seed(
       pods,
@@ -284,7 +284,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     await fixture.remove('host');
   });
 
-  await t.test('what containers see of claims, disks and memory is what the kernel has mounted', async (t) => {
+  await t.test("claims, disks and memory volumes in containers match the kernel's mounts", async (t) => {
     const disk = join(dir, 'disk');
     await mkdir(join(disk, 'part'), { recursive: true });
     await writeFile(join(disk, 'part', 'file'), 'kept', { mode: 0o600 });
@@ -319,10 +319,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
         ],
       }),
     );
-    const told = () => api.list(events).filter(({ involvedObject }) => involvedObject.name === 'claims');
-    await eventually(() => told().some(({ reason }) => reason === 'FailedMount'), 'the claim is not bound');
+    const eventsOfClaims = () => api.list(events).filter(({ involvedObject }) => involvedObject.name === 'claims');
+    await eventually(() => eventsOfClaims().some(({ reason }) => reason === 'FailedMount'), 'the claim is not bound');
     t.match(
-      told().find(({ reason }) => reason === 'FailedMount')?.message,
+      eventsOfClaims().find(({ reason }) => reason === 'FailedMount')?.message,
       'Unable to attach or mount volumes: unmounted volumes=[disk seen], unattached volumes=[disk seen mem]: error processing PVC default/disk: PVC is not bound',
     );
     api.change(persistentvolumeclaims, 'default/disk', (object) => {
@@ -367,7 +367,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.same(await readdir(join(dir, 'agent', 'pods')), []);
   });
 
-  await t.test('what the node has is given, and what it has not is refused with its reason', async (t) => {
+  await t.test('available features are granted, and missing ones are rejected with a reason', async (t) => {
     const main = (script: string) => ({ name: 'main', image: images.busybox, command: ['sh', '-c', script] });
     const set = (name: string) => ({ securityContext: { sysctls: [{ name, value: '777' }] } });
     const run = (name: string, spec: Partial<PodSpec>) =>
@@ -400,35 +400,35 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.match(container('reader')?.state?.terminated?.message, /^secret\n-rw-------\s+1 1234 /);
     await eventually(() => status('forbidden')?.phase === 'Failed', 'it is refused');
     t.match(status('forbidden'), { reason: 'SysctlForbidden', message: /"kernel.msgmax" not allowlisted$/ });
-    const told = () => {
+    const message = () => {
       const ofPod = api.list(events).filter(({ involvedObject }) => involvedObject.name === 'odd');
       return ofPod.find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message ?? '';
     };
-    await eventually(() => told() !== '', 'the runtime has refused it');
-    t.match(told(), /no runtime for "odd" is configured/);
-    // It is told for ten seconds, until the next try.
+    await eventually(() => message() !== '', 'the runtime has rejected it');
+    t.match(message(), /no runtime for "odd" is configured/);
+    // Reported for ten seconds, until the next attempt.
     run('broken', { restartPolicy: 'Always', containers: [{ ...main(''), command: ['/nowhere'] }] });
     await eventually(() => container('broken')?.state?.waiting?.reason === 'RunContainerError', 'it cannot run');
     t.match(container('broken')?.state?.waiting?.message, /\/nowhere.*no such file/);
     for (const name of ['tuned', 'forbidden', 'odd', 'broken', 'reader']) await fixture.remove(name, 1);
   });
 
-  await t.test('a container that has ended is counted at the instant of the question', async (t) => {
+  await t.test("a terminated container's values have the time of the request", async (t) => {
     const container = { name: 'main', image: images.busybox, command: ['true'] };
     api.seed(pods, testPod('over', { restartPolicy: 'Never', containers: [container] }));
     await eventually(() => status('over')?.phase === 'Succeeded', 'the pod has ended');
-    const asked = Date.now() - 1000;
+    const requestedAt = Date.now() - 1000;
     const summary = JSON.parse(await read(fixture.agent().agent.port, '/stats/summary'));
-    const found = (summary as Summary).pods.find(({ podRef }) => podRef.name === 'over');
-    t.equal(found?.containers.length, 1);
-    for (const { startTime, cpu, memory, rootfs } of found?.containers ?? []) {
-      t.ok(Date.parse(startTime) > asked - 60_000, `started ${startTime}`);
-      for (const { time } of [cpu, memory, rootfs]) t.ok(Date.parse(time) >= asked - 1000, time);
+    const pod = (summary as Summary).pods.find(({ podRef }) => podRef.name === 'over');
+    t.equal(pod?.containers.length, 1);
+    for (const { startTime, cpu, memory, rootfs } of pod?.containers ?? []) {
+      t.ok(Date.parse(startTime) > requestedAt - 60_000, `started ${startTime}`);
+      for (const { time } of [cpu, memory, rootfs]) t.ok(Date.parse(time) >= requestedAt - 1000, time);
     }
     await fixture.remove('over');
   });
 
-  await t.test('sessions end in the container', async (t) => {
+  await t.test('sessions reach the container', async (t) => {
     api.seed(pods, testPod('shell', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] }));
     await eventually(() => isReady('shell'), 'the pod is ready');
     const base = `wss://127.0.0.1:${fixture.agent().agent.port}`;
@@ -446,7 +446,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.match(JSON.parse(piped[3] ?? ''), { reason: 'NonZeroExitCode', details: { causes: [{ message: '5' }] } });
     const terminal = await webSocketSession(`${main}?input=1&output=1&tty=1&command=sh`, (socket) => {
       socket.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":123,"Height":45}')]));
-      // The size comes by a way of its own: it is asked for until it is there.
+      // The size travels separately, so it is queried until it arrives.
       const type = setInterval(() => socket.send(Buffer.from('\0stty size\n')), 100);
       socket.once('close', () => clearInterval(type));
       let shown = '';
@@ -465,7 +465,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     const { socket, spdy } = await openPortForward(`${base}/portForward/default/shell`);
     spdy.open({ streamtype: 'error', port: '8080', requestid: '0' }).end();
     const data = spdy.open({ streamtype: 'data', port: '8080', requestid: '0' });
-    // Not ended: the runtime gives an answer one second from there.
+    // The input stays open: the runtime only waits one second for a response afterwards.
     data.write('GET / HTTP/1.0\r\n\r\n');
     let page = '';
     for await (const chunk of data) page += String(chunk);
@@ -474,7 +474,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     socket.terminate();
   });
 
-  await t.test('a killed runtime is found again, and what ran in it runs on', async (t) => {
+  await t.test('the agent reconnects to a restarted runtime, and containers keep running', async (t) => {
     const before = (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map((container) => container.id);
     await fixture.restartRuntime(() =>
       api.seed(pods, testPod('after', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] })),

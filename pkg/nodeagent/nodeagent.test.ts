@@ -43,7 +43,7 @@ t.test('the node registers, reports and renews its lease', async (t) => {
   t.ok(api.takeWrites().includes(`patch nodes/status ${nodeName}`), 'but its status every five minutes');
 });
 
-t.test('a node of both families, and its pods in the network of the host', async (t) => {
+t.test("a dual-stack node and its pods on the host's network", async (t) => {
   const { api, status, isTrue, until } = await virtualAgent(t, { args: ['--node-ip=192.0.2.7,2001:db8::7'] });
   t.same(api.get(nodes, nodeName)?.status?.addresses, [
     { type: 'InternalIP', address: '192.0.2.7' },
@@ -59,7 +59,7 @@ t.test('a node of both families, and its pods in the network of the host', async
   });
 });
 
-t.test('the node follows its machine to another address, and keeps it while there is none', async (t) => {
+t.test("a node's address follows the machine's and is kept while there is none", async (t) => {
   let addresses = ['192.0.2.7'];
   const machine = new SimulatedMachine();
   machine.addresses = async () => {
@@ -76,7 +76,7 @@ t.test('the node follows its machine to another address, and keeps it while ther
   t.equal(shown(), '198.51.100.7');
 });
 
-t.test('a node that was declared unreachable says at once that it is not', async (t) => {
+t.test('a node marked unreachable reports ready at once', async (t) => {
   const { api, pass } = await virtualAgent(t);
   api.change(nodes, nodeName, (node) => {
     for (const c of node.status?.conditions ?? []) if (c.type === 'Ready') c.status = 'Unknown';
@@ -85,7 +85,7 @@ t.test('a node that was declared unreachable says at once that it is not', async
   t.equal(api.get(nodes, nodeName)?.status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
 });
 
-t.test('a pod runs, is Ready, and goes when it is deleted', async (t) => {
+t.test('a pod runs, becomes ready, and disappears when deleted', async (t) => {
   const { api, pass, runtime, isTrue, status, until, reasons } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
@@ -112,7 +112,7 @@ t.test('a pod runs, is Ready, and goes when it is deleted', async (t) => {
   t.equal(runtime.logFiles.size, 0);
 });
 
-t.test('a crashing container waits 10 s, 20 s, … 5 min, and anew after ten quiet minutes', async (t) => {
+t.test('the back-off of a crashing container is 10 s, 20 s, … 5 min, and resets after ten minutes', async (t) => {
   const { api, pass, main, until, runtime } = await virtualAgent(t);
   api.seed(pods, testPod('crash', command('false')));
   const delays: string[] = [];
@@ -128,7 +128,7 @@ t.test('a crashing container waits 10 s, 20 s, … 5 min, and anew after ten qui
   await pass(100);
 });
 
-t.test('restart policies decide the phase', async (t) => {
+t.test('restart policies determine the phase', async (t) => {
   const { api, status, until } = await virtualAgent(t);
   api.seed(pods, testPod('done', { ...command('true'), restartPolicy: 'Never' }));
   api.seed(pods, testPod('failed', { ...command('sh', '-c', 'exit 3'), restartPolicy: 'Never' }));
@@ -143,7 +143,7 @@ t.test('restart policies decide the phase', async (t) => {
   );
 });
 
-t.test('init containers come first, and their failure is retried', async (t) => {
+t.test('init containers run first, and failures are retried', async (t) => {
   const { api, status, isTrue, until } = await virtualAgent(t);
   const init = (name: string, words: string[]) => ({ name, image, command: words });
   api.seed(pods, testPod('good', { initContainers: [init('one', ['true']), init('two', ['sleep', '5'])] }));
@@ -163,7 +163,7 @@ t.test('init containers come first, and their failure is retried', async (t) => 
   t.equal(status('bad')?.phase, 'Pending');
 });
 
-t.test('an image that cannot be pulled is tried ever more seldom', async (t) => {
+t.test('pulls of a missing image back off', async (t) => {
   const { api, runtime, clock, main, until, reasons } = await virtualAgent(t);
   const pulls: number[] = [];
   const pull = runtime.pullImage.bind(runtime);
@@ -187,7 +187,7 @@ t.test('an image that cannot be pulled is tried ever more seldom', async (t) => 
   await until(() => main('wrong')?.state?.waiting?.reason === 'InvalidImageName');
 });
 
-t.test('probes decide readiness and restarts', async (t) => {
+t.test('probes determine readiness and restarts', async (t) => {
   const { api, main, isTrue, until, reasons, pass } = await virtualAgent(t);
   const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 2 };
   const container = { name: 'main', image };
@@ -227,7 +227,7 @@ const withConfigMap = (name: string): Partial<PodSpec> => ({
   containers: [{ name: 'main', image, volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
 });
 
-t.test('what a pod refers to must be there', async (t) => {
+t.test('a pod waits for the objects it refers to', async (t) => {
   const { api, main, status, isTrue, until, reasons, pass } = await virtualAgent(t);
   api.seed(pods, testPod('volume', withConfigMap('cfg')));
   const env = [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cfg', key: 'a' } } }];
@@ -243,7 +243,7 @@ t.test('what a pod refers to must be there', async (t) => {
   t.ok(isTrue('env', 'Ready') && isTrue('volume', 'Ready'), 'started as soon as it is there');
 });
 
-t.test('a volume that cannot be set up is tried ever more seldom', async (t) => {
+t.test('retries of a failing volume back off', async (t) => {
   const { api, pass } = await virtualAgent(t);
   api.seed(pods, testPod('waits', withConfigMap('none')));
   await pass(60_000);
@@ -252,7 +252,7 @@ t.test('a volume that cannot be set up is tried ever more seldom', async (t) => 
   t.ok(tries > 2 && tries < 10, `${tries} in a minute`);
 });
 
-t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
+t.test('a pod keeps its final status until its cleanup succeeds', async (t) => {
   const { api, runtime, isTrue, until } = await virtualAgent(t);
   api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
   await until(() => isTrue('web', 'Ready'));
@@ -274,7 +274,7 @@ t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
   );
 });
 
-t.test('an agent that takes over a pod whose remains are gone lets it go as it ended', async (t) => {
+t.test('a new agent removes a cleaned-up pod with its final status', async (t) => {
   const { api, clock, runtime, fixture, isTrue, until } = await virtualAgent(t);
   api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
   await until(() => isTrue('web', 'Ready'));
@@ -313,7 +313,7 @@ t.test('a container that ignores SIGTERM is killed after its grace period', asyn
   t.equal(api.get(pods, 'default/deaf'), undefined);
 });
 
-t.test('a restarted agent takes over what runs and ends what nobody wants', async (t) => {
+t.test('a restarted agent adopts running pods and ends orphans', async (t) => {
   const { api, pass, clock, runtime, fixture, isTrue, main, until } = await virtualAgent(t);
   for (const name of ['kept', 'deleted', 'gone']) api.seed(pods, testPod(name));
   await until(() => ['kept', 'deleted', 'gone'].every((name) => isTrue(name, 'Ready')));
@@ -331,7 +331,7 @@ t.test('a restarted agent takes over what runs and ends what nobody wants', asyn
   t.match(main('kept'), { restartCount: 0, ready: true });
 });
 
-t.test('a crash of the sandbox is repaired', async (t) => {
+t.test('a crashed sandbox is replaced', async (t) => {
   const { api, runtime, isTrue, main, until } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
@@ -342,22 +342,22 @@ t.test('a crash of the sandbox is repaired', async (t) => {
   t.equal(left.length, 1);
 });
 
-t.test('a sandbox that is never fit for its pod is made anew ever more seldom', async (t) => {
+t.test('recreation of an unsuitable sandbox backs off', async (t) => {
   const { api, runtime, pass } = await virtualAgent(t);
-  let made = 0;
+  let created = 0;
   const run = runtime.runPodSandbox.bind(runtime);
   runtime.runPodSandbox = (...args) => {
-    made++;
+    created++;
     return run(...args);
   };
   const status = runtime.podSandboxStatus.bind(runtime);
   runtime.podSandboxStatus = async (id) => ({ ...(await status(id)), networkMode: 'NODE' });
   api.seed(pods, testPod('web'));
   await pass(120_000);
-  t.ok(made > 3 && made < 12, `${made} in two minutes`);
+  t.ok(created > 3 && created < 12, `${created} in two minutes`);
 });
 
-t.test('a pod that outlives its deadline fails', async (t) => {
+t.test('a pod past its deadline fails', async (t) => {
   const { api, status, runtime, until } = await virtualAgent(t);
   api.seed(pods, testPod('job', { activeDeadlineSeconds: 60 }));
   await until(() => status('job')?.phase === 'Failed');
@@ -365,7 +365,7 @@ t.test('a pod that outlives its deadline fails', async (t) => {
   t.same(await runtime.listContainers({ state: 'CONTAINER_RUNNING' }), []);
 });
 
-t.test('a status that somebody else wrote over is put right', async (t) => {
+t.test('a status overwritten by another client is restored', async (t) => {
   const { api, pass, isTrue, status, until } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));

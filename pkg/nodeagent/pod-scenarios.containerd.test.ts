@@ -1,4 +1,4 @@
-/** What a pod asks for, as its containers and the machine see it; and pods that the node has of itself. */
+/** Pod settings as seen by containers and the machine, and static pods. */
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -14,7 +14,7 @@ import { runScenarios, scenarioArguments, World } from '#nodeagent/testing/scena
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);
 
-t.test("pods' lives on containerd", { skip }, async (t) => {
+t.test('pod scenarios on containerd', { skip }, async (t) => {
   const fixture = await containerdFixture(t, { args: scenarioArguments });
   const { dir, cri, api, images, status, isReady } = fixture;
   const shell = (script: string, more: Partial<Container> = {}): Container => ({
@@ -26,8 +26,8 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
       throw new Error(fixture.describe(name), { cause: error });
     });
   };
-  /** What a container writes about itself. */
-  const said = async (name: string, spec: Partial<PodSpec>) => {
+  /** Runs a pod and returns its container's output. */
+  const outputOf = async (name: string, spec: Partial<PodSpec>) => {
     api.seed(pods, testPod(name, { restartPolicy: 'Never', ...spec }));
     const terminated = () => status(name)?.containerStatuses?.[0]?.state?.terminated;
     await until(name, () => terminated() !== undefined);
@@ -35,12 +35,12 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     await fixture.remove(name);
     return { message, exitCode };
   };
-  const told = (name: string, reason: string) =>
+  const messagesOf = (name: string, reason: string) =>
     api
       .list(events)
       .flatMap((event) => (event.involvedObject.name === name && event.reason === reason ? [event.message ?? ''] : []));
 
-  await t.test('a static pod outlives its image, and follows its file', async (t) => {
+  await t.test('a static pod outlives its mirror and follows its file', async (t) => {
     const name = `own-${nodeName}`;
     const file = join(dir, 'manifests', 'own.yaml');
     const write = (word: string) =>
@@ -86,10 +86,10 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     t.same(await readdir(join(dir, 'containers')), []);
   });
 
-  await t.test('a security context is what the kernel holds the process to', async (t) => {
+  await t.test('a security context is enforced by the kernel', async (t) => {
     const own =
       "grep -E '^(Uid|Gid|Groups|NoNewPrivs|Seccomp|CapBnd|CapEff):' /proc/self/status > /dev/termination-log";
-    const { message } = await said('secure', {
+    const { message } = await outputOf('secure', {
       securityContext: {
         ...{ runAsUser: 1000, runAsGroup: 2000, supplementalGroups: [3000], fsGroup: 4000, runAsNonRoot: true },
         seccompProfile: { type: 'RuntimeDefault' },
@@ -109,7 +109,7 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     t.match(message, /^NoNewPrivs:\t1$/m);
     t.match(message, /^Seccomp:\t2$/m);
     t.match(message, /^CapBnd:\t0000000000000400$/m);
-    const open = await said('open', { containers: [shell(own, { securityContext: { privileged: true } })] });
+    const open = await outputOf('open', { containers: [shell(own, { securityContext: { privileged: true } })] });
     t.match(open.message, /^NoNewPrivs:\t0$/m);
     t.match(open.message, /^Seccomp:\t0$/m);
 
@@ -119,7 +119,7 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
       syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }],
     };
     await writeFile(join(dir, 'agent', 'seccomp', 'no-mkdir.json'), JSON.stringify(profile));
-    const confined = await said('confined', {
+    const confined = await outputOf('confined', {
       securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'no-mkdir.json' } },
       containers: [shell('mkdir /tmp/x 2> /dev/termination-log')],
     });
@@ -134,31 +134,31 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     await fixture.remove('root');
   });
 
-  await t.test('namespaces are those of the host, of the pod, or its own', async (t) => {
+  await t.test("namespaces are the host's, the pod's or the container's", async (t) => {
     const look = 'for n in pid ipc net; do readlink /proc/self/ns/$n; done > /dev/termination-log';
     const ofHost = await Promise.all(['pid', 'ipc', 'net'].map((name) => readlink(`/proc/self/ns/${name}`)));
-    const host = await said('host', { hostPID: true, hostIPC: true, hostNetwork: true, containers: [shell(look)] });
+    const host = await outputOf('host', { hostPID: true, hostIPC: true, hostNetwork: true, containers: [shell(look)] });
     t.same(host.message.trim().split('\n'), ofHost);
-    const alone = await said('alone', { containers: [shell(`${look}; echo $$$$ >> /dev/termination-log`)] });
+    const alone = await outputOf('alone', { containers: [shell(`${look}; echo $$$$ >> /dev/termination-log`)] });
     const [pid, ipc, net, self] = alone.message.trim().split('\n');
-    for (const found of [pid, ipc, net]) t.notOk(ofHost.includes(found ?? ''));
+    for (const namespace of [pid, ipc, net]) t.notOk(ofHost.includes(namespace ?? ''));
     t.equal(self, '1');
-    const shared = await said('shared', {
+    const shared = await outputOf('shared', {
       shareProcessNamespace: true,
       containers: [shell('echo $$$$ $(cat /proc/1/comm) > /dev/termination-log')],
     });
     t.match(shared.message, /^(?!1 )\d+ sleep\n$/);
   });
 
-  await t.test("forks without end are the pod's own trouble", async (t) => {
+  await t.test('a fork bomb affects its pod only', async (t) => {
     const fork = 'n=0; while [ $n -lt 400 ]; do sleep 5 & n=$((n+1)); done';
-    const { message } = await said('forks', {
+    const { message } = await outputOf('forks', {
       containers: [shell(`(${fork}) 2>&1 | head -n 1 > /dev/termination-log; exit 0`)],
     });
     t.match(message, /can't fork/);
   });
 
-  await t.test('a hook over HTTP fails for want of an answer, not for its status', async (t) => {
+  await t.test('an HTTP hook fails without a response, whatever the status', async (t) => {
     const web = {
       ...{ name: 'main', image: images.web, imagePullPolicy: 'IfNotPresent' },
       readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
@@ -171,12 +171,12 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     api.seed(pods, testPod('web-hooked', { containers: [web, unreachable] }));
     await until('web-hooked', () => isReady('web-hooked'));
     await fixture.remove('web-hooked', 5);
-    t.match(told('web-hooked', 'FailedPreStopHook'), [
+    t.match(messagesOf('web-hooked', 'FailedPreStopHook'), [
       /^Http lifecycle hook \(\/x\) for Container "other" in Pod "web-hooked_/,
     ]);
   });
 
-  await t.test('what becomes of pods, and what the kernel makes of them', async (t) => {
+  await t.test('shared scenarios, including kernel effects', async (t) => {
     const world = new World({
       ...{ api, cri, image: images.busybox },
       until: (condition, what) => eventually(condition, what, 120_000),

@@ -1,12 +1,12 @@
-/** The situations of pods on the simulated runtime; with real containers they are in `pod-scenarios.containerd.test.ts`. */
+/** Pod scenarios on the simulated runtime; with real containers they run in `pod-scenarios.containerd.test.ts`. */
 import t from 'tap';
 import { podScenarios } from '#nodeagent/testing/pod-scenarios.js';
 import { runScenarios, scenarioArguments, World } from '#nodeagent/testing/scenarios.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
-t.test("pods' lives on the simulated runtime", async (t) => {
+t.test('pod scenarios on the simulated runtime', async (t) => {
   const { api, runtime, clock } = await virtualAgent(t, { args: [...scenarioArguments] });
-  /** An hour of virtual time at most. */
+  /** Waits for an hour of virtual time at most. */
   const until = async (condition: () => boolean | Promise<boolean>, what: string) => {
     for (let i = 0; i < 36_000; i++) {
       if (await condition()) return;

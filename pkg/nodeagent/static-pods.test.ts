@@ -70,7 +70,7 @@ t.test('a manifest becomes a pod of this node', async (t) => {
   t.equal(listed[0]?.spec.tolerations, undefined);
 });
 
-t.test('files come, change and go', async (t) => {
+t.test('files are added, changed and removed', async (t) => {
   const dir = await manifestDir(t);
   const path = join(dir, 'manifests');
   const outside = join(dir, 'outside.json');
@@ -78,8 +78,8 @@ t.test('files come, change and go', async (t) => {
   let now: string[] | undefined;
   const files = new ManifestFiles({
     ...{ path: `${path}/`, periodMs: 300, reader, clock: realClock, log: silentLogger },
-    onPods: (found) => {
-      now = found.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image?.at(-1)}`);
+    onPods: (list) => {
+      now = list.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image?.at(-1)}`);
     },
   });
   const running = files.run(stop.signal);
@@ -107,11 +107,11 @@ t.test('files come, change and go', async (t) => {
   await running;
 });
 
-t.test('a web server is asked with headers, and its bad answers change nothing', async (t) => {
-  const asked: (string | string[] | undefined)[] = [];
+t.test('requests to a web server have the headers, and its invalid responses change nothing', async (t) => {
+  const headers: (string | string[] | undefined)[] = [];
   let answer = { code: 200, text: manifest('web') };
   const server = createServer((request, response) => {
-    asked.push(request.headers['x-key']);
+    headers.push(request.headers['x-key']);
     response.writeHead(answer.code).end(answer.text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -122,18 +122,18 @@ t.test('a web server is asked with headers, and its bad answers change nothing',
   const source = new ManifestURL({
     ...{ url, periodMs: 20, reader, clock: realClock, log: silentLogger },
     headers: parseHeaders(['X-Key:a', 'X-Key: b']),
-    onPods: (found) => got.push(found.map(({ metadata }) => metadata.name).join()),
+    onPods: (list) => got.push(list.map(({ metadata }) => metadata.name).join()),
   });
   const running = source.run(stop.signal);
-  await eventually(() => asked.length > 2);
+  await eventually(() => headers.length > 2);
   t.same(got, ['web-node-1']);
-  t.equal(asked[0], 'a, b');
+  t.equal(headers[0], 'a, b');
   answer = { code: 500, text: '' };
-  const before = asked.length;
-  await eventually(() => asked.length > before + 2);
+  const before = headers.length;
+  await eventually(() => headers.length > before + 2);
   t.same(got, ['web-node-1']);
   answer = { code: 200, text: 'x'.repeat(maxManifestBytes + 1) };
-  await eventually(() => asked.length > before + 5);
+  await eventually(() => headers.length > before + 5);
   t.same(got, ['web-node-1']);
   answer = { code: 200, text: '' };
   await eventually(() => got.at(-1) === '');
@@ -143,11 +143,11 @@ t.test('a web server is asked with headers, and its bad answers change nothing',
   t.throws(() => parseHeaders(['nothing']), RangeError);
 });
 
-t.test('of two pods of one name the first counts', async (t) => {
-  const told: string[] = [];
+t.test('of two pods with one name the first is used', async (t) => {
+  const lines: string[] = [];
   const statics = new StaticPods({
     ...{ dialect: orchDialect, clock: realClock, log: silentLogger, sources: ['file'] },
-    events: { pod: (_, type, reason, message) => told.push(`${type} ${reason} ${message}`) },
+    events: { pod: (_, type, reason, message) => lines.push(`${type} ${reason} ${message}`) },
   });
   const changes: string[] = [];
   statics.addHandler({
@@ -159,14 +159,16 @@ t.test('of two pods of one name the first counts', async (t) => {
   const two = parse(manifest('web'), '/m/2');
   statics.set('file', [one, two]);
   t.ok(statics.hasSynced);
-  t.match(told, [/^Warning FailedValidation Error validating pod web-node-1_default\(.*\) from file due to duplicate/]);
+  t.match(lines, [
+    /^Warning FailedValidation Error validating pod web-node-1_default\(.*\) from file due to duplicate/,
+  ]);
   t.match(statics.list(), [{ metadata: { annotations: { [annotations.configSource]: 'file' } } }]);
   statics.set('file', [parse(manifest('web'), '/m/1')]);
   statics.set('file', []);
   t.same(changes, [`+${one.metadata.uid}`, `-${one.metadata.uid}`]);
 });
 
-t.test('what becomes of an image', async (t) => {
+t.test('actions on a mirror pod', async (t) => {
   const pod = parse(manifest('web'));
   const image = (hash: string, deleted = false): Pod => ({
     ...pod,
@@ -177,8 +179,8 @@ t.test('what becomes of an image', async (t) => {
     },
   });
   const hash = pod.metadata.uid ?? '';
-  const step = (wanted: Pod | undefined, found: Pod | undefined, isRunning = false) =>
-    mirrorStep(wanted, found, { dialect: orchDialect, isRunning });
+  const step = (desired: Pod | undefined, mirror: Pod | undefined, isRunning = false) =>
+    mirrorStep(desired, mirror, { dialect: orchDialect, isRunning });
   t.equal(step(pod, undefined), 'create');
   t.equal(step(pod, image(hash)), 'none');
   t.equal(step(pod, image('other')), 'replace');
@@ -188,7 +190,7 @@ t.test('what becomes of an image', async (t) => {
   t.equal(step(undefined, undefined), 'none');
 });
 
-t.test('a static pod and its image', async (t) => {
+t.test('a static pod and its mirror', async (t) => {
   const dir = await manifestDir(t);
   const file = join(dir, 'web.json');
   await writeFile(file, manifest('web'));
@@ -219,7 +221,7 @@ t.test('a static pod and its image', async (t) => {
   t.not(image()?.metadata.annotations?.[annotations.configMirror], hash);
   t.equal((await sandboxes()).length, 1, 'the old one has ended');
 
-  // The file changes while no agent is there.
+  // The file changes while no agent runs.
   await fixture.stop();
   await writeFile(file, manifest('web', 'docker.io/test/app:3.0'));
   const again = startAgent({ clock, api, runtime, args });
@@ -233,7 +235,7 @@ t.test('a static pod and its image', async (t) => {
   t.same(await sandboxes(), []);
 });
 
-t.test('static pods run without the API, and are told of when it comes', async (t) => {
+t.test('static pods run without the API, and are reported once it is available', async (t) => {
   const dir = await manifestDir(t);
   await writeFile(join(dir, 'web.json'), manifest('web'));
   const clock = realClock;
@@ -255,8 +257,8 @@ t.test('static pods run without the API, and are told of when it comes', async (
   const kept = (await running()).map(({ id }) => id);
 
   let isAway = true;
-  const { api, ...later } = startAgent({ clock, runtime, args });
-  t.teardown(() => later.stop());
+  const { api, ...newAgent } = startAgent({ clock, runtime, args });
+  t.teardown(() => newAgent.stop());
   api.intercept(() => (isAway ? serviceUnavailable('not now') : undefined));
   await writeFile(join(dir, 'other.json'), manifest('other'));
   await eventually(async () => (await running()).length === 2);
@@ -268,7 +270,7 @@ t.test('static pods run without the API, and are told of when it comes', async (
   );
 });
 
-t.test('running once ends when the pods run, and leaves them', async (t) => {
+t.test('a one-off run ends when the pods run, and leaves them running', async (t) => {
   const dir = await manifestDir(t);
   await writeFile(join(dir, 'web.json'), manifest('web'));
   const runtime = newSimulatedRuntime();
@@ -282,7 +284,7 @@ t.test('running once ends when the pods run, and leaves them', async (t) => {
   await t.rejects(failing.started, { message: `error running pods: [default/big-${nodeName}]` });
 });
 
-t.test('a static pod is found by its name, by its UID and by that of its image', async (t) => {
+t.test("a static pod is accessible by its name, its UID and its mirror's UID", async (t) => {
   const dir = await manifestDir(t);
   await writeFile(join(dir, 'web.json'), manifest('web'));
   const name = `web-${nodeName}`;

@@ -13,7 +13,7 @@ const asking = (cpu: string) => ({ containers: [{ ...main, resources: { requests
 const message = (used: number) =>
   `Node didn't have enough resource: cpu, requested: 20000, used: ${used}, capacity: 32000`;
 
-t.test('a pod that finds no room fails, and nothing of it is ever here', async (t) => {
+t.test('a pod without enough resources fails and never starts', async (t) => {
   const { api, clock, runtime, fixture, status, isTrue, until, reasons, pass } = await virtualAgent(t);
   api.seed(pods, testPod('first', asking('20')));
   await until(() => isTrue('first', 'Ready'));
@@ -23,8 +23,8 @@ t.test('a pod that finds no room fails, and nothing of it is ever here', async (
   t.match(status('second'), refused);
   t.equal(status('second')?.containerStatuses, undefined);
   await until(() => reasons('second').includes('OutOfcpu'));
-  const told = api.list(events).find((event) => event.reason === 'OutOfcpu');
-  t.match(told, { type: 'Warning', message: message(20_000) });
+  const event = api.list(events).find((event) => event.reason === 'OutOfcpu');
+  t.match(event, { type: 'Warning', message: message(20_000) });
   t.equal((await runtime.listPodSandbox()).length, 1);
   await fixture.stop();
 
@@ -44,7 +44,7 @@ t.test('a pod that finds no room fails, and nothing of it is ever here', async (
   }
 });
 
-t.test('what runs when the agent comes is not asked again', async (t) => {
+t.test('pods that already run when the agent starts are not admitted again', async (t) => {
   const { api, clock, runtime, fixture, status, isTrue, main: container, until, pass } = await virtualAgent(t);
   api.change(nodes, nodeName, ({ metadata }) => {
     metadata.labels = { ...metadata.labels, disk: 'ssd' };
@@ -64,13 +64,13 @@ t.test('what runs when the agent comes is not asked again', async (t) => {
   t.match(container('kept'), { restartCount: 0, ready: true });
 });
 
-t.test('a refusal rests on what the API says now, and waits for it', async (t) => {
+t.test('a rejection relies on a fresh read from the API', async (t) => {
   const { api, isTrue, status, until, pass } = await virtualAgent(t);
   let isAway = true;
   api.intercept(({ verb, resource }) => {
     if (verb !== 'get' || resource !== 'nodes') return undefined;
     if (isAway) return serviceUnavailable('not now');
-    // Its event has not come yet.
+    // The watch event has not arrived yet.
     return {
       ...api.get(nodes, nodeName),
       metadata: { ...api.get(nodes, nodeName)?.metadata, labels: { disk: 'ssd' } },
@@ -83,7 +83,7 @@ t.test('a refusal rests on what the API says now, and waits for it', async (t) =
   await until(() => isTrue('web', 'Ready'));
 });
 
-t.test('a profile that nothing enforces blocks the pod', async (t) => {
+t.test('an AppArmor profile that cannot be enforced blocks the pod', async (t) => {
   const profile = { [`${appArmorPrefix(orchDialect)}main`]: 'localhost/mine' };
   const without = await virtualAgent(t);
   without.api.seed(pods, testPod('confined', {}, profile));
@@ -110,7 +110,7 @@ t.test('a profile that nothing enforces blocks the pod', async (t) => {
   t.same(profiles, ['localhost/mine']);
 });
 
-t.test('a runtime class names its handler, and is waited for', async (t) => {
+t.test('a runtime class selects the handler; the pod waits until the class exists', async (t) => {
   const { api, runtime, isTrue, until, reasons } = await virtualAgent(t);
   const handlers: (string | undefined)[] = [];
   const run = runtime.runPodSandbox.bind(runtime);
@@ -120,8 +120,8 @@ t.test('a runtime class names its handler, and is waited for', async (t) => {
   };
   api.seed(pods, testPod('web', { runtimeClassName: 'fast' }));
   await until(() => reasons('web').includes('FailedCreatePodSandBox'));
-  const told = api.list(events).find((event) => event.reason === 'FailedCreatePodSandBox');
-  t.equal(told?.message, 'Failed to create pod sandbox: runtimeclass.node.orch.io "fast" not found');
+  const event = api.list(events).find((event) => event.reason === 'FailedCreatePodSandBox');
+  t.equal(event?.message, 'Failed to create pod sandbox: runtimeclass.node.orch.io "fast" not found');
   t.same(handlers, []);
   api.seed(runtimeclasses, { metadata: { name: 'fast' }, handler: 'quick' });
   await until(() => isTrue('web', 'Ready'));

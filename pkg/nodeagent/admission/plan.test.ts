@@ -56,7 +56,7 @@ const table: {
   isStatic?: boolean;
   expected?: [string, string];
 }[] = [
-  { name: 'asks for nothing', pod: pod('p') },
+  { name: 'no requests', pod: pod('p') },
   { name: 'fits', pod: pod('p', asking({ cpu: '2', memory: '1Gi', 'example.com/fpga': '2' })) },
   { name: 'a thousand CPUs', pod: pod('p', asking({ cpu: '1k' })), expected: short('cpu', 1_000_000, 0, 2000) },
   {
@@ -66,12 +66,12 @@ const table: {
     expected: short('cpu', 600, 1500, 2000),
   },
   {
-    name: 'overhead counts',
+    name: 'overhead is added',
     pod: pod('p', { ...asking({ cpu: '2' }), overhead: { cpu: '1m' } }),
     expected: short('cpu', 2001, 0, 2000),
   },
   {
-    name: 'the largest init container counts',
+    name: 'the largest init container decides',
     pod: pod('p', { initContainers: [{ name: 'i', resources: { requests: { memory: '2Gi' } } }] }),
     expected: short('memory', 2048 * mebi, 0, 1024 * mebi),
   },
@@ -92,9 +92,12 @@ const table: {
     others: [pod('o', asking({ 'example.com/fpga': '2' }))],
     expected: short('example.com/fpga', 1, 2, 2),
   },
-  { name: "a device that the node does not know is the cluster's", pod: pod('p', asking({ 'example.com/gpu': '9' })) },
   {
-    name: 'no place left',
+    name: 'a resource that the node does not list is left to the cluster',
+    pod: pod('p', asking({ 'example.com/gpu': '9' })),
+  },
+  {
+    name: 'no pod slots left',
     pod: pod('p'),
     others: [pod('a'), pod('b'), pod('c')],
     expected: short('pods', 1, 3, 3),
@@ -105,7 +108,7 @@ const table: {
   { name: 'the right affinity', pod: pod('p', selecting('disk', ['hdd', 'ssd'])) },
   { name: 'another node', pod: pod('p', { nodeName: 'n2' }), expected: predicate('NodeName') },
   {
-    name: 'a taken port',
+    name: 'a port in use',
     pod: pod('p', onPort(80, '10.0.0.1')),
     others: [pod('o', onPort(80))],
     expected: predicate('NodePorts'),
@@ -117,29 +120,29 @@ const table: {
   },
   { name: 'a taint', pod: pod('p', { tolerations: [] }), expected: predicate('TaintToleration') },
   {
-    name: 'a taint is nothing to a static pod',
+    name: 'static pods ignore taints',
     pod: pod('p', { tolerations: [] }),
     isStatic: true,
   },
   {
-    name: 'a pod of the API is none, whatever it says of itself',
+    name: 'the config source annotation does not make an API pod static',
     pod: pod('p', { tolerations: [] }, { [dialect.annotations.configSource]: 'file' }),
     expected: predicate('TaintToleration'),
   },
   {
-    name: 'but resources are',
+    name: 'static pods still need resources',
     pod: pod('p', asking({ cpu: '3' })),
     isStatic: true,
     expected: short('cpu', 3000, 0, 2000),
   },
   {
-    name: 'another system',
+    name: 'another operating system',
     pod: pod('p', { os: { name: 'windows' } }),
     expected: ['PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS"],
   },
-  { name: 'this system', pod: pod('p', { os: { name: 'linux' } }) },
+  { name: 'this operating system', pod: pod('p', { os: { name: 'linux' } }) },
   {
-    name: 'another system by label',
+    name: 'another operating system by label',
     pod: { ...pod('p'), metadata: { name: 'p', labels: { [dialect.labels.os]: 'windows' } } },
     expected: [
       'PodOSSelectorNodeLabelDoesNotMatch',
@@ -173,12 +176,12 @@ const table: {
 
 for (const { name, others = [], allowed = [], isStatic = false, expected, ...row } of table) {
   t.test(name, async (t) => {
-    const found = refusal({ dialect, pod: row.pod, node, others, allowedUnsafeSysctls: allowed, isStatic });
-    t.same(found, expected && { reason: expected[0], message: expected[1] });
+    const result = refusal({ dialect, pod: row.pod, node, others, allowedUnsafeSysctls: allowed, isStatic });
+    t.same(result, expected && { reason: expected[0], message: expected[1] });
   });
 }
 
-t.test('only what the kernel keeps apart for each pod can be allowed', async (t) => {
+t.test('only namespaced sysctls can be allowed', async (t) => {
   t.same(allowedSysctlErrors(['net.*', 'kernel.msgmax', 'kernel.sem', 'fs.mqueue.msg_max']), []);
   t.same(allowedSysctlErrors(['kernel.panic', '*']), [
     'the sysctl "kernel.panic" is not known to be namespaced',

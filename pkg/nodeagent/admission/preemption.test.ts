@@ -19,7 +19,7 @@ const guaranteed = (cpu: number) => {
 };
 const critical = { priority: 2_000_000_000 };
 
-t.test('as few pods as can be, the least guaranteed first', async (t) => {
+t.test('as few pods as possible are preempted, the lowest QoS class first', async (t) => {
   const others: Pod[] = [
     testPod('nothing', { containers: [{ name: 'main', image }] }),
     testPod('small', asking(1)),
@@ -47,7 +47,7 @@ t.test('as few pods as can be, the least guaranteed first', async (t) => {
   t.throws(() => victims(22), /no set of running pods found to reclaim resources: \[\(res: cpu, q: 1000\), \]/);
 });
 
-t.test('a static pod finds room', async (t) => {
+t.test('a static pod preempts others', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'preempt-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const args = [`--pod-manifest-path=${dir}`, '--file-check-frequency=1s'];

@@ -12,9 +12,9 @@ import { silentLogger as log } from '#daemon/log/logger.js';
 import { Announcer, type AnnouncerLinks } from '#nodeagent/announce/announcer.js';
 
 class Machine implements AnnouncerLinks {
-  /** Address → when the kernel takes it away. */
+  /** Expiry by address. */
   readonly addresses = new Map<string, number>();
-  told: string[] = [];
+  announced: string[] = [];
   failing = false;
   readonly #clock: VirtualClock;
 
@@ -39,7 +39,7 @@ class Machine implements AnnouncerLinks {
   }
 
   async announce(addresses: readonly string[]) {
-    this.told.push(...addresses);
+    this.announced.push(...addresses);
   }
 }
 
@@ -82,31 +82,31 @@ async function start(t: Test) {
   return { api, machine, advance, end, publish, setReady, ip };
 }
 
-t.test('an address stays as long as it is the node’s', async (t) => {
+t.test('an address stays as long as the node is selected', async (t) => {
   const { api, machine, advance, publish, setReady, ip } = await start(t);
   publish();
   await advance(1000);
   t.same(machine.present, [ip]);
   await advance(10_000);
-  t.same(machine.told, [ip, ip, ip], 'neighbours are told more than once');
+  t.same(machine.announced, [ip, ip, ip], 'announcements are repeated');
   await advance(300_000);
   t.same(machine.present, [ip], 'it is prolonged');
-  t.equal(machine.told.length, 3);
+  t.equal(machine.announced.length, 3);
   setReady('Unknown');
   await advance(1000);
   t.same(machine.present, []);
   setReady('True');
   await advance(10_000);
-  t.same([machine.present, machine.told.length], [[ip], 6]);
+  t.same([machine.present, machine.announced.length], [[ip], 6]);
   machine.addresses.clear();
   await advance(15_000);
-  t.same([machine.present, machine.told.length], [[ip], 9], 'somebody took it off');
+  t.same([machine.present, machine.announced.length], [[ip], 9], 'removed by another process');
   api.remove(services, 'n/x');
   await advance(1000);
   t.same(machine.present, []);
 });
 
-t.test('traffic that stays on its node comes where endpoints are', async (t) => {
+t.test('with externalTrafficPolicy Local only a node with endpoints is selected', async (t) => {
   const { api, machine, advance, publish, ip } = await start(t);
   publish({ externalTrafficPolicy: 'Local' });
   await advance(1000);
@@ -131,7 +131,7 @@ t.test('traffic that stays on its node comes where endpoints are', async (t) => 
   t.same(machine.present, [ip]);
 });
 
-t.test('what fails is tried again', async (t) => {
+t.test('failures are retried', async (t) => {
   const { api, machine, advance, publish, ip } = await start(t);
   machine.failing = true;
   publish();
@@ -147,7 +147,7 @@ t.test('what fails is tried again', async (t) => {
   t.same(machine.present, []);
 });
 
-t.test('of an agent that ended nothing stays for long', async (t) => {
+t.test('addresses of a terminated agent expire', async (t) => {
   const { machine, advance, end, publish, ip } = await start(t);
   publish();
   await advance(1000);

@@ -36,7 +36,7 @@ export class Links {
    * Adds the address to an interface with a lifetime in seconds, or renews it; the kernel removes it at the end of its
    * lifetime. True if it was not there before. The address is not used as a source of the machine's own traffic.
    */
-  async lend(address: string, seconds: number): Promise<boolean> {
+  async add(address: string, seconds: number): Promise<boolean> {
     const present = await this.#interfaceWith(address);
     const name = present ?? this.#options.interface ?? (await this.#interfaceTo(address));
     await this.#ip(['address', 'replace', hostPrefix(address), 'dev', name, ...lifetime(seconds), ...flags(address)]);
@@ -44,7 +44,7 @@ export class Links {
   }
 
   /** Removes the address; does nothing if it is not there. */
-  async withdraw(address: string): Promise<void> {
+  async remove(address: string): Promise<void> {
     const name = await this.#interfaceWith(address);
     if (name !== undefined) await this.#ip(['address', 'del', hostPrefix(address), 'dev', name]);
   }
@@ -54,7 +54,7 @@ export class Links {
    * kernel sends them for all addresses of an interface when its hardware address is set, even to the same value; that
    * needs neither a raw socket nor another program.
    */
-  async tellNeighbours(addresses: readonly string[]): Promise<void> {
+  async announce(addresses: readonly string[]): Promise<void> {
     const names = new Set<string>();
     for (const address of addresses) {
       const name = await this.#interfaceWith(address);

@@ -22,8 +22,8 @@ const pod: Pod = {
 };
 const [main] = pod.spec.containers as [Container];
 
-t.test('$(NAME) is replaced where the name is known', async (t) => {
-  const known = new Map([
+t.test('$(NAME) is replaced if the variable is defined', async (t) => {
+  const variables = new Map([
     ['A', '1'],
     ['B', '$(A)'],
   ]);
@@ -37,11 +37,11 @@ t.test('$(NAME) is replaced where the name is known', async (t) => {
     ['$A $(A', '$A $(A'],
     ['', ''],
   ] as const) {
-    t.equal(expand(text, known), expected, text);
+    t.equal(expand(text, variables), expected, text);
   }
 });
 
-t.test('fields and resources', async (t) => {
+t.test('field and resource references', async (t) => {
   for (const [path, expected] of [
     ['metadata.name', 'p'],
     ['metadata.namespace', 'ns'],
@@ -86,7 +86,7 @@ const input = (container: Container, onInvalidKeys?: (source: string, keys: read
   ...(onInvalidKeys === undefined ? {} : { onInvalidKeys }),
 });
 
-t.test('variables: later sources win, and may refer to earlier ones', async (t) => {
+t.test('variables: later sources win and may refer to earlier ones', async (t) => {
   const invalid: string[] = [];
   const result = await containerEnvironment(
     input(
@@ -115,7 +115,7 @@ t.test('variables: later sources win, and may refer to earlier ones', async (t) 
   t.same(invalid, ['C_not a name']);
 });
 
-t.test('what is not there is an error of its own', async (t) => {
+t.test('missing references raise a ContainerConfigError', async (t) => {
   for (const [container, message] of [
     [{ name: 'm', envFrom: [{ configMapRef: { name: 'none' } }] }, 'configmap "none" not found'],
     [
@@ -135,7 +135,7 @@ t.test('what is not there is an error of its own', async (t) => {
   }
 });
 
-t.test('services: the own namespace and the API itself', async (t) => {
+t.test('service variables: services of the namespace and the API', async (t) => {
   const service = (namespace: string, name: string, clusterIP: string): Service => ({
     metadata: { name, namespace },
     spec: {
@@ -174,10 +174,10 @@ t.test('services: the own namespace and the API itself', async (t) => {
 
 const forming = { limits: searchLimits, agent: 'kubelet' };
 
-t.test('no more of a resolver configuration than resolvers take', async (t) => {
+t.test('a resolver configuration is cut to the limits of resolvers', async (t) => {
   const host = { servers: ['1.1.1.1', '2.2.2.2'], searches: ['a', 'b', 'x'.repeat(254)], options: [] };
-  const told: string[] = [];
-  const tell = (reason: string, message: string) => told.push(`${reason}: ${message}`);
+  const events: string[] = [];
+  const tell = (reason: string, message: string) => events.push(`${reason}: ${message}`);
   const dnsConfig = { nameservers: ['3.3.3.3', '4.4.4.4'], searches: ['c', 'd', 'e', 'f'] };
   const spec = { ...pod.spec, dnsPolicy: 'Default', dnsConfig };
   t.same(podDNS({ ...pod, spec }, { servers: [], domain: '' }, host, { ...forming, tell }), {
@@ -185,7 +185,7 @@ t.test('no more of a resolver configuration than resolvers take', async (t) => {
     searches: ['a', 'b', 'c', 'd', 'e'],
     options: [],
   });
-  t.same(told.splice(0), [
+  t.same(events.splice(0), [
     'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1.1.1.1 2.2.2.2 3.3.3.3',
     'DNSConfigForming: Search Line limits were exceeded, some search paths have been omitted, the applied search line is: a b c d e',
   ]);
@@ -196,12 +196,12 @@ t.test('no more of a resolver configuration than resolvers take', async (t) => {
   t.equal(searches(searchLimits), 2);
   t.equal(searches(expandedSearchLimits), 3);
   podDNS(pod, { servers: [], domain: '' }, { servers: [], searches: [], options: [] }, { ...forming, tell });
-  t.same(told, [
+  t.same(events, [
     'MissingClusterDNS: pod: "p_ns(u)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
   ]);
 });
 
-t.test('resolver configuration by policy', async (t) => {
+t.test('resolver configuration by DNS policy', async (t) => {
   const host = parseResolvConf('# x\nnameserver 9.9.9.9\nsearch corp.example lan.\noptions timeout:1\n');
   t.same(host, { servers: ['9.9.9.9'], searches: ['corp.example', 'lan'], options: ['timeout:1'] });
   const cluster = { servers: ['10.0.0.10'], domain: 'cluster.local' };
@@ -229,7 +229,7 @@ t.test('resolver configuration by policy', async (t) => {
   });
 });
 
-t.test('host names and the hosts file', async (t) => {
+t.test('hostnames and the hosts file', async (t) => {
   const withSpec = (spec: object): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } });
   t.same(podHostname(pod, 'cluster.local'), { hostname: 'p', hostDomain: '' });
   const named = withSpec({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '1.2.3.4', hostnames: ['x', 'y'] }] });

@@ -21,7 +21,7 @@ const pod = (containers: Container[], volumes: Volume[] = [], initContainers: Co
 const excess = (of: Pod, volumes: Record<string, number>, containers: Record<string, number> = {}) =>
   storageExcess(of, { volumes: new Map(Object.entries(volumes)), containers: new Map(Object.entries(containers)) });
 
-t.test('volumes, the pod and its containers are held against their limits, in this order', async (t) => {
+t.test('limits of volumes, the pod and its containers are checked in this order', async (t) => {
   const disk = { name: 'disk', emptyDir: { sizeLimit: '1Mi' } };
   const free = { name: 'free', emptyDir: {} };
   const memory = { name: 'memory', emptyDir: { medium: 'Memory' } };
@@ -52,7 +52,7 @@ t.test('pods without limits are not measured', async (t) => {
   t.ok(hasStorageLimits(pod([container('c', '1')])));
 });
 
-t.test('what a pod holds is looked at again and again, failures or not', async (t) => {
+t.test('storage is checked periodically, even after failures', async (t) => {
   const clock = new VirtualClock();
   const evicted: unknown[] = [];
   const counted: string[] = [];

@@ -4,13 +4,13 @@ import { createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { MountInterruptedError, runCommand, runMount } from '#nodeagent/files/mount-command.js';
 
-t.test('a command that nobody waits for is killed with those that it started', async (t) => {
+t.test('an abandoned command is killed together with its children', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const stop = new AbortController();
-  // The helper holds a connection, which ends with it.
+  // The helper holds a connection that closes when the helper ends.
   const helper = `require('net').connect(${port}, '127.0.0.1')`;
   const running = runCommand('sh', ['-c', `"${process.execPath}" -e "${helper}" & wait`], stop.signal);
   const [connection] = (await once(server, 'connection')) as [Socket];
@@ -22,7 +22,7 @@ t.test('a command that nobody waits for is killed with those that it started', a
   await t.rejects(runCommand('sh', ['-c', 'true'], stop.signal), MountInterruptedError);
 });
 
-t.test('what a command says is kept, not all of it', async (t) => {
+t.test("a command's output is kept up to a limit", async (t) => {
   const { signal } = new AbortController();
   t.same(await runCommand('sh', ['-c', 'echo out; echo err >&2; exit 3'], signal), { status: 3, output: 'out\nerr\n' });
   const { output } = await runCommand('sh', ['-c', 'yes | head -c 1000000'], signal);

@@ -8,7 +8,7 @@ import { bindMount, mountsBelow, unmount } from '#nodeagent/files/mounts.js';
 import { openBeneath } from '#nodeagent/files/open-beneath.js';
 import { descriptorPath } from '#nodeagent/files/regular-file.js';
 
-t.test('a path is opened within its directory, and links stay there', async (t) => {
+t.test('a path is opened within its directory, also through links', async (t) => {
   const dir = t.testdir({ root: { data: { file: 'x', deep: { er: {} } } }, outside: { secret: 's' } });
   const root = join(dir, 'root');
   await symlink('data', join(root, 'link'));
@@ -48,13 +48,13 @@ t.test('a path is opened within its directory, and links stay there', async (t) 
     '/etc',
     'loop',
   ]) {
-    await t.rejects(openBeneath(root, path), { name: 'LeadsOutError' }, path);
+    await t.rejects(openBeneath(root, path), { name: 'EscapingPathError' }, path);
   }
   await t.rejects(openBeneath(root, 'data/file/x'), { code: 'ENOTDIR' });
   await t.rejects(openBeneath(root, 'none'), { code: 'ENOENT' });
 });
 
-t.test('what is missing is made within, with its mode, and nothing outside', async (t) => {
+t.test('missing directories are created inside only, with the right mode', async (t) => {
   const dir = t.testdir({ root: { real: {} }, outside: {} });
   const root = join(dir, 'root');
   await symlink('../outside', join(root, 'out'));
@@ -63,14 +63,14 @@ t.test('what is missing is made within, with its mode, and nothing outside', asy
   for (const path of ['a', 'a/b', 'a/b/c']) t.equal((await stat(join(root, path))).mode & 0o7777, 0o2777, path);
   await (await openBeneath(root, 'in/new', { makeMode: 0o755 })).close();
   t.ok((await stat(join(root, 'real/new'))).isDirectory());
-  await t.rejects(openBeneath(root, 'out/made', { makeMode: 0o777 }), { name: 'LeadsOutError' });
-  await t.rejects(openBeneath(root, 'new/../../outside/made', { makeMode: 0o777 }), { name: 'LeadsOutError' });
+  await t.rejects(openBeneath(root, 'out/created', { makeMode: 0o777 }), { name: 'EscapingPathError' });
+  await t.rejects(openBeneath(root, 'new/../../outside/created', { makeMode: 0o777 }), { name: 'EscapingPathError' });
   t.same(await readdir(join(dir, 'outside')), []);
 });
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 
-t.test('somebody who exchanges directories and links all the time leads nobody out', { skip }, async (t) => {
+t.test('swapping directories and links continuously causes no escape', { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'beneath-'));
   for (const path of ['root/a/b', 'outside/b', 'target']) await mkdir(join(dir, path), { recursive: true });
   await writeFile(join(dir, 'outside/b/secret'), 's');
@@ -80,7 +80,7 @@ t.test('somebody who exchanges directories and links all the time leads nobody o
     string,
   ];
   const script = `cd ${root}; while :; do mv -T a c; ln -s ../outside a; rm -rf a; ln -s ${outside} a; rm -rf a; mv -T c a; done`;
-  // It ends by itself, should this test not.
+  // Ends by itself if this test does not end it.
   const attacker = spawn('timeout', ['60', 'sh', '-c', script], { stdio: 'ignore' });
   const exited = once(attacker, 'exit');
   t.teardown(async () => {
@@ -102,7 +102,7 @@ t.test('somebody who exchanges directories and links all the time leads nobody o
       await unmount(target);
       mounted++;
     } catch (error) {
-      // It may well fail: what it must not do is lead out.
+      // Failures are allowed; an escape is not.
       if (!(error instanceof Error)) throw error;
     }
   }
@@ -110,7 +110,7 @@ t.test('somebody who exchanges directories and links all the time leads nobody o
   t.same(await readdir(outside), ['b']);
 });
 
-t.test('a file is mounted as it was opened, whatever its name is since', { skip }, async (t) => {
+t.test('an opened file is mounted even if its name has changed since', { skip }, async (t) => {
   const dir = t.testdir({ root: { file: 'inside' }, outside: 'outside', target: '' });
   const target = join(dir, 'target');
   const handle = await openBeneath(join(dir, 'root'), 'file');
@@ -127,12 +127,12 @@ t.test('a file is mounted as it was opened, whatever its name is since', { skip 
   await again.close();
   t.equal((await mountsBelow(dir)).length, 1, 'mounted once');
   await symlink('.', join(dir, 'link'));
-  t.equal((await mountsBelow(join(dir, 'link'))).length, 1, 'also found by way of a link');
+  t.equal((await mountsBelow(join(dir, 'link'))).length, 1, 'also through a link');
   await unmount(target);
   t.same(await mountsBelow(dir), []);
 });
 
-t.test('a process that may not mount says so', { skip }, async (t) => {
+t.test('an unprivileged process gets a clear error', { skip }, async (t) => {
   const dir = t.testdir({ root: { part: {} }, target: {} });
   const script = `
     const { openBeneath } = await import(${JSON.stringify(import.meta.resolve('#nodeagent/files/open-beneath.js'))});

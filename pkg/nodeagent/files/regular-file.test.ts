@@ -5,7 +5,7 @@ import t from 'tap';
 import { readLastBytes, replaceIfChanged } from '#nodeagent/files/regular-file.js';
 import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 
-t.test('the end of a file is read, however large it is', async (t) => {
+t.test('only the end of a large file is read', async (t) => {
   const dir = t.testdir({ small: 'abc', empty: '', large: 'x'.repeat(10_000).concat('end') });
   t.equal(String(await readLastBytes(join(dir, 'small'), 4096)), 'abc');
   t.equal(String(await readLastBytes(join(dir, 'empty'), 4096)), '');
@@ -13,12 +13,12 @@ t.test('the end of a file is read, however large it is', async (t) => {
   const end = String(await readLastBytes(join(dir, 'large'), 4096));
   t.equal(end.length, 4096);
   t.ok(end.endsWith('xend'));
-  // Two terabytes on no disk: whoever reads it whole has lost.
+  // A sparse file of two terabytes, which cannot be read in full.
   await truncate(join(dir, 'small'), 2 ** 41);
   t.equal((await readLastBytes(join(dir, 'small'), 4096))?.length, 4096);
 });
 
-t.test('what is no regular file is not opened', async (t) => {
+t.test('only regular files are opened', async (t) => {
   const dir = t.testdir({ target: 'secret' });
   await symlink(join(dir, 'target'), join(dir, 'link'));
   await symlink('loop', join(dir, 'loop'));
@@ -33,24 +33,28 @@ t.test('what is no regular file is not opened', async (t) => {
   t.equal(String(await readLastBytes(join(dir, 'after'), 5)), 'works');
 });
 
-t.test('on a full disk the old text stays whole, and room heals it', { skip: noSmallDisks }, async (t) => {
-  const dir = await smallDisk(t, { bytes: 64 * 1024, files: 20 });
-  const path = join(dir, 'hosts');
-  await replaceIfChanged(path, 'old', 0o644);
-  const { ino, mode } = await stat(path);
-  t.equal(mode & 0o777, 0o644);
-  await replaceIfChanged(path, 'old', 0o644);
-  t.equal((await stat(path)).ino, ino, 'not touched');
-  await t.rejects(writeFile(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
-  await t.rejects(replaceIfChanged(path, 'x'.repeat(10_000), 0o644), { code: 'ENOSPC' });
-  t.equal(await readFile(path, 'utf8'), 'old');
-  t.same((await readdir(dir)).sort(), ['ballast', 'hosts'], 'nothing lies beside it');
-  await rm(join(dir, 'ballast'));
-  await replaceIfChanged(path, 'x'.repeat(10_000), 0o644);
-  t.equal((await readFile(path, 'utf8')).length, 10_000);
-});
+t.test(
+  'on a full disk the old content stays intact, and a write works again when there is space',
+  { skip: noSmallDisks },
+  async (t) => {
+    const dir = await smallDisk(t, { bytes: 64 * 1024, files: 20 });
+    const path = join(dir, 'hosts');
+    await replaceIfChanged(path, 'old', 0o644);
+    const { ino, mode } = await stat(path);
+    t.equal(mode & 0o777, 0o644);
+    await replaceIfChanged(path, 'old', 0o644);
+    t.equal((await stat(path)).ino, ino, 'not touched');
+    await t.rejects(writeFile(join(dir, 'ballast'), Buffer.alloc(128 * 1024)), { code: 'ENOSPC' });
+    await t.rejects(replaceIfChanged(path, 'x'.repeat(10_000), 0o644), { code: 'ENOSPC' });
+    t.equal(await readFile(path, 'utf8'), 'old');
+    t.same((await readdir(dir)).sort(), ['ballast', 'hosts'], 'nothing lies beside it');
+    await rm(join(dir, 'ballast'));
+    await replaceIfChanged(path, 'x'.repeat(10_000), 0o644);
+    t.equal((await readFile(path, 'utf8')).length, 10_000);
+  },
+);
 
-t.test('what somebody made as long as the disk is replaced, and never read whole', async (t) => {
+t.test('a file as large as the disk is replaced and never read in full', async (t) => {
   const path = join(t.testdir({ hosts: 'old' }), 'hosts');
   await truncate(path, 2 ** 41);
   await replaceIfChanged(path, 'new', 0o644);

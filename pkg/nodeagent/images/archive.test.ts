@@ -9,7 +9,7 @@ import { clusterImageDefinitions, clusterImages } from '#nodeagent/images/busybo
 import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/puller.js';
 import { tar } from '#nodeagent/images/tar.js';
 
-t.test('the archive is one that tar reads, and the same each time', async (t) => {
+t.test('archives are readable by tar and deterministic', async (t) => {
   const definitions = clusterImageDefinitions('test', Buffer.from('busybox'));
   const archive = imageArchive(definitions, { arch: 'x64' });
   t.ok(archive.equals(imageArchive(definitions, { arch: 'x64' })));
@@ -32,11 +32,11 @@ t.test('the archive is one that tar reads, and the same each time', async (t) =>
   );
 });
 
-t.test('long paths are refused, not cut', async (t) => {
+t.test('long paths are rejected, not truncated', async (t) => {
   t.throws(() => tar([{ type: 'directory', path: 'x'.repeat(200), mode: 0o755 }]), RangeError);
 });
 
-t.test('references', async (t) => {
+t.test('image references', async (t) => {
   for (const [image, tagged] of [
     ['busybox', 'busybox:latest'],
     ['busybox:1', 'busybox:1'],

@@ -14,11 +14,11 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 const untold = { onFailure: () => undefined, signal: new AbortController().signal };
 
-async function credentials(image: string, found: Readonly<Record<string, unknown>>, raw = false) {
+async function credentials(image: string, contents: Readonly<Record<string, unknown>>, raw = false) {
   const secretOf = (name: string): Secret | undefined => {
-    if (!Object.hasOwn(found, name)) return undefined;
+    if (!Object.hasOwn(contents, name)) return undefined;
     const old = name.startsWith('old');
-    const text = raw ? String(found[name]) : JSON.stringify(old ? found[name] : { auths: found[name] });
+    const text = raw ? String(contents[name]) : JSON.stringify(old ? contents[name] : { auths: contents[name] });
     return {
       metadata: { name },
       type: old ? dialect.secretTypes.dockercfg : dialect.secretTypes.dockerConfigJson,
@@ -28,18 +28,18 @@ async function credentials(image: string, found: Readonly<Record<string, unknown
   const objects = {
     get: async (_resource: unknown, { name }: { name: string }) => secretOf(name),
   } as unknown as Pick<ReferencedObjects, 'get'>;
-  const imagePullSecrets = ['missing', ...Object.keys(found)].map((name) => ({ name }));
+  const imagePullSecrets = ['missing', ...Object.keys(contents)].map((name) => ({ name }));
   const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
   return pullCredentials(pod, image, { ...untold, objects, dialect });
 }
 
-t.test('a secret that cannot be had is passed over, and none is asked for once the pod is to end', async (t) => {
-  const asked: string[] = [];
+t.test('an unreadable secret is skipped, and a terminating pod reads none', async (t) => {
+  const reads: string[] = [];
   const failed: string[] = [];
   const stop = new AbortController();
   const objects = {
     get: async (_resource: unknown, { name }: { name: string }) => {
-      asked.push(name);
+      reads.push(name);
       if (name === 'last') stop.abort(new Error('the pod has gone'));
       throw new Error('timed out');
     },
@@ -53,23 +53,23 @@ t.test('a secret that cannot be had is passed over, and none is asked for once t
   t.same(await ask('one', 'two'), []);
   t.same(failed, ['one', 'two']);
   await t.rejects(ask('last', 'never'), { message: 'the pod has gone' });
-  t.same(asked, ['one', 'two', 'last']);
+  t.same(reads, ['one', 'two', 'last']);
 });
 
-t.test('several secrets of both formats are tried, the most specific registry first', async (t) => {
-  const found = await credentials('eu.example.com/team/app:1', {
+t.test('secrets of both formats are used, the most specific registry first', async (t) => {
+  const result = await credentials('eu.example.com/team/app:1', {
     one: { '*.example.com': { auth: base64('glob:with:colon') }, 'other.org': { auth: base64('no:no') } },
     two: { 'https://eu.example.com/v1/team': { username: 'path', password: 'p', auth: base64('x:y') } },
     old: { 'eu.example.com': { identitytoken: 'token' } },
   });
-  t.same(found, [
+  t.same(result, [
     { username: 'path', password: 'p' },
     { identityToken: 'token' },
     { username: 'glob', password: 'with:colon' },
   ]);
 });
 
-t.test("the registry's short and long names are the same one", async (t) => {
+t.test("the default registry's names are equivalent", async (t) => {
   const hub = { one: { 'https://index.docker.io/v1/': { auth: base64('u:p') } } };
   for (const image of ['busybox', 'docker.io/busybox:1', 'team/app']) {
     t.same(await credentials(image, hub), [{ username: 'u', password: 'p' }], image);
@@ -77,7 +77,7 @@ t.test("the registry's short and long names are the same one", async (t) => {
   t.same(await credentials('example.com/app', hub), []);
 });
 
-t.test('secrets that hold something else are passed over', async (t) => {
+t.test('secrets with other contents are skipped', async (t) => {
   for (const text of [
     '{',
     'null',
@@ -91,7 +91,7 @@ t.test('secrets that hold something else are passed over', async (t) => {
   t.same(await credentials('example.com/app', { one: '{"auths":{"example.com":{"auth":7}}}' }, true), []);
 });
 
-t.test("the node's docker configuration is the first that can be read, and is kept for five minutes", async (t) => {
+t.test('the first readable docker configuration is used and cached for five minutes', async (t) => {
   const config = (user: string) => ({ 'example.com': { auth: base64(`${user}:p`) } });
   const files = new Map([
     ['/node/config.json', '{ not JSON: "secret"'],
@@ -114,7 +114,7 @@ t.test("the node's docker configuration is the first that can be read, and is ke
   t.same(await docker.credentials('example.com/app'), [{ username: 'old', password: 'p' }]);
 });
 
-t.test('what is no docker configuration is not read', async (t) => {
+t.test('an invalid docker configuration is ignored', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'docker-'));
   t.teardown(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, 'small'), '{}');

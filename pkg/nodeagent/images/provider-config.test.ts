@@ -21,7 +21,7 @@ function errors(text: string): readonly string[] {
   return [];
 }
 
-t.test('both versions of both dialects are read', async (t) => {
+t.test('both API versions of both dialects are accepted', async (t) => {
   const env = [{ name: 'REGION', value: 'eu' }];
   for (const group of ['nodeagent.config.orch.io', 'kubelet.config.k8s.io']) {
     for (const version of ['v1alpha1', 'v1beta1']) {
@@ -34,8 +34,8 @@ t.test('both versions of both dialects are read', async (t) => {
   }
 });
 
-t.test('what is wrong is named', async (t) => {
-  for (const [text, wanted] of [
+t.test('errors name the invalid field', async (t) => {
+  for (const [text, expected] of [
     [file([provider], 'v1'), /apiVersion and kind must be CredentialProviderConfig of/],
     [file([]), /at least 1 item in plugins is required/],
     [file([{ ...provider, name: '../sh' }]), /providers\[0\].name: .*path separators/],
@@ -49,7 +49,7 @@ t.test('what is wrong is named', async (t) => {
     [file([{ ...provider, more: 1 }]), /unknown field "providers\[0\].more"/],
     [file([{ ...provider, matchImages: 7 }]), /must be a list/],
   ] as const) {
-    t.match(errors(text)[0] ?? '', wanted);
+    t.match(errors(text)[0] ?? '', expected);
   }
   await t.rejects(readProviders('/nowhere/config', '/nowhere'), /plugin binary directory \/nowhere did not exist/);
   await t.rejects(readProviders('/nowhere/config', t.testdir()), /cannot read \/nowhere\/config/);

@@ -22,7 +22,7 @@ const auth = (username: string) => ({ username, password: 'p' });
 const answer = (more: object) =>
   JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', ...more });
 
-/** It may still wait for whoever is to learn of its end. */
+/** A zombie counts as dead. */
 async function isDead(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
   return stat.includes(') Z ');
@@ -30,15 +30,15 @@ async function isDead(pid: number): Promise<boolean> {
 
 function setUp(run: RunPlugin, providers: readonly CredentialProvider[] = [provider]) {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const runs: string[] = [];
   const counted: RunPlugin = (each, request) => {
-    asked.push((JSON.parse(request) as { image: string }).image);
+    runs.push((JSON.parse(request) as { image: string }).image);
     return run(each, request);
   };
-  return { clock, asked, plugins: new CredentialProviders(providers, { clock, log, run: counted }) };
+  return { clock, asked: runs, plugins: new CredentialProviders(providers, { clock, log, run: counted }) };
 }
 
-t.test('answers are kept by image, registry or for all, as long as they say', async (t) => {
+t.test('responses are cached per image, per registry or globally, for their cache duration', async (t) => {
   const images = ['eu.example.com/a:1', 'eu.example.com/a:2', 'eu.example.com/b', 'us.example.com/a', 'other.org/a'];
   for (const [cacheKeyType, cacheDuration, count] of [
     ['Image', undefined, 3],
@@ -62,13 +62,13 @@ t.test('answers are kept by image, registry or for all, as long as they say', as
   }
 });
 
-t.test('one run serves all who ask for the same at once', async (t) => {
+t.test('concurrent requests for one key share a run', async (t) => {
   const { plugins, asked } = setUp(async () => answer({ auth: { 'eu.example.com': auth('u') } }));
   await Promise.all([plugins.credentials('eu.example.com/a:1'), plugins.credentials('eu.example.com/a:2')]);
   t.same(asked, ['eu.example.com/a']);
 });
 
-t.test('of several providers the one listed first comes first, and one that fails spoils nothing', async (t) => {
+t.test('credentials keep the order of the providers, and a failing provider is skipped', async (t) => {
   const named = ['broken', 'first', 'second'].map((name) => ({ ...provider, name }));
   const { plugins } = setUp(async ({ name }) => {
     if (name === 'broken') throw new Error('no');
@@ -77,7 +77,7 @@ t.test('of several providers the one listed first comes first, and one that fail
   t.same(await plugins.credentials('eu.example.com/second/a'), [auth('second path'), auth('first'), auth('second')]);
 });
 
-t.test('answers that are none give no credentials, and are not kept', async (t) => {
+t.test('invalid responses give no credentials and are not cached', async (t) => {
   for (const text of [
     'x',
     '7',
@@ -102,7 +102,7 @@ t.test('answers that are none give no credentials, and are not kept', async (t) 
   }
 });
 
-t.test('a real plugin reads the request, its arguments and its environment', async (t) => {
+t.test('a real plugin receives the request, arguments and environment', async (t) => {
   const dir = t.testdir();
   const plugin = async (name: string, script: string) => {
     const path = join(dir, name);
@@ -127,7 +127,7 @@ t.test('a real plugin reads the request, its arguments and its environment', asy
   t.equal(await runPlugin(leaves, '{}'), '{}\n', 'a child that holds the output open does not hold up the answer');
   process.kill(Number(await readFile(`${leaves.path}.pid`, 'utf8')), 'SIGKILL');
   const hides = await plugin('hides', 'sleep 1000 & echo $! >"$0.pid"; wait');
-  // A busy machine may need longer than the first limits to come to the second line of it.
+  // A busy machine may need more than the shortest time limits to reach the second line.
   let said = '';
   for (let limitMs = 300; said === '' && limitMs < 60_000; limitMs *= 4) {
     await t.rejects(pluginRunner(limitMs)(hides, '{}'), /did not answer in time/);

@@ -28,7 +28,7 @@ function setUp(rate: { qps: number; burst: number }) {
   return { clock, pull };
 }
 
-t.test('pulls beyond the rate fail and are tried again after their back-off', async (t) => {
+t.test('pulls beyond the rate limit fail and are retried after a back-off', async (t) => {
   const { clock, pull } = setUp({ qps: 1, burst: 2 });
   await pull(1);
   await pull(2);
@@ -44,20 +44,20 @@ t.test('zero means no limit', async () => {
   for (let i = 0; i < 50; i += 1) await pull(i);
 });
 
-/** Pulls end when they are told to, or aborted. */
+/** Pulls end when `ends` is called or when they are aborted. */
 function setUpPulls(serialize: boolean) {
   const clock = new VirtualClock();
   const present = new Set<string>();
-  const told: string[] = [];
+  const calls: string[] = [];
   const ends = new Map<string, () => void>();
   const images = {
     imageStatus: async (name: string) => (present.has(name) ? ({ id: name } as Image) : undefined),
     pullImage: (name: string, { auth, signal }: PullOptions) =>
       new Promise<string>((resolve, reject) => {
         const what = `${name.split(':')[1]}${auth === undefined ? '' : ` as ${auth.username}`}`;
-        told.push(what);
+        calls.push(what);
         signal?.addEventListener('abort', () => {
-          if (ends.delete(what)) told.push(`${what} aborted`);
+          if (ends.delete(what)) calls.push(`${what} aborted`);
           reject(new Error('cancelled'));
         });
         ends.set(what, () => {
@@ -78,15 +78,15 @@ function setUpPulls(serialize: boolean) {
     const pod: Pod = { metadata, spec: { containers: [container] } };
     const stop = new AbortController();
     const done = puller.ensure({ pod, container, sandbox, signal: stop.signal });
-    // Looked at later, if at all.
+    // Awaited below, if at all.
     done.catch(() => undefined);
     return { done, stop };
   };
   const settle = () => clock.advance(0);
-  return { clock, told, ends, pull, settle };
+  return { clock, told: calls, ends, pull, settle };
 }
 
-t.test('a pull that nobody waits for any more ends, and the next comes', async (t) => {
+t.test('a pull without waiting pods is aborted, and the next one starts', async (t) => {
   const { told, ends, pull, settle } = setUpPulls(true);
   const [first, same, second, third] = [pull('1'), pull('1'), pull('2'), pull('3')];
   await settle();
@@ -95,21 +95,21 @@ t.test('a pull that nobody waits for any more ends, and the next comes', async (
   second.stop.abort(new Error('the pod has gone'));
   await t.rejects(first.done, { message: 'the pod has gone' });
   await t.rejects(second.done, { message: 'the pod has gone' });
-  t.same(told, ['1'], 'somebody still wants it');
+  t.same(told, ['1'], 'one pod still waits for it');
   same.stop.abort(new Error('the pod has gone'));
   await t.rejects(same.done, { message: 'the pod has gone' });
   await settle();
-  t.same(told, ['1', '1 aborted', '3'], 'who left the queue is passed over');
+  t.same(told, ['1', '1 aborted', '3'], 'an abandoned queued pull is skipped');
   ends.get('3')?.();
   t.match(await third.done, { id: 'docker.io/test/app:3' });
   const again = pull('1');
   await settle();
   ends.get('1')?.();
   await again.done;
-  t.same(told.slice(3), ['1'], 'not the one that was aborted');
+  t.same(told.slice(3), ['1'], 'a new pull, not the aborted one');
 });
 
-t.test('a registry that says nothing does not hold up the others for ever', async (t) => {
+t.test('an unresponsive registry does not block other pulls for ever', async (t) => {
   const { clock, told, ends, pull, settle } = setUpPulls(true);
   const [silent, other] = [pull('1'), pull('2')];
   await settle();
@@ -123,7 +123,7 @@ t.test('a registry that says nothing does not hold up the others for ever', asyn
   t.match(await silent.done, { id: 'docker.io/test/app:1' }, 'and goes on as long as it takes');
 });
 
-t.test('only who has the same credentials shares a pull', async (t) => {
+t.test('only pods with the same credentials share a pull', async (t) => {
   const { told, ends, pull, settle } = setUpPulls(false);
   const pulls = [pull('1', 'a'), pull('1', 'a'), pull('1', 'b'), pull('1')];
   await settle();
@@ -132,9 +132,9 @@ t.test('only who has the same credentials shares a pull', async (t) => {
   for (const { done } of pulls) t.match(await done, { id: 'docker.io/test/app:1' });
 });
 
-t.test('what keeps an image away, in the reasons and words of 1.24', async (t) => {
+t.test('reasons and messages of image errors are those of 1.24', async (t) => {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const lines: string[] = [];
   let failure: Error | undefined;
   const images = {
     imageStatus: async () => {
@@ -147,7 +147,7 @@ t.test('what keeps an image away, in the reasons and words of 1.24', async (t) =
   } as unknown as ImageService;
   const events = {
     container: (_pod: Pod, _container: Container, type: string, reason: string, message: string) =>
-      told.push(`${type} ${reason} ${message}`),
+      lines.push(`${type} ${reason} ${message}`),
   } as unknown as PodEvents;
   const rate = { qps: 0, burst: 1 };
   const puller = new ImagePuller({ images, clock, events, serialize: true, rate, credentials: async () => [] });
@@ -186,10 +186,10 @@ t.test('what keeps an image away, in the reasons and words of 1.24', async (t) =
     });
   for (const [image, policy, reason, message, event = `Warning ${reason} ${message}`] of rows) {
     await t.rejects(ensure(image, policy), { reason, message }, `${image} ${policy}`);
-    t.equal(told.at(-1), event);
+    t.equal(lines.at(-1), event);
   }
   failure = new Error('it hangs');
   const message = 'Failed to inspect image "a:1": it hangs';
   await t.rejects(ensure('a:1', 'IfNotPresent'), { reason: 'ImageInspectError', message });
-  t.equal(told.at(-1), `Warning InspectFailed ${message}`);
+  t.equal(lines.at(-1), `Warning InspectFailed ${message}`);
 });

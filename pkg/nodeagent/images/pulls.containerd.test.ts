@@ -19,7 +19,7 @@ t.setTimeout(180_000);
 const { components, apiDomain, secretTypes } = orchDialect;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-t.test('images come from a registry, by credentials of the pod, of plugins and of the node', { skip }, async (t) => {
+t.test('images are pulled with credentials of the pod, of plugins and of the node', { skip }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pulls-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const layout = join(folder, 'layout');
@@ -31,11 +31,11 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
     'of/alpha': 'alpha:two',
     'of/beta': 'beta:three',
     'of/node': 'node:four',
-    'of/nobody': 'nobody:five',
+    'of/stranger': 'stranger:five',
   };
-  const { address, given } = await serveRegistry(t, { layout, image: busybox, passwords });
+  const { address, served } = await serveRegistry(t, { layout, image: busybox, passwords });
 
-  // One plugin for each version of their interface.
+  // One plugin for each API version.
   const providers = ['alpha', 'beta'].map((name) => ({
     ...{ name, matchImages: [`${address}/of/${name}`], defaultCacheDuration: '1m' },
     apiVersion: `credentialprovider.${components.nodeAgent}.${apiDomain}/v1${name}1`,
@@ -83,32 +83,36 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
   const names = ['pod', 'alpha', 'beta', 'node'];
   for (const name of names) start(name, `of/${name}`);
   start('open', 'open/app');
-  start('nobody', 'of/nobody');
+  start('stranger', 'of/stranger');
   start('none', 'none/app');
   const waiting = (name: string) => status(name)?.containerStatuses?.[0]?.state?.waiting;
   await eventually(
-    () => [...names, 'open'].every(isReady) && ['nobody', 'none'].every((name) => waiting(name)?.message !== undefined),
+    () =>
+      [...names, 'open'].every(isReady) && ['stranger', 'none'].every((name) => waiting(name)?.message !== undefined),
     'all are pulled that can be',
-  ).catch((error: unknown) => t.fail(`${error}: ${[...names, 'nobody', 'none'].map(fixture.describe).join()}`));
+  ).catch((error: unknown) => t.fail(`${error}: ${[...names, 'stranger', 'none'].map(fixture.describe).join()}`));
   for (const name of names)
     t.ok(
-      given.some(({ repository, user }) => repository === `of/${name}` && user === name),
+      served.some(({ repository, user }) => repository === `of/${name}` && user === name),
       `as ${name}`,
     );
   t.ok(
-    given.some(({ repository }) => repository === 'open/app'),
-    'credentials that are not asked for do no harm',
+    served.some(({ repository }) => repository === 'open/app'),
+    'unneeded credentials do no harm',
   );
-  t.notOk(given.some(({ repository }) => repository === 'of/nobody'));
-  const told = (pod: string) => api.list(events).filter(({ involvedObject }) => involvedObject.name === pod);
+  t.notOk(served.some(({ repository }) => repository === 'of/stranger'));
+  const eventsOf = (pod: string) => api.list(events).filter(({ involvedObject }) => involvedObject.name === pod);
   for (const [name, why] of [
-    ['nobody', /^rpc error: code = \w+ desc = failed to pull and unpack image .*(401|authorization|Unauthorized)/],
+    ['stranger', /^rpc error: code = \w+ desc = failed to pull and unpack image .*(401|authorization|Unauthorized)/],
     ['none', /^rpc error: code = NotFound desc = failed to pull and unpack image .*not found/],
   ] as const) {
-    const image = `${address}/${name === 'none' ? 'none/app' : 'of/nobody'}:1`;
+    const image = `${address}/${name === 'none' ? 'none/app' : 'of/stranger'}:1`;
     t.match(waiting(name)?.reason, /^(ErrImagePull|ImagePullBackOff)$/);
-    await eventually(() => told(name).filter(({ reason }) => reason === 'Failed').length >= 2, 'the failure is told');
-    const messages = told(name).map(({ reason, message = '' }) => `${reason} ${message}`);
+    await eventually(
+      () => eventsOf(name).filter(({ reason }) => reason === 'Failed').length >= 2,
+      'the failure is reported',
+    );
+    const messages = eventsOf(name).map(({ reason, message = '' }) => `${reason} ${message}`);
     const beginning = `Failed Failed to pull image "${image}": `;
     const failure = messages.find((each) => each.startsWith(beginning)) ?? '';
     t.match(failure.slice(beginning.length), why);
@@ -116,17 +120,17 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
     t.ok(messages.includes(`Pulling Pulling image "${image}"`));
   }
 
-  await t.test('a registry that lies, hangs or never ends spoils its own pods only', async (t) => {
+  await t.test('a registry with invalid, hanging or endless responses affects its own pods only', async (t) => {
     for (const lie of registryLies) start(lie, `lies/${lie}`);
     const patient: readonly string[] = ['hangs', 'endless'];
     const failing = registryLies.filter((lie) => !patient.includes(lie));
     await eventually(
       () => failing.every((lie) => /^(ErrImagePull|ImagePullBackOff)$/.test(waiting(lie)?.reason ?? '')),
-      'what can be told from the truth fails',
+      'detectable corruption fails',
     ).catch((error: unknown) => t.fail(`${error}: ${failing.map(fixture.describe).join()}`));
     start('beside', 'open/beside');
-    // One that fails at first waits for ten seconds.
-    await eventually(() => isReady('beside'), 'others are pulled meanwhile', 60_000).catch((error: unknown) => {
+    // A first failure delays a pull by ten seconds.
+    await eventually(() => isReady('beside'), 'other images are pulled meanwhile', 60_000).catch((error: unknown) => {
       throw new Error(fixture.describe('beside'), { cause: error });
     });
     await Promise.all(registryLies.map((lie) => fixture.remove(lie, 0)));
@@ -134,7 +138,7 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
     t.notOk(images.some(({ repoTags }) => repoTags.some((tag) => tag.includes('/lies/'))));
   });
 
-  await t.test('images of a service apart from the runtime’s', async (t) => {
+  await t.test('a separate image service', async (t) => {
     const second = join(folder, 'second');
     const other = await startContainerd({ dir: second, podCIDR: '10.254.254.0/24', sandboxImage: busybox });
     t.teardown(async () => {

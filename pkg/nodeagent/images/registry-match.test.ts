@@ -1,7 +1,7 @@
 import t from 'tap';
 import { matchesRegistry, matchingEntries, registryKey, repositoryOf } from '#nodeagent/images/registry-match.js';
 
-t.test('images are looked up by their full names without tag and digest', async (t) => {
+t.test('images are matched by full name without tag and digest', async (t) => {
   for (const [image, repository] of [
     ['busybox', 'docker.io/library/busybox'],
     ['busybox:1.36', 'docker.io/library/busybox'],
@@ -16,14 +16,14 @@ t.test('images are looked up by their full names without tag and digest', async 
   }
 });
 
-t.test('keys lose what old clients wrote around them', async (t) => {
+t.test('prefixes and suffixes written by old clients are stripped from keys', async (t) => {
   t.equal(registryKey('https://index.docker.io/v1/'), 'index.docker.io');
   t.equal(registryKey('http://example.com/v2/team'), 'example.com/team');
   t.equal(registryKey('example.com:5000/'), 'example.com:5000');
   t.equal(registryKey('example.com/v10/team'), 'example.com/v10/team');
 });
 
-t.test('parts of a domain, port and path decide', async (t) => {
+t.test('domain parts, port and path are matched', async (t) => {
   for (const [key, repository, fits] of [
     ['example.com', 'example.com/app', true],
     ['*.example.com', 'eu.example.com/app', true],
@@ -47,7 +47,7 @@ t.test('parts of a domain, port and path decide', async (t) => {
   t.equal(matchesRegistry(hostile, `${'a'.repeat(400)}.com/app`), false);
 });
 
-t.test('longer paths come first, and another name of the default registry counts last', async (t) => {
+t.test('longer paths come first, and aliases of the default registry last', async (t) => {
   const entry = (key: string, value = key) => ({ key, value });
   const entries = [entry('example.com', 'a'), entry('example.com/team', 'b'), entry('example.com', 'c')];
   t.same(matchingEntries(entries, 'example.com/team/app'), ['b', 'a', 'c']);

@@ -34,7 +34,7 @@ async function text(path: string, request: Partial<LogRequest>): Promise<string>
   return Buffer.concat(chunks).toString();
 }
 
-t.test('what of a log is given', async (t) => {
+t.test('log options select the output', async (t) => {
   const path = await logFile(
     t,
     line(1, 'one') +
@@ -60,14 +60,14 @@ t.test('the tail of a log larger than a block', async (t) => {
   t.equal((await text(path, { tailLines: 9000 })).split('\n').length, 3001);
 });
 
-t.test('a long line stands in with its end, in whole bytes', async (t) => {
+t.test('a long line is represented by its end', async (t) => {
   const path = await logFile(t, line(1, 'x'.repeat(300_000)) + line(2, 'ä'.repeat(3)));
   t.equal(await readTail(files, path, { lines: 80, bytes: 11 }), 'xxx\näää\n');
   t.equal(await readTail(files, path, { lines: 1, bytes: 2048 }), 'äää\n');
   t.equal((await readTail(files, path, { lines: 80, bytes: 2048 })).length, 2048 - 3);
 });
 
-t.test('following goes on across a rotation and ends with the container', async (t) => {
+t.test('following continues across a rotation and ends with the container', async (t) => {
   const path = await logFile(t, line(1, 'first'));
   let running = true;
   let changed = () => {};
@@ -102,13 +102,13 @@ t.test('following goes on across a rotation and ends with the container', async 
   t.equal((await end).done, true);
 });
 
-t.test('a line that no runtime has written is passed over', async (t) => {
+t.test('malformed lines are skipped', async (t) => {
   const huge = `${at(2)} stdout F ${'x'.repeat(3 * 1024 * 1024)}\n`;
   const path = await logFile(t, line(1, 'one') + huge + line(3, 'three'));
   t.equal(await text(path, {}), 'one\nthree\n');
 });
 
-t.test('a log that is gone is begun anew, one that is no file is not', async (t) => {
+t.test('a removed log is recreated, a log that is not a file is not', async (t) => {
   const path = await logFile(t, '');
   const reopened: string[] = [];
   const rotator = new LogRotator({
@@ -135,7 +135,7 @@ t.test('a log that is gone is begun anew, one that is no file is not', async (t)
   t.same(reopened, ['c']);
 });
 
-t.test('large logs are moved away, the oldest dropped', async (t) => {
+t.test('large logs are rotated, and the oldest is removed', async (t) => {
   const path = await logFile(t, 'x'.repeat(100));
   let now = Date.parse(at(1));
   const reopened: string[] = [];

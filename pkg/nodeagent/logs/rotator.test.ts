@@ -16,7 +16,7 @@ async function directory(t: { teardown(fn: () => unknown): void }): Promise<stri
   return dir;
 }
 
-t.test('all but the last of the rotated logs are compressed, and what a crash left goes', async (t) => {
+t.test('all but the latest rotated log are compressed, and leftovers of a crash are removed', async (t) => {
   const dir = await directory(t);
   const logPath = join(dir, '0.log');
   const clock = new VirtualClock();
@@ -46,7 +46,7 @@ t.test('all but the last of the rotated logs are compressed, and what a crash le
   t.notOk(left.some((name) => name.endsWith('.tmp')));
 });
 
-t.test('links lead to logs that are there', async (t) => {
+t.test('links to missing logs are removed', async (t) => {
   const dir = await directory(t);
   const links = new LogLinks(join(dir, 'containers'));
   const logged = { pod: 'p', namespace: 'ns', container: 'main', id: 'c'.repeat(64) };

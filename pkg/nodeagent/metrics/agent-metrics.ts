@@ -1,7 +1,6 @@
 /** The agent's own metrics, named as in release 1.24 with the agent's name in front. */
 
 import type { Gauge, Registry } from 'prom-client';
-import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import {
@@ -10,8 +9,6 @@ import {
   PlainCounter,
   PlainHistogram,
 } from '#daemon/metrics/plain-series.js';
-import type { ContainerState } from '#nodeagent/cri/cri.js';
-import type { PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 
 /** Operation of one pass over a pod. */
 export type PodOperation = 'create' | 'update' | 'sync' | 'kill';
@@ -191,23 +188,4 @@ export class AgentMetrics {
       },
     });
   }
-}
-
-const stateNames: Readonly<Record<ContainerState, string>> = {
-  CONTAINER_CREATED: 'created',
-  CONTAINER_RUNNING: 'running',
-  CONTAINER_EXITED: 'exited',
-  CONTAINER_UNKNOWN: 'unknown',
-};
-
-/** Counts what the runtime has. `desired`: the pods of this node in the API. */
-export function nodeCounts(pods: readonly PodRuntime[], desired: readonly Pod[]): NodeCounts {
-  const containers: Record<string, number> = Object.fromEntries(Object.values(stateNames).map((name) => [name, 0]));
-  let runningPods = 0;
-  for (const { sandboxes, containers: ofPod } of pods) {
-    if (sandboxes.some(({ state }) => state === 'SANDBOX_READY')) runningPods++;
-    for (const { state } of ofPod) containers[stateNames[state]] = (containers[stateNames[state]] ?? 0) + 1;
-  }
-  const ephemeralContainers = desired.reduce((sum, { spec }) => sum + (spec.ephemeralContainers?.length ?? 0), 0);
-  return { runningPods, containers, ephemeralContainers };
 }

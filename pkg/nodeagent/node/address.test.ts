@@ -33,10 +33,10 @@ const eth = { eth0: ['fe80::1', '192.0.2.2', '2001:db8::2'], eth1: ['198.51.100.
 
 t.test('the address of a node', async (t) => {
   const rows: [name: string, Host, { nodeIPs?: string[]; nodeName?: string }, want: string][] = [
-    ['as asked for', { interfaces: eth }, { nodeIPs: ['198.51.100.2'] }, '198.51.100.2'],
+    ['as configured', { interfaces: eth }, { nodeIPs: ['198.51.100.2'] }, '198.51.100.2'],
     ['both families', { interfaces: eth }, { nodeIPs: ['2001:db8::2', '192.0.2.2'] }, '2001:db8::2 192.0.2.2'],
     ['written in another way', { interfaces: eth }, { nodeIPs: ['2001:db8:0::2'] }, '2001:db8:0::2'],
-    ['loopback when asked for', { interfaces: eth }, { nodeIPs: ['127.0.0.1'] }, '127.0.0.1 !'],
+    ['loopback if configured', { interfaces: eth }, { nodeIPs: ['127.0.0.1'] }, '127.0.0.1 !'],
     [
       'none of the host',
       { interfaces: eth },
@@ -65,7 +65,7 @@ t.test('the address of a node', async (t) => {
     ['IPv4 first', { interfaces: eth, names: { n1: ['2001:db8::2', '192.0.2.2'] } }, {}, '192.0.2.2'],
     ['IPv6 if that is all', { interfaces: eth, names: { n1: ['2001:db8::2'] } }, {}, '2001:db8::2'],
     [
-      'IPv6 first when asked for',
+      'IPv6 first if configured',
       { interfaces: eth, names: { n1: ['192.0.2.2', '2001:db8::2'] } },
       { nodeIPs: ['::'] },
       '2001:db8::2',
@@ -102,7 +102,7 @@ t.test('the address of a node', async (t) => {
   }
 });
 
-t.test('default routes in the tables of Linux', (t) => {
+t.test('default routes from /proc', (t) => {
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 eth1\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
 eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0

@@ -9,16 +9,16 @@ const state = (usedBytes: number): FilesystemState => ({
   usedBytes,
 });
 
-/** Paths below `/hung` answer when they are let go. */
+/** Queries of paths below `/hung` block until released. */
 function fixture() {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const queried: string[] = [];
   const hung = new Map<string, () => void>();
   let open = 0;
   let most = 0;
   let used = 0;
   const figures = new FilesystemUsage(clock, async (path) => {
-    asked.push(path);
+    queried.push(path);
     most = Math.max(most, ++open);
     try {
       await Promise.resolve();
@@ -34,14 +34,14 @@ function fixture() {
     }
   });
   const ask = async (path: string) => {
-    const answer = figures.read(path).then((found) => found?.usedBytes ?? 'none');
+    const answer = figures.read(path).then((usage) => usage?.usedBytes ?? 'none');
     await clock.advance(0);
     return Promise.race([answer, clock.advance(queryTimeoutMs).then(() => answer)]);
   };
-  return { ask, asked, hung, clock, most: () => most, use: (bytes: number) => (used = bytes) };
+  return { ask, asked: queried, hung, clock, most: () => most, use: (bytes: number) => (used = bytes) };
 }
 
-t.test('what answers is told as it is', async (t) => {
+t.test('a responsive file system is reported as it is', async (t) => {
   const { ask, asked, most, use } = fixture();
   t.equal(await ask('/a'), 0);
   use(7);
@@ -49,19 +49,19 @@ t.test('what answers is told as it is', async (t) => {
   t.equal(await ask('/gone'), 'none');
   t.same(await Promise.all(['/b', '/c', '/d', '/e', '/b'].map((path) => ask(path))), [7, 7, 7, 7, 7]);
   t.equal(most(), maxOpen, 'never more at once');
-  t.same(asked.slice(3), ['/b', '/c', '/d', '/e'], 'the same is asked once');
+  t.same(asked.slice(3), ['/b', '/c', '/d', '/e'], 'concurrent queries of a path are shared');
 });
 
-t.test('one that does not answer is asked once, and what was known of it told', async (t) => {
+t.test('a hung file system is queried once and its last usage reported', async (t) => {
   const { ask, asked, hung, most, use } = fixture();
   t.equal(await ask('/hung/1'), 0);
   use(5);
-  t.equal(await ask('/hung/1'), 0, 'as last known');
+  t.equal(await ask('/hung/1'), 0, 'the last usage');
   t.equal(await ask('/hung/1'), 0);
   t.equal(await ask('/b'), 5, 'others answer');
-  t.equal(await ask('/hung/2'), 'none', 'nothing was ever known');
+  t.equal(await ask('/hung/2'), 'none', 'no usage so far');
   t.equal(await ask('/hung/3'), 'none');
-  t.equal(await ask('/b'), 5, 'as last known: there are threads left for what is no figure');
+  t.equal(await ask('/b'), 5, 'the last usage; threads are reserved for other work');
   t.same(asked, ['/hung/1', '/hung/1', '/b', '/hung/2']);
   t.equal(most(), maxOpen);
   use(9);

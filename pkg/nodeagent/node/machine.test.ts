@@ -2,7 +2,7 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { firstText, LocalMachine } from '#nodeagent/node/machine.js';
 
-t.test('the first file that says anything counts', async (t) => {
+t.test('the first non-empty file is used', async (t) => {
   const files = new Map([
     ['/empty', ''],
     ['/tree', 'uuid-of-the-tree\0'],
@@ -13,7 +13,7 @@ t.test('the first file that says anything counts', async (t) => {
   t.equal(await firstText(['/none'], read), '');
 });
 
-t.test('a machine is known by a UUID, with or without DMI', async (t) => {
+t.test('the system UUID is read with or without DMI', async (t) => {
   const { systemUUID, machineID } = await new LocalMachine('/', realClock).facts();
   if (machineID === '') t.pass('this machine has no id at all');
   else t.not(systemUUID, '');

@@ -3,12 +3,12 @@ import { expectedKernelSettings, kernelSettingErrors, swapRefusal } from '#nodea
 
 const heading = 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n';
 
-t.test('swap is refused, its absence is not', async (t) => {
+t.test('swap is rejected', async (t) => {
   for (const list of ['', heading, heading.trim()]) t.equal(swapRefusal(list), undefined);
   t.match(swapRefusal(`${heading}/dev/sda2 partition 1048572 0 -2\n`), /swap on is not supported.*\n.*\n\/dev\/sda2/);
 });
 
-t.test('settings that are others are named, all of them', async (t) => {
+t.test('all differing settings are named', async (t) => {
   const read = (changes: Readonly<Record<string, string>>) => (name: string) => {
     const value = { ...expectedKernelSettings, ...changes }[name] ?? '';
     return value === '' ? Promise.reject(new Error('ENOENT')) : Promise.resolve(`${value}\n`);

@@ -10,7 +10,7 @@ function tracker(options: Partial<PressureOptions>) {
 
 const memory = (available: number) => ({ 'memory.available': { available, capacity: 1000 } });
 
-t.test('a pressure comes at once and goes after the transition period', async (t) => {
+t.test('pressure starts at once and ends after the transition period', async (t) => {
   const pressure = tracker({ hard: { 'memory.available': '100' } });
   t.same(pressure.observe(memory(100), 0), none);
   t.same(pressure.observe(memory(99), minute), { ...none, memory: true });
@@ -20,7 +20,7 @@ t.test('a pressure comes at once and goes after the transition period', async (t
   t.same(pressure.observe(memory(500), 10 * minute), none);
 });
 
-t.test('without a transition period it goes at once', async (t) => {
+t.test('without a transition period pressure ends at once', async (t) => {
   const pressure = tracker({ hard: { 'memory.available': '100' }, transitionMs: 0 });
   t.equal(pressure.observe(memory(1), 0).memory, true);
   t.equal(pressure.observe(memory(100), 1).memory, false);
@@ -48,7 +48,7 @@ t.test('thresholds', async (t) => {
     t.match(tracker(options).observe({ [signal]: { available, capacity: 1000 } }, 0), expected, name);
 });
 
-t.test('what was crossed is over only when the minimum is reclaimed', async (t) => {
+t.test('a crossed threshold is cleared only after the minimum reclaim', async (t) => {
   const pressure = tracker({
     hard: { 'memory.available': '100' },
     minimumReclaim: { 'memory.available': '50' },

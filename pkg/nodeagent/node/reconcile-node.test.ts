@@ -3,7 +3,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { reconcileNode } from '#nodeagent/node/reconcile-node.js';
 
-t.test('what was advertised for a machine holds for its next agent, but not for another machine', async (t) => {
+t.test('extended resources survive an agent restart but not a change of machine', async (t) => {
   const node = (resources: Record<string, string>): Node => ({
     metadata: { name: 'n' },
     spec: {},

@@ -12,7 +12,7 @@ import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 const Mi = 2 ** 20;
 
-/** Messages of the node's events by their reasons. */
+/** Returns the node's event messages by reason. */
 function nodeEvents(api: Awaited<ReturnType<typeof virtualAgent>>['api']): Map<string, string> {
   const own = api.list(events).filter(({ involvedObject }) => involvedObject.kind === 'Node');
   return new Map(own.map(({ reason = '', message = '' }) => [reason, message]));
@@ -20,7 +20,7 @@ function nodeEvents(api: Awaited<ReturnType<typeof virtualAgent>>['api']): Map<s
 
 const conditionOf = (node: Node | undefined, type: string) => node?.status?.conditions?.find((c) => c.type === type);
 
-t.test('a node tells that it starts, and what it has enough of', async (t) => {
+t.test('a node emits events for its start and its resources', async (t) => {
   const { api, until } = await virtualAgent(t);
   await until(() => nodeEvents(api).has('NodeHasSufficientPID'));
   t.equal(nodeEvents(api).get('Starting'), 'Starting nodeagent.');
@@ -31,7 +31,7 @@ t.test('a node tells that it starts, and what it has enough of', async (t) => {
   t.equal(event?.metadata.namespace, 'default');
 });
 
-t.test('a pressure is a condition and an event, and stays for the transition period', async (t) => {
+t.test('pressure sets a condition, emits an event and lasts for the transition period', async (t) => {
   const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const state = await machine.state();
   let memoryAvailableBytes = state.memoryAvailableBytes;
@@ -53,7 +53,7 @@ t.test('a pressure is a condition and an event, and stays for the transition per
   t.equal(status(), 'False');
 });
 
-t.test('why a node is not ready, in the words of 1.24', async (t) => {
+t.test('messages of a node that is not ready are those of 1.24', async (t) => {
   const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const facts = await machine.facts();
   machine.facts = async () => ({ ...facts, appArmor: true });
@@ -71,11 +71,11 @@ t.test('why a node is not ready, in the words of 1.24', async (t) => {
   await until(() => ready()?.message !== network);
   t.equal(ready()?.message, `[container runtime not ready: ${words('RuntimeReady')}, ${network}]`);
   runtime.status = () => Promise.reject(new Error('no answer'));
-  // What it said last holds beside.
+  // The last reported condition is kept in the message.
   await until(() => ready()?.message?.startsWith('[container runtime is down, container runtime not ready: ') === true);
 });
 
-t.test('process ids count when there is a threshold for them', async (t) => {
+t.test('PID pressure needs a threshold', async (t) => {
   const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const state = await machine.state();
   machine.state = async () => ({ ...state, processes: 950, maxProcesses: 1000 });
@@ -83,7 +83,7 @@ t.test('process ids count when there is a threshold for them', async (t) => {
   t.equal(conditionOf(api.get(nodes, nodeName), 'PIDPressure')?.status, 'True');
 });
 
-t.test('huge pages are given out, and taken from the memory for others', async (t) => {
+t.test('huge pages are allocatable and subtracted from memory', async (t) => {
   const machine = new SimulatedMachine({
     address: '192.0.2.1',
     memoryBytes: 1024 * Mi,
@@ -96,7 +96,7 @@ t.test('huge pages are given out, and taken from the memory for others', async (
   });
 });
 
-t.test('an object that was there before is put right, and what people made of it stays', async (t) => {
+t.test('an existing node object is corrected, and user changes are kept', async (t) => {
   const { api, until } = await virtualAgent(t, {
     args: ['--node-labels=team=red', '--register-with-taints=fresh=yes:NoSchedule'],
     dependencies: (api) => {
@@ -132,7 +132,7 @@ t.test('an object that was there before is put right, and what people made of it
   t.equal(nodeEvents(api).get('Rebooted'), `Node ${nodeName} has been rebooted, boot id: now`);
 });
 
-t.test('the lease belongs to the node, and comes back after failures', async (t) => {
+t.test('the lease is owned by the node and renewed after failures', async (t) => {
   const { api, clock, until } = await virtualAgent(t);
   const lease = () => api.get(leases, `orch-node-lease/${nodeName}`);
   const uid = api.get(nodes, nodeName)?.metadata.uid;
@@ -148,13 +148,13 @@ t.test('the lease belongs to the node, and comes back after failures', async (t)
     throw serviceUnavailable('not now');
   });
   const before = lease()?.spec.renewTime;
-  // One renewal is due after 10 s; the tries after it wait 100, 200, 400 and 800 ms.
+  // A renewal is due after 10 s; the retries wait 100, 200, 400 and 800 ms.
   await clock.advance(12_000);
   t.equal(refused, 4);
   t.not(lease()?.spec.renewTime, before);
 });
 
-t.test('what options leave out of a node', async (t) => {
+t.test('options that leave fields out of the node', async (t) => {
   const nodeOf = async (...args: string[]) => (await virtualAgent(t, { args })).api.get(nodes, nodeName);
   const [usual, other] = [
     await nodeOf(),
@@ -167,7 +167,7 @@ t.test('what options leave out of a node', async (t) => {
   t.equal(other?.status?.allocatable?.['memory'], other?.status?.capacity?.['memory']);
 });
 
-t.test('resources that others write into the capacity are allocatable as long as they are there', async (t) => {
+t.test('extended resources in the capacity are allocatable while present', async (t) => {
   const { api, clock, until } = await virtualAgent(t);
   const status = () => api.get(nodes, nodeName)?.status;
   const write = (capacity: Record<string, string | null>) =>
@@ -179,11 +179,11 @@ t.test('resources that others write into the capacity are allocatable as long as
   t.match(status()?.allocatable, { 'example.com/dongle': '4', 'attachable-volumes-disk': '16', ...own?.allocatable });
   await write({ 'example.com/dongle': '7', memory: '1Ki' });
   await until(() => status()?.allocatable?.['example.com/dongle'] === '7');
-  t.equal(status()?.capacity?.['memory'], own?.capacity?.['memory'], "the agent's own are what it has found");
+  t.equal(status()?.capacity?.['memory'], own?.capacity?.['memory'], "the agent's own resources are the detected ones");
   await write({ 'example.com/dongle': null, 'attachable-volumes-disk': null });
   await until(() => status()?.allocatable?.['example.com/dongle'] === undefined);
   t.same(status()?.capacity, own?.capacity);
-  // Release 1.24 takes away extended resources only.
+  // As in release 1.24, only extended resources are removed.
   t.equal(status()?.allocatable?.['attachable-volumes-disk'], '16');
   await clock.advance(600_000);
   t.same(status()?.capacity, own?.capacity, 'it does not come back');
@@ -191,13 +191,13 @@ t.test('resources that others write into the capacity are allocatable as long as
 
 const node = (podCIDRs: string[]): Node => ({ metadata: { name: nodeName }, spec: { podCIDRs } });
 
-t.test('the runtime is told what it does not know', async (t) => {
-  const told: string[] = [];
+t.test('the pod CIDR is passed to a runtime that lacks it', async (t) => {
+  const podCIDRs: string[] = [];
   let failing = false;
   const cri = {
     async updateRuntimeConfig(podCIDR: string) {
       if (failing) throw new CRIError('Unavailable', 'gone');
-      told.push(podCIDR);
+      podCIDRs.push(podCIDR);
     },
   };
   const network = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '' });
@@ -210,14 +210,14 @@ t.test('the runtime is told what it does not know', async (t) => {
   t.notOk(await network.tell(node(['10.0.0.0/24'])));
   t.ok(await network.tell(node(['10.0.0.0/24']), true), 'one that was started anew');
   t.ok(await network.tell(node(['10.0.0.0/24', 'fd00::/64'])));
-  t.same(told, ['10.0.0.0/24', '10.0.0.0/24', '10.0.0.0/24,fd00::/64']);
+  t.same(podCIDRs, ['10.0.0.0/24', '10.0.0.0/24', '10.0.0.0/24,fd00::/64']);
   const alone = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '10.9.0.0/24' });
   t.ok(await alone.tell(node([])));
   t.ok(await alone.tell(node(['10.0.0.0/24'])));
-  t.same(told.slice(3), ['10.9.0.0/24', '10.0.0.0/24'], 'the word of the node counts');
+  t.same(podCIDRs.slice(3), ['10.9.0.0/24', '10.0.0.0/24'], "the node's range takes precedence");
 });
 
-t.test('a node is ready, and its pods get addresses, when it has its range', async (t) => {
+t.test('a node is ready, and its pods get addresses, once it has a pod range', async (t) => {
   const { api, clock, status, isTrue, reasons, until } = await virtualAgent(t, { podCIDR: '' });
   const ready = () => api.get(nodes, nodeName)?.status?.conditions?.find(({ type }) => type === 'Ready');
   t.match(ready(), {
@@ -229,7 +229,7 @@ t.test('a node is ready, and its pods get addresses, when it has its range', asy
   api.seed(pods, testPod('host', { hostNetwork: true }));
   await until(() => isTrue('host', 'Ready') && reasons('waits').includes('NetworkNotReady'));
   t.notOk(isTrue('waits', 'Ready'));
-  // The image of the pod that runs is told once.
+  // The running pod's image is reported only once.
   await clock.advance(10_000);
   api.takeWrites();
   await clock.advance(60_000);

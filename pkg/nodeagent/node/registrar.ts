@@ -52,7 +52,7 @@ export interface NodeRegistrarOptions {
   readonly serverPort: () => number;
   /** The machine is new to this node name, or was set up again. Called at registration. */
   readonly isNewMachine: () => boolean;
-  readonly health: Pick<RuntimeHealth, 'look' | 'problems' | 'networkProblem'>;
+  readonly health: Pick<RuntimeHealth, 'refresh' | 'problems' | 'networkProblem'>;
   readonly network: RuntimeNetwork;
   readonly events: NodeEvents;
   readonly pressure: PressureTracker;

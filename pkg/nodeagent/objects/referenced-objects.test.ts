@@ -14,9 +14,9 @@ const place = { namespace: 'default', name: 'cfg' };
 function setUp(t: Test, detection?: ChangeDetection) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [configmaps, secrets] });
-  const asked: string[] = [];
+  const log: string[] = [];
   api.intercept(({ verb, resource }) => {
-    asked.push(`${verb} ${resource}`);
+    log.push(`${verb} ${resource}`);
     return undefined;
   });
   const options = { client: api.client, clock, random: () => 0.5, log: silentLogger };
@@ -31,12 +31,12 @@ function setUp(t: Test, detection?: ChangeDetection) {
       object.data = { text };
     });
   const read = async (uid = 'u') => (await objects.get<ConfigMap>(configmaps, place, uid))?.data?.['text'];
-  /** What was asked of the API since the last time. */
-  const requests = () => asked.splice(0);
+  /** Returns the API requests since the previous call. */
+  const requests = () => log.splice(0);
   return { clock, api, objects, changed, seed, change, read, requests };
 }
 
-t.test('a watch tells of changes, one for all pods, by one request', async (t) => {
+t.test('one watch per object serves all pods', async (t) => {
   const { clock, objects, changed, seed, change, read, requests } = setUp(t);
   seed('1');
   t.same(await Promise.all([read('a'), read('b')]), ['1', '1']);
@@ -49,7 +49,7 @@ t.test('a watch tells of changes, one for all pods, by one request', async (t) =
   t.equal(objects.size, 0);
 });
 
-t.test('a server that does not stream is asked for a list, and for no stream again', async (t) => {
+t.test('without streaming lists a server is listed, and streaming is not retried', async (t) => {
   const { api, seed, read, requests, objects } = setUp(t);
   api.streamsInitialState = false;
   seed('1');
@@ -59,7 +59,7 @@ t.test('a server that does not stream is asked for a list, and for no stream aga
   t.notOk(requests().includes('watch configmaps') && requests().length > 3);
 });
 
-t.test('what never changes is read once', async (t) => {
+t.test('immutable objects are read once', async (t) => {
   const { clock, api, changed, seed, read, requests } = setUp(t);
   seed('1', { immutable: true });
   t.equal(await read(), '1');
@@ -70,7 +70,7 @@ t.test('what never changes is read once', async (t) => {
   t.same(changed, []);
 });
 
-t.test('a cache is good for its time, and for nobody who has just come', async (t) => {
+t.test('a cached object expires, and is read anew for new pods', async (t) => {
   const { clock, api, objects, seed, change, read, requests } = setUp(t, {
     strategy: 'Cache',
     ttlMs: () => minuteMs,
@@ -95,7 +95,7 @@ t.test('a cache is good for its time, and for nobody who has just come', async (
   t.equal(await read(), undefined);
 });
 
-t.test('or everything is read each time', async (t) => {
+t.test('without caching every access reads', async (t) => {
   const { seed, change, read } = setUp(t, { strategy: 'Get' });
   seed('1');
   t.equal(await read(), '1');

@@ -16,7 +16,7 @@ function parse(argv: readonly string[], dialect: Dialect = orchDialect): ParsedO
   return parsed;
 }
 
-/** What the rules say, or the parser when it does not get that far. */
+/** Returns the problems reported by the validation or, if parsing fails, by the parser. */
 function messages(argv: readonly string[], dialect: Dialect = orchDialect): readonly string[] {
   try {
     validateOptions(parse(argv, dialect), nodeAgentOptionRules);
@@ -27,7 +27,7 @@ function messages(argv: readonly string[], dialect: Dialect = orchDialect): read
   return [];
 }
 
-t.test('every option of the specification, with its default and whether a file should hold it', async (t) => {
+t.test('every option of the specification, its default and its deprecation', async (t) => {
   const table: OptionTable = nodeAgentOptionTable(orchDialect);
   for (const [name, shown, inFavorOfFile] of specifiedOptions) {
     const declaration = table[name];
@@ -40,7 +40,7 @@ t.test('every option of the specification, with its default and whether a file s
         ?.replaceAll('"', '')
         .replace(/^\[|\]$/g, '') ?? '';
     t.equal(actual, shown, `--${name}`);
-    t.equal(declaration.deprecated === 'give it in the file of --config', inFavorOfFile === 'D', `--${name} D`);
+    t.equal(declaration.deprecated === 'set it in the --config file', inFavorOfFile === 'D', `--${name} D`);
   }
   const specified = new Set(specifiedOptions.map(([name]) => name));
   t.same(
@@ -95,7 +95,7 @@ t.test('every option is parsed', async (t) => {
   }
 });
 
-t.test('the dialect decides paths, media types and further names', async (t) => {
+t.test('the dialect determines paths, media types and other names', async (t) => {
   const { values } = parse(['--kube-api-qps=50', '--kube-reserved=cpu=1', '--kubelet-cgroups=/a'], kubernetesDialect);
   t.match(values, {
     'cert-dir': '/var/lib/kubelet/pki',
@@ -110,13 +110,13 @@ t.test('the dialect decides paths, media types and further names', async (t) => 
   t.match(messages(['--kube-api-qps=50']), [/^unknown flag: --kube-api-qps/]);
 });
 
-t.test('defaults break no rule', async (t) => {
+t.test('defaults are valid', async (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) t.same(messages([], dialect), []);
 });
 
 const alpha = (gate: string) => `--feature-gates=${gate}=true`;
 
-t.test('values that are allowed', async (t) => {
+t.test('valid values', async (t) => {
   const rows: string[][] = [
     ['--port=0', '--read-only-port=0', '--healthz-port=0'],
     ['--enforce-node-allocatable=none', '--cgroups-per-qos=false'],
@@ -137,13 +137,13 @@ t.test('values that are allowed', async (t) => {
     ['--runonce', '--enable-server=false'],
     ['--topology-manager-policy=restricted', '--topology-manager-scope=pod'],
     ['--rotate-server-certificates'],
-    // The rules wait for the file.
+    // Validation waits for the file.
     ['--config=/f', '--system-cgroups=/system'],
   ];
   for (const argv of rows) t.same(messages(argv), [], argv.join(' '));
 });
 
-t.test('values that are refused', async (t) => {
+t.test('invalid values', async (t) => {
   const rows: [string[], RegExp][] = [
     [['--port=65536'], /^invalid configuration: port \(--port\) 65536 must be between 0 and 65535, inclusive$/],
     [['--read-only-port=-1'], /^invalid configuration: readOnlyPort .* must be between/],
@@ -251,13 +251,13 @@ t.test('values that are refused', async (t) => {
     [['--tls-min-version=1.2'], /^unknown tls version "1.2"$/],
   ];
   for (const [argv, expected] of rows) {
-    const found = messages(argv);
-    t.equal(found.length, 1, `${argv.join(' ')}: ${found.join('; ')}`);
-    t.match(found[0] ?? '', expected);
+    const problems = messages(argv);
+    t.equal(problems.length, 1, `${argv.join(' ')}: ${problems.join('; ')}`);
+    t.match(problems[0] ?? '', expected);
   }
 });
 
-t.test('everything that is wrong is said at once', async (t) => {
+t.test('all problems are reported at once', async (t) => {
   t.equal(messages(['--max-pods=-1', '--port=-1', '--node-ip=x', '--system-cgroups=/a']).length, 4);
   t.same(messages(['--service-proxy-cluster-cidr=10.0.0.0/8,x', '--service-proxy-table=a b']), [
     '--service-proxy-cluster-cidr "x" must be a range of addresses',
@@ -265,7 +265,7 @@ t.test('everything that is wrong is said at once', async (t) => {
   ]);
 });
 
-t.test('the name of the reserved part follows the dialect', async (t) => {
+t.test('the name of the reserved resources follows the dialect', async (t) => {
   const argv = ['--enforce-node-allocatable=kube-reserved', '--kube-reserved-cgroup=/kube'];
   t.same(messages(argv, kubernetesDialect), []);
   t.match(messages(['--node-labels=kubernetes.io/role=x'], kubernetesDialect), [/kubelet.kubernetes.io/]);

@@ -6,13 +6,13 @@ import type { CheckResult } from '#nodeagent/probes/check-result.js';
 const pod = { metadata: { name: 'p', namespace: 'ns', uid: 'u' }, spec: { containers: [{ name: 'main' }] } };
 const target = { pod, container: { name: 'main' }, containerId: 'c', podIP: '10.0.0.1' };
 
-t.test('what fails a hook, and the words for it', async (t) => {
-  const asked: unknown[] = [];
+t.test('hook failures and their messages', async (t) => {
+  const handlers: unknown[] = [];
   const run = (hook: LifecycleHandler, result: CheckResult) =>
     runHook(
       {
         check: async (handler) => {
-          asked.push(handler);
+          handlers.push(handler);
           return result;
         },
       },
@@ -27,12 +27,12 @@ t.test('what fails a hook, and the words for it', async (t) => {
   );
   const httpGet = { path: '/h', port: 80, scheme: 'HTTPS', httpHeaders: [{ name: 'A', value: 'b' }] };
   t.equal(await run({ httpGet }, { success: false, output: '500', statusCode: 500 }), undefined, 'an answer will do');
-  t.same(asked.at(-1), { httpGet: { path: '/h', port: 80 } });
+  t.same(handlers.at(-1), { httpGet: { path: '/h', port: 80 } });
   t.equal(
     await run({ httpGet }, { success: false, output: 'connection refused' }),
     'Http lifecycle hook (/h) for Container "main" in Pod "p_ns(u)" failed - error: connection refused, message: ""',
   );
-  const before = asked.length;
+  const before = handlers.length;
   t.match(await run({ tcpSocket: { port: 1 } }, { success: true, output: '' }), /^Cannot run handler: invalid handler/);
-  t.equal(asked.length, before, 'no kind of its own in 1.24');
+  t.equal(handlers.length, before, 'not a hook type in 1.24');
 });

@@ -1,4 +1,4 @@
-/** Random walks of a pod's lifecycle over a model of its runtime, with failures, crashes and restarts of the agent. */
+/** Random walks through a pod's lifecycle on a model of its runtime, with failures, crashes and agent restarts. */
 
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -12,7 +12,7 @@ import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtim
 
 const walks = 150;
 const eventsPerWalk = 150;
-/** More than any pod of a walk needs to come to rest, or to its end. */
+/** More steps than any pod of a walk needs to settle or end. */
 const fairSteps = 300;
 const never = Number.POSITIVE_INFINITY;
 const hashAnnotation = 'hash';
@@ -31,7 +31,7 @@ class Walk {
   #silent = false;
   #mustEnd = false;
   #forgotten = false;
-  /** The status says that all of it has ended. */
+  /** The status reports that all containers have terminated. */
   #over = false;
   #deleted = false;
 
@@ -43,13 +43,13 @@ class Walk {
     this.#pod = { metadata: { name: 'p', uid: 'u' }, spec: { containers, initContainers, restartPolicy } };
   }
 
-  /** Anything may happen. */
+  /** Applies a random event. */
   wander(): void {
     this.#input({ type: 'changed' });
     for (let i = 0; i < eventsPerWalk && this.#state.phase !== 'gone'; i++) this.#event();
   }
 
-  /** Nothing disturbs it any more: it comes to rest with all that is wanted. */
+  /** Runs without disturbances until the pod settles. */
   settle(): void {
     this.#runFairly();
     const next = plan(this.#planInput());
@@ -59,15 +59,15 @@ class Walk {
       phase === 'finished' ||
         phase === 'gone' ||
         (phase === 'resting' && satisfied && next.createSandbox === undefined),
-      'comes to rest as it is wanted',
+      'settles in the desired state',
     );
   }
 
-  /** It is asked to end, and ends. */
+  /** Deletes the pod and runs until it ends. */
   end(): void {
     if (!this.#mustEnd) this.#askToEnd(30, this.#below(2) === 0);
     this.#runFairly();
-    this.#check(this.#state.phase === 'gone', 'ends when it is asked');
+    this.#check(this.#state.phase === 'gone', 'ends when deleted');
     this.#check(this.#containers.length + this.#sandboxes.length === 0, 'leaves nothing behind');
     this.#check(this.#forgotten || this.#deleted, 'lets the object go');
   }
@@ -107,12 +107,12 @@ class Walk {
     this.#input({ type: 'changed' });
   }
 
-  /** What is under way may have come about or not. */
+  /** Tasks under way may or may not have taken effect. */
   #restartAgent(): void {
     if (this.#state.phase === 'gone') return;
     this.#input({ type: 'stop' });
     if (this.#task !== undefined && this.#below(2) === 0) this.#apply(this.#task);
-    // An answer that comes too late starts nothing.
+    // A late result starts nothing.
     this.#task = undefined;
     this.#input({ type: 'failed' });
     this.#wakeUp = false;
@@ -143,7 +143,7 @@ class Walk {
           this.#check(!this.#mustEnd, 'starts nothing of a pod that is to end');
           this.#check(!this.#over, 'starts nothing of a pod that is over');
         }
-        if (action.task.type === 'conclude') this.#check(!this.#forgotten, 'tells nobody of a forgotten pod');
+        if (action.task.type === 'conclude') this.#check(!this.#forgotten, 'reports no forgotten pod');
         this.#task = action.task;
         this.#wakeUp = false;
         return;
@@ -237,7 +237,7 @@ class Walk {
 
   #start(name: string, attempt: number): void {
     const sandbox = this.#sandboxes[0];
-    // The runtime refuses it.
+    // The runtime rejects it.
     if (sandbox?.state !== 'SANDBOX_READY') return;
     const same = this.#containers.filter(({ metadata }) => metadata.name === name);
     this.#check(!same.some(isUp), 'never two of the same container');
@@ -245,7 +245,7 @@ class Walk {
     const image = 'app:1';
     this.#containers.unshift({
       ...{ id: `${name}-${this.#created++}`, podSandboxId: sandbox.id, metadata: { name, attempt } },
-      // Some are created and then do not start.
+      // Some containers are created but do not start.
       state: this.#below(5) === 0 && this.#created < 40 ? 'CONTAINER_CREATED' : 'CONTAINER_RUNNING',
       ...{ createdAt: this.#created, startedAt: this.#created, finishedAt: 0, exitCode: 0, image, imageRef: '' },
       ...{ reason: '', message: '', labels: {}, mounts: [], logPath: '' },
@@ -306,7 +306,7 @@ function newSandbox(attempt: number): PodSandboxStatus {
   };
 }
 
-t.test('whatever happens, a pod is run once and ends when it is asked', async (t) => {
+t.test('whatever happens, a pod runs once and ends when deleted', async (t) => {
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = seededRandom(seed);

@@ -24,7 +24,7 @@ const ending = { graceSeconds: 30, forgotten: false };
 const forgotten = { graceSeconds: 30, forgotten: true };
 const terminating = { ending, again: false, failures: 0 };
 
-/** Every phase, and every part of it that decides something. */
+/** Every phase, with every variation that affects decisions. */
 const states = {
   resting: { phase: 'resting', failures: 0 },
   'resting after failures': { phase: 'resting', failures: 3 },
@@ -72,7 +72,7 @@ const inputs = {
   failed: { type: 'failed' },
 } as const satisfies Record<string, Input>;
 
-/** What comes of each input in each state. `never`: no task is under way whose answer it could be. */
+/** The result of each input in each state. `never`: no running task could give this result. */
 type Row = Record<keyof typeof inputs, string>;
 const answers = (outcome: string) => ({
   'plan: start': outcome,
@@ -351,7 +351,7 @@ const table: Record<keyof typeof states, Row> = {
   },
 };
 
-/** `run prepare`, `wake at 5000`, `retry in 500`, `hasten 1`, `interrupt`. */
+/** For example `run prepare`, `wake at 5000`, `retry in 500`, `hasten 1`, `interrupt`. */
 function words(action: Action): string {
   switch (action.type) {
     case 'run':
@@ -367,7 +367,7 @@ function words(action: Action): string {
   }
 }
 
-/** `=`: the very same state; else its phase, with what decides in it. */
+/** `=` for the same state; otherwise its phase and the deciding fields. */
 function described(state: State, before: State): string {
   if (JSON.stringify(state) === JSON.stringify(before)) return '=';
   switch (state.phase) {
@@ -412,7 +412,7 @@ t.test('every input in every state', async (t) => {
   }
 });
 
-t.test('a plan is carried out in its order, one task at a time', async (t) => {
+t.test("a plan's tasks run in order, one at a time", async (t) => {
   const container = { id: 'old' } as RuntimeContainer;
   const sandbox = { id: 'dead' } as PodSandboxStatus;
   const kill = { container, message: '' };
@@ -439,7 +439,7 @@ t.test('a plan is carried out in its order, one task at a time', async (t) => {
   t.same(tasks({ remove: [container], start: [start.start] }), ['removeContainer'], 'leftovers hold names');
 });
 
-t.test('failures wait ever longer', async (t) => {
+t.test('failures back off', async (t) => {
   const delays = (input: Input) =>
     Array.from({ length: 10 }, (_, failures) =>
       step({ phase: 'syncing', ...syncing, failures }, input)

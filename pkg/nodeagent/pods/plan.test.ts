@@ -22,7 +22,7 @@ const states = {
   unknown: 'CONTAINER_UNKNOWN',
 } as const;
 
-/** A container; a number as state is an exit code. The first given is the newest. */
+/** A container; a number as state is an exit code. The first run given is the newest. */
 function container(run: Run, index: number): RuntimeContainer {
   const { name, state, attempt = 0, sandbox = 0 } = run;
   return {
@@ -68,7 +68,7 @@ function pod(spec: Partial<PodSpec> = {}, status: PodStatus = {}): Pod {
   return { metadata: { name: 'p', uid: 'u' }, spec: { containers: [{ name: 'a', image }], ...spec }, status };
 }
 
-/** The plan as words: `sandbox 0`, `kill a-0`, `start a 1`, `remove a-0`, `finish`. */
+/** Describes the plan, such as `sandbox 0`, `kill a-0`, `start a 1`, `remove a-0`, `finish`. */
 function words(result: PodPlan): string[] {
   if (result.type === 'finish') return ['finish'];
   return [
@@ -108,7 +108,7 @@ const table: {
   expected: string[];
 }[] = [
   {
-    name: 'nothing yet: sandbox and all containers',
+    name: 'an empty runtime: sandbox and all containers',
     spec: two,
     runtime: runtime([], []),
     expected: ['sandbox 0', 'start a 0', 'start b 0'],
@@ -119,7 +119,7 @@ const table: {
     runtime: runtime([{ name: 'a', state: 'running' }]),
     expected: ['start b 0'],
   },
-  { name: 'all runs: nothing to do', runtime: runtime([{ name: 'a', state: 'running' }]), expected: [] },
+  { name: 'all containers run: nothing to do', runtime: runtime([{ name: 'a', state: 'running' }]), expected: [] },
   { name: 'Always restarts success', runtime: runtime([{ name: 'a', state: 0 }]), expected: ['start a 1'] },
   {
     name: 'OnFailure restarts failure',
@@ -128,7 +128,7 @@ const table: {
     expected: ['start a 1'],
   },
   {
-    name: 'OnFailure lets success be the end',
+    name: 'OnFailure finishes on success',
     spec: { restartPolicy: 'OnFailure' },
     runtime: runtime([{ name: 'a', state: 0 }]),
     expected: ['finish'],
@@ -140,7 +140,7 @@ const table: {
     expected: ['finish'],
   },
   {
-    name: 'Never waits for the others',
+    name: 'Never waits for other containers',
     spec: { ...two, restartPolicy: 'Never' },
     runtime: runtime([
       { name: 'a', state: 1 },
@@ -149,39 +149,39 @@ const table: {
     expected: [],
   },
   ...(['Never', 'OnFailure'] as const).map((restartPolicy) => ({
-    name: `${restartPolicy} does not start again what the API knows to have ended and the runtime has lost`,
+    name: `${restartPolicy} does not restart a container that the API reports as terminated and the runtime has lost`,
     spec: { ...two, restartPolicy },
     status: { containerStatuses: [ended('a', 0)] },
     runtime: runtime([{ name: 'b', state: 'running' }]),
     expected: [],
   })),
   {
-    name: 'nor is a sandbox made for it',
+    name: 'no sandbox is created for it either',
     spec: { restartPolicy: 'Never' },
     status: { containerStatuses: [ended('a', 1)] },
     runtime: runtime([], []),
     expected: ['finish'],
   },
   {
-    name: 'a failure that the runtime has lost is followed by the next run',
+    name: 'a failed run that the runtime has lost is followed by the next',
     spec: { restartPolicy: 'OnFailure' },
     status: { containerStatuses: [ended('a', 1)] },
     runtime: runtime([]),
     expected: ['start a 4'],
   },
   {
-    name: 'what was created but not started is replaced by its equal',
+    name: 'a created container that did not start is replaced by the same run',
     runtime: runtime([{ name: 'a', state: 'created', attempt: 2 }]),
     expected: ['start a 2', 'remove a-2'],
   },
   {
-    name: 'what nobody knows the state of is ended before it is replaced',
+    name: 'a container in an unknown state is killed before it is replaced',
     spec: { restartPolicy: 'Never' },
     runtime: runtime([{ name: 'a', state: 'unknown' }]),
     expected: ['kill a-0'],
   },
   {
-    name: 'what runs beside its successor is ended, and nothing else is done before',
+    name: 'a container that runs beside its successor is killed first',
     spec: two,
     runtime: runtime([
       { name: 'a', state: 'running', attempt: 1 },
@@ -190,7 +190,7 @@ const table: {
     expected: ['kill a-0'],
   },
   {
-    name: 'the last but one run is kept, older ones go',
+    name: 'the previous run is kept, older ones are removed',
     runtime: runtime([
       { name: 'a', state: 'running', attempt: 3 },
       { name: 'a', state: 1, attempt: 2 },
@@ -201,7 +201,7 @@ const table: {
   },
   { name: 'init containers run first, one by one', spec: init, runtime: runtime([]), expected: ['start init i 0'] },
   {
-    name: 'an init container that runs is waited for',
+    name: 'a running init container is awaited',
     spec: init,
     runtime: runtime([{ name: 'i', state: 'running' }]),
     expected: [],
@@ -225,7 +225,7 @@ const table: {
     expected: ['finish'],
   },
   {
-    name: 'init containers are done: the main ones',
+    name: 'main containers follow the init containers',
     spec: init,
     runtime: runtime([
       { name: 'j', state: 0 },
@@ -234,23 +234,23 @@ const table: {
     expected: ['start a 0'],
   },
   {
-    name: 'a main container proves that they were done',
+    name: 'an existing main container implies completed init containers',
     spec: init,
     runtime: runtime([{ name: 'a', state: 1 }]),
     expected: ['start a 1'],
   },
   {
-    name: 'a dead sandbox is replaced, with all that was in it',
+    name: 'a dead sandbox and all its containers are replaced',
     runtime: runtime([{ name: 'a', state: 137 }], ['dead']),
     expected: ['sandbox 1', 'start a 1'],
   },
   {
-    name: 'what still runs in a dead sandbox is killed',
+    name: 'containers still running in a dead sandbox are killed',
     runtime: runtime([{ name: 'a', state: 'running' }], ['dead']),
     expected: ['sandbox 1', 'kill a-0', 'start a 1'],
   },
   {
-    name: 'a new sandbox means init containers again',
+    name: 'in a new sandbox init containers run again',
     spec: init,
     runtime: runtime(
       [
@@ -263,7 +263,7 @@ const table: {
     expected: ['sandbox 1', 'start init i 1'],
   },
   {
-    name: 'in a new sandbox the old main container proves nothing',
+    name: 'in a new sandbox an old main container implies nothing',
     spec: init,
     runtime: runtime(
       [
@@ -282,28 +282,28 @@ const table: {
     expected: ['finish'],
   },
   {
-    name: 'after success, a dead sandbox is the end',
+    name: 'after success, a pod with a dead sandbox is finished',
     spec: { restartPolicy: 'OnFailure' },
     runtime: runtime([{ name: 'a', state: 0 }], ['dead']),
     expected: ['finish'],
   },
   {
-    name: 'two ready sandboxes are one too many',
+    name: 'of two ready sandboxes one is removed',
     runtime: runtime([{ name: 'a', state: 'running', sandbox: 1 }], ['ready', 'ready']),
     expected: ['sandbox 2', 'kill a-0', 'start a 1'],
   },
   {
-    name: 'an empty dead sandbox goes',
+    name: 'an empty dead sandbox is removed',
     runtime: runtime([{ name: 'a', state: 'running', sandbox: 1 }], ['ready', 'dead']),
     expected: ['remove sandbox-0'],
   },
   {
-    name: 'a changed image restarts',
+    name: 'a changed image causes a restart',
     runtime: runtime([{ name: 'a', state: 'running', hash: 'other' }]),
     expected: ['kill a-0'],
   },
   {
-    name: 'a failed liveness probe restarts',
+    name: 'a failed liveness probe causes a restart',
     runtime: runtime([{ name: 'a', state: 'running' }]),
     verdicts: { 'a-0': { reason: 'livenessProbe' } },
     expected: ['kill a-0'],
@@ -315,7 +315,7 @@ const table: {
     expected: ['start ephemeral e 0'],
   },
   {
-    name: 'an ephemeral container that ended stays ended',
+    name: 'an ephemeral container is not restarted',
     spec: { ephemeralContainers: [{ name: 'e', image }] },
     runtime: runtime([
       { name: 'e', state: 1 },
@@ -335,7 +335,7 @@ for (const row of table) {
   });
 }
 
-t.test('host networking and the sandbox must agree', async (t) => {
+t.test("a sandbox must match the pod's host networking", async (t) => {
   const result = plan({
     pod: pod({ hostNetwork: true }),
     runtime: runtime([{ name: 'a', state: 'running' }]),

@@ -2,7 +2,7 @@ import t from 'tap';
 import { silentLogger } from '#daemon/log/logger.js';
 import { PodCleanup } from '#nodeagent/pods/pod-cleanup.js';
 
-t.test('a folder that does not go yet keeps no other, and is told of', async (t) => {
+t.test('a directory that cannot be removed yet blocks no other and is reported', async (t) => {
   const folders = new Set(['busy', 'known', 'runs', 'orphan']);
   let inUse = true;
   const nothing = async () => {};
@@ -31,7 +31,7 @@ t.test('a folder that does not go yet keeps no other, and is told of', async (t)
   t.same([...folders], ['known', 'runs']);
 });
 
-t.test('the newest run goes last, so that what is left when an agent ends tells what was last', async (t) => {
+t.test('the newest run is removed last, so that an interrupted removal keeps it', async (t) => {
   const removed: string[] = [];
   const nothing = async () => {};
   const empty = { name: '', namespace: '', sandboxes: [], containers: [] };

@@ -28,7 +28,7 @@ import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 export interface SyncServices {
   readonly clock: Clock;
   readonly events: PodEvents;
-  readonly observer: Pick<RuntimeObserver, 'get' | 'isUnclear' | 'learn' | 'refresh'>;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'isUnclear' | 'addCreated' | 'refresh'>;
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;

@@ -10,7 +10,7 @@ import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 const prefix = 'simulation.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
-t.test('a sandbox that cannot be made is tried every ten seconds, whatever happens meanwhile', async (t) => {
+t.test('a failing sandbox is retried every ten seconds, whatever else happens', async (t) => {
   const { api, runtime, clock, reasons, until, pass } = await virtualAgent(t);
   const tries: number[] = [];
   const run = runtime.runPodSandbox.bind(runtime);
@@ -29,7 +29,7 @@ t.test('a sandbox that cannot be made is tried every ten seconds, whatever happe
   t.ok(tries.length >= 3 && tries.length <= 4, `${tries.length} in half a minute`);
 });
 
-t.test('why a container does not start is told until it is tried again', async (t) => {
+t.test('a start failure is reported until the next attempt', async (t) => {
   const { api, runtime, clock, main, until, pass } = await virtualAgent(t);
   const tries: number[] = [];
   const start = runtime.startContainer.bind(runtime);
@@ -52,7 +52,7 @@ t.test('why a container does not start is told until it is tried again', async (
   t.ok((tries[1] ?? 0) - (tries[0] ?? 0) >= 10_000);
 });
 
-t.test('a hook that never ends does not hold up the end of its pod', async (t) => {
+t.test("an endless hook does not block its pod's termination", async (t) => {
   const checks: unknown[] = [];
   const checker: Checker = { check: (handler) => new Promise(() => checks.push(handler)) };
   const { api, clock, until } = await virtualAgent(t, { dependencies: { checker } });
@@ -68,7 +68,7 @@ t.test('a hook that never ends does not hold up the end of its pod', async (t) =
   t.ok(clock.monotonic() - began < 60_000);
 });
 
-t.test('what is ready stays ready while an agent that comes anew looks at it', async (t) => {
+t.test('a ready pod stays ready while a new agent adopts it', async (t) => {
   const { api, clock, runtime, fixture, isTrue, until, pass } = await virtualAgent(t);
   const readinessProbe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5 };
   api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { a: '1' } });
@@ -76,13 +76,13 @@ t.test('what is ready stays ready while an agent that comes anew looks at it', a
   api.seed(pods, testPod('web', { volumes, containers: [{ name: 'main', image, readinessProbe }] }));
   await until(() => isTrue('web', 'Ready'));
   await fixture.stop();
-  // Its volumes take their time.
-  const stop = api.intercept(({ resource }) => (resource === 'configmaps' ? serviceUnavailable('later') : undefined));
-  const told: (string | undefined)[] = [];
+  // Delays its volumes.
+  const stop = api.intercept(({ resource }) => (resource === 'configmaps' ? serviceUnavailable('not now') : undefined));
+  const reported: (string | undefined)[] = [];
   api.intercept(({ verb, resource, body }) => {
     const { conditions = [] } = (body as { status?: PodStatus } | undefined)?.status ?? {};
     if (verb === 'patch' && resource === 'pods')
-      told.push(...conditions.map(({ type, status }) => `${type}=${status}`));
+      reported.push(...conditions.map(({ type, status }) => `${type}=${status}`));
     return undefined;
   });
   const again = startAgent({ clock, api, runtime });
@@ -90,17 +90,17 @@ t.test('what is ready stays ready while an agent that comes anew looks at it', a
   await pass(20_000);
   stop();
   await pass(20_000);
-  t.same(told, []);
+  t.same(reported, []);
   t.ok(isTrue('web', 'Ready'));
 });
 
-t.test('a start asks the runtime for what it has made, and lists nothing', async (t) => {
+t.test('a start queries the created objects by ID and lists nothing', async (t) => {
   const { api, runtime, isTrue, until } = await virtualAgent(t);
-  const asked: string[] = [];
+  const calls: string[] = [];
   for (const name of ['listPodSandbox', 'listContainers', 'podSandboxStatus', 'containerStatus'] as const) {
     const call = runtime[name].bind(runtime) as (argument?: unknown) => Promise<never>;
     runtime[name] = (argument?: unknown) => {
-      asked.push(name);
+      calls.push(name);
       return call(argument);
     };
   }
@@ -112,7 +112,7 @@ t.test('a start asks the runtime for what it has made, and lists nothing', async
   const containers = ['first', 'second'].map((name) => ({ name, image }));
   api.seed(pods, testPod('web', { containers }));
   await until(() => isTrue('web', 'Ready'));
-  t.same(asked, ['podSandboxStatus', 'containerStatus', 'containerStatus']);
-  t.equal(statuses.length, 1, 'all is told at once');
+  t.same(calls, ['podSandboxStatus', 'containerStatus', 'containerStatus']);
+  t.equal(statuses.length, 1, 'one status update');
   t.match(statuses[0], { phase: 'Running', podIP: /\d/ });
 });

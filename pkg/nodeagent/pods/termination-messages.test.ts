@@ -18,7 +18,7 @@ function ended(exitCode: number): PodRuntime {
   return { uid: 'u', name: 'p', namespace: '', sandboxes: [], containers: [container as RuntimeContainer] };
 }
 
-/** A log of which the runtime writes one more line at each of these instants (ms). */
+/** A log that grows by one line at each of these instants (ms). */
 function growingLog(clock: VirtualClock, instants: readonly number[]): LogFiles {
   const began = clock.monotonic();
   const content = () =>
@@ -39,18 +39,18 @@ function growingLog(clock: VirtualClock, instants: readonly number[]): LogFiles 
 
 async function messageOf(instants: readonly number[], exitCode = 1): Promise<string | undefined> {
   const clock = new VirtualClock();
-  const known = new Map<string, string>();
+  const cached = new Map<string, string>();
   const messages = new TerminationMessages({ clock, logFiles: growingLog(clock, instants) });
   let isDone = false;
-  const collecting = messages.collect(pod, ended(exitCode), known).then(() => {
+  const collecting = messages.collect(pod, ended(exitCode), cached).then(() => {
     isDone = true;
   });
   await clock.advanceUntil(() => isDone);
   await collecting;
-  return known.get('c');
+  return cached.get('c');
 }
 
-t.test('a log stands in for a message, once all of it is there', async (t) => {
+t.test('the log is used as the message once it is complete', async (t) => {
   t.equal(await messageOf([0]), 'at 0\n');
   t.equal(await messageOf([120]), 'at 120\n');
   t.equal(await messageOf([0, 40, 80, 120]), 'at 0\nat 40\nat 80\nat 120\n');

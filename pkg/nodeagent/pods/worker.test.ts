@@ -22,14 +22,14 @@ const pod = (metadata: Partial<Pod['metadata']> = {}): Pod => ({
   spec: { containers: [{ name: 'main', image: 'app:1' }] },
 });
 
-/** Notes what it is told, and answers when the test says so. */
+/** Records its calls and returns results when the test provides them. */
 class RecordedOperations implements PodOperations {
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
   #answer: Deferred<Input> | undefined;
   signal: AbortSignal | undefined;
 
   run(task: Task, signal: AbortSignal): Promise<Input> {
-    this.told.push(task.type);
+    this.calls.push(task.type);
     this.signal = signal;
     this.#answer = deferred();
     return this.#answer.promise;
@@ -42,29 +42,29 @@ class RecordedOperations implements PodOperations {
   }
 
   condemn({ reason }: PodFailure): boolean {
-    this.told.push(`condemn ${reason}`);
+    this.calls.push(`condemn ${reason}`);
     return true;
   }
 
   hasten(graceSeconds: number): void {
-    this.told.push(`hasten ${graceSeconds}`);
+    this.calls.push(`hasten ${graceSeconds}`);
   }
 
   async report(): Promise<void> {
-    this.told.push('report');
+    this.calls.push('report');
   }
 
   silence(): void {
-    this.told.push('silence');
+    this.calls.push('silence');
   }
 
   resetBackoff(): void {
-    this.told.push('reset');
+    this.calls.push('reset');
   }
 
-  /** What it was told since the last time. */
+  /** Returns the calls since the previous one. */
   take(): string[] {
-    return this.told.splice(0);
+    return this.calls.splice(0);
   }
 }
 
@@ -85,7 +85,7 @@ function setUp() {
   return { clock, operations, worker, registry };
 }
 
-t.test('a pod of which nothing is heard is looked at now and then', async (t) => {
+t.test('a pod without events is checked periodically', async (t) => {
   const { clock, operations, worker } = setUp();
   operations.take();
   await operations.answer(nothingToDo);
@@ -110,7 +110,7 @@ t.test('a pod of which nothing is heard is looked at now and then', async (t) =>
   t.same(operations.take(), []);
 });
 
-t.test('a condemned pod waits for nothing any more', async (t) => {
+t.test('a condemned pod ends at once', async (t) => {
   const { operations, worker } = setUp();
   const failure = { reason: 'Evicted', message: 'too large' };
   operations.take();
@@ -123,7 +123,7 @@ t.test('a condemned pod waits for nothing any more', async (t) => {
   t.equal(worker.condemn(failure), false, 'it ends already');
 });
 
-t.test('syncs, rests, and syncs again when something changes or its time has come', async (t) => {
+t.test('syncs, rests, and syncs again on a change or when due', async (t) => {
   const { clock, operations, worker } = setUp();
   t.same(operations.take(), ['prepare']);
   worker.poke();
@@ -141,7 +141,7 @@ t.test('syncs, rests, and syncs again when something changes or its time has com
   t.same(operations.take(), ['report', 'reset', 'prepare']);
 });
 
-t.test('tries what failed again, ever more seldom, and at once when something changes', async (t) => {
+t.test('retries failures with a back-off, and at once on a change', async (t) => {
   const { clock, operations, worker } = setUp();
   for (const ms of [500, 1000, 2000]) {
     operations.take();
@@ -156,7 +156,7 @@ t.test('tries what failed again, ever more seldom, and at once when something ch
   t.ok(operations.take().includes('prepare'));
 });
 
-t.test('tells of a sync that takes its time', async (t) => {
+t.test('reports a slow sync', async (t) => {
   const { clock, operations } = setUp();
   operations.take();
   await clock.advance(150);
@@ -165,7 +165,7 @@ t.test('tells of a sync that takes its time', async (t) => {
   t.same(operations.take(), []);
 });
 
-t.test('ends the pod when that is deleted, sooner when told again', async (t) => {
+t.test('terminates a deleted pod, sooner on a shorter grace period', async (t) => {
   const { operations, worker } = setUp();
   const deletion = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 };
   worker.update(pod(deletion));
@@ -174,9 +174,9 @@ t.test('ends the pod when that is deleted, sooner when told again', async (t) =>
   t.same(operations.take(), ['prepare', 'stopPod']);
   worker.update(pod({ ...deletion, deletionGracePeriodSeconds: 1 }));
   t.same(operations.take(), ['hasten 1']);
-  for (const told of [['conclude'], ['silence', 'removePod'], ['deleteObject'], []]) {
+  for (const calls of [['conclude'], ['silence', 'removePod'], ['deleteObject'], []]) {
     await operations.answer(done);
-    t.same(operations.take(), told);
+    t.same(operations.take(), calls);
   }
   await worker.gone;
   worker.update(pod(deletion));
@@ -185,7 +185,7 @@ t.test('ends the pod when that is deleted, sooner when told again', async (t) =>
   t.same(operations.take(), []);
 });
 
-t.test('lets a pod go whose object is gone, and tells nobody', async (t) => {
+t.test('removes a pod without an object, without reporting', async (t) => {
   const { operations, worker } = setUp();
   worker.remove();
   await operations.answer(nothingToDo);
@@ -193,12 +193,12 @@ t.test('lets a pod go whose object is gone, and tells nobody', async (t) => {
   await operations.answer(done);
   await worker.gone;
   t.same(
-    operations.take().filter((told) => told !== 'silence'),
+    operations.take().filter((call) => call !== 'silence'),
     ['prepare', 'stopPod', 'removePod'],
   );
 });
 
-t.test('does nothing any more when it is stopped', async (t) => {
+t.test('does nothing once stopped', async (t) => {
   const { clock, operations, worker } = setUp();
   const stopped = worker.stop();
   await operations.answer(nothingToDo);
@@ -208,7 +208,7 @@ t.test('does nothing any more when it is stopped', async (t) => {
   t.same(operations.take(), ['prepare']);
 });
 
-t.test('measures each pass by what it was for', async (t) => {
+t.test('measures each pass by its type', async (t) => {
   const { clock, operations, worker, registry } = setUp();
   const pass = async (seconds: number, input: Input) => {
     await clock.advance(seconds * 1000);
@@ -220,7 +220,7 @@ t.test('measures each pass by what it was for', async (t) => {
   worker.update(pod({ labels: { a: 'b' } }));
   worker.poke();
   await pass(4, nothingToDo);
-  // The poke during the update makes a pass of its own.
+  // The poke during the update causes a separate pass.
   await pass(8, nothingToDo);
   worker.update(pod({ deletionTimestamp: '2022-01-01T00:00:00Z' }));
   for (const _ of ['stopPod', 'conclude', 'removePod', 'deleteObject']) await pass(4, done);

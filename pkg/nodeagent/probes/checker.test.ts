@@ -4,10 +4,10 @@ import t from 'tap';
 import { checkTCP } from '#nodeagent/probes/checker.js';
 
 const host = '127.0.0.1';
-/** Longer than any machine takes to answer. */
+/** Longer than any machine needs. */
 const plenty = 60_000;
 
-t.test('a connection that is accepted is enough', async (t) => {
+t.test('an accepted TCP connection is a success', async (t) => {
   const server = createServer((socket) => socket.end()).listen(0, host);
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -15,7 +15,7 @@ t.test('a connection that is accepted is enough', async (t) => {
   t.same(await checkTCP(host, port, plenty), { success: true, output: '' });
 });
 
-t.test('why there is none, in the words of 1.24', async (t) => {
+t.test('TCP failures have the messages of 1.24', async (t) => {
   t.match(await checkTCP(host, 1, plenty), { output: 'dial tcp 127.0.0.1:1: connect: connection refused' });
   t.match(await checkTCP('::1', 1, plenty), { success: false, output: /^dial tcp \[::1\]:1: connect: / });
 });

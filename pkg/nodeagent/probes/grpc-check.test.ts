@@ -8,7 +8,7 @@ import { freePort } from '#test/free-port.js';
 const message = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
 const grpc = { ':status': 200, 'content-type': 'application/grpc' };
 
-/** A server that does this with every call; resolves with a check of it. */
+/** A server that passes every call to `answer`; resolves with a check of it. */
 async function server(t: Test, answer: (stream: ServerHttp2Stream, request: Buffer) => void) {
   const listening = createServer().listen(0, '127.0.0.1');
   listening.on('stream', (stream) => {
@@ -29,7 +29,7 @@ function respond(stream: ServerHttp2Stream, body: Buffer, trailers: Record<strin
   stream.end(body);
 }
 
-t.test('a server that serves', async (t) => {
+t.test('a serving server', async (t) => {
   const seen: Buffer[] = [];
   const check = await server(t, (stream, request) => {
     seen.push(request);
@@ -43,7 +43,7 @@ t.test('a server that serves', async (t) => {
   ]);
 });
 
-t.test('servers that do not', async (t) => {
+t.test('servers that are not serving', async (t) => {
   for (const [status, name] of [
     [0, 'UNKNOWN'],
     [2, 'NOT_SERVING'],
@@ -55,7 +55,7 @@ t.test('servers that do not', async (t) => {
   }
 });
 
-t.test('calls that fail', async (t) => {
+t.test('failing calls', async (t) => {
   for (const [headers, output] of [
     [
       { ...grpc, 'grpc-status': '12', 'grpc-message': 'unknown service%21' },
@@ -77,7 +77,7 @@ t.test('calls that fail', async (t) => {
   t.match(await reset(), { success: false, output: /^error: health rpc probe failed: rpc error: code = Unavailable/ });
 });
 
-t.test('an answer without end, and none', async (t) => {
+t.test('an endless response, and none', async (t) => {
   const endless = await server(t, (stream) => {
     stream.respond(grpc);
     const more = () => {
@@ -93,7 +93,7 @@ t.test('an answer without end, and none', async (t) => {
   t.match(await silent('', 500), { success: false, output: late });
 });
 
-t.test('nobody there, and somebody else', async (t) => {
+t.test('no server, and one of another protocol', async (t) => {
   const other = createTCPServer((socket) => {
     socket.on('error', () => undefined);
     socket.resume();
@@ -111,10 +111,10 @@ t.test('nobody there, and somebody else', async (t) => {
   t.match(await checkGRPC({ ...check, host: '::1', port: 1 }, 'probe'), { success: false, output: late('[::1]:1') });
 });
 
-t.test('a server that starts meanwhile is found', async (t) => {
+t.test('a server that starts during the check is reached', async (t) => {
   const port = await freePort();
   const checked = checkGRPC({ host: '127.0.0.1', port, service: 'good', timeoutMs: 60_000 }, 'probe');
-  // Its first try has failed before this.
+  // The check's first attempt has failed before this resolves.
   await new Promise((resolve) => connect({ host: '127.0.0.1', port }).once('error', resolve));
   const listening = createServer().listen(port, '127.0.0.1');
   listening.on('stream', (stream) => respond(stream, message(0x08, 1), { 'grpc-status': '0' }));

@@ -21,11 +21,11 @@ async function serve(t: Test, listener: RequestListener) {
   return checks(await listening(server));
 }
 
-/** A server that answers with these very bytes, and closes when `isOver`. */
+/** A server that responds with exactly these bytes, and closes if `isOver`. */
 async function serveBytes(t: Test, bytes: string, isOver = true) {
   const server = createServer((socket) => {
     t.teardown(() => socket.destroy());
-    // The client may leave at any time.
+    // The client may disconnect at any time.
     socket.on('error', () => undefined);
     socket.once('data', () => (isOver ? socket.end(bytes, 'latin1') : socket.write(bytes, 'latin1')));
   });
@@ -39,7 +39,7 @@ function checks(port: number) {
   return { port, check };
 }
 
-t.test('an HTTP check judges by the status, and waits for no endless body', async (t) => {
+t.test('an HTTP check uses the status and does not read an endless body', async (t) => {
   const { check } = await serve(t, (request, response) => {
     response.statusCode = Number(request.url?.slice(1, 4));
     if (request.url?.endsWith('endless') !== true) {
@@ -67,7 +67,7 @@ for (const [name, bytes] of [
   ['no reason', 'HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok'],
   ['long headers', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\nContent-Length: 2\r\n\r\nok`],
 ] as const) {
-  t.test(`a server that answers with ${name} is understood`, async (t) => {
+  t.test(`a response with ${name} is accepted`, async (t) => {
     const { check } = await serveBytes(t, bytes);
     t.same(await check('/'), { success: true, output: 'ok' });
   });
@@ -80,23 +80,23 @@ for (const [name, bytes] of [
   ['headers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(2 ** 21)}`],
   ['a place that is none', 'HTTP/1.1 302 Found\r\nLocation: http://[\r\nContent-Length: 0\r\n\r\n'],
 ] as const) {
-  t.test(`a server that answers with ${name} fails`, async (t) => {
+  t.test(`a response with ${name} fails`, async (t) => {
     const { check } = await serveBytes(t, bytes);
     t.match(await check('/'), { success: false, output: /^Get "http:\/\/127.0.0.1:\d+\/": ./ });
   });
 }
 
 for (const bytes of ['', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok']) {
-  t.test(`a server that stops after ${JSON.stringify(bytes)} is not waited for`, async (t) => {
+  t.test(`a response that stops after ${JSON.stringify(bytes)} does not block`, async (t) => {
     const { check } = await serveBytes(t, bytes, false);
     t.match(await check('/', { timeoutMs: 50 }), { success: false, output: /context deadline exceeded/ });
   });
 }
 
-t.test('redirects to the same host are followed, and others are a success with a warning', async (t) => {
-  const asked: (string | undefined)[][] = [];
+t.test('redirects to the same host are followed, others succeed with a warning', async (t) => {
+  const requests: (string | undefined)[][] = [];
   const { check, port } = await serve(t, ({ url = '', headers }, response) => {
-    asked.push([url, headers.host, headers['x-a'] as string]);
+    requests.push([url, headers.host, headers['x-a'] as string]);
     const go = (status: number, location?: string) =>
       response.writeHead(status, location === undefined ? {} : { location }).end('moved');
     if (url === '/relative') go(302, 'ok');
@@ -114,12 +114,12 @@ t.test('redirects to the same host are followed, and others are a success with a
     { name: 'x-a', value: '2' },
   ];
   t.same(await check('/relative', { headers }), { success: true, output: 'there' });
-  t.same(asked.splice(0), [
+  t.same(requests.splice(0), [
     ['/relative', 'web.example', '1, 2'],
     ['/ok', 'web.example', '1, 2'],
   ]);
   t.same(await check('/absolute', { headers }), { success: true, output: 'there' });
-  t.same(asked.splice(0).at(-1), ['/ok', `127.0.0.1:${port}`, '1, 2']);
+  t.same(requests.splice(0).at(-1), ['/ok', `127.0.0.1:${port}`, '1, 2']);
   t.same(await check('/fails'), { success: false, output: 'HTTP probe failed with statuscode: 500', statusCode: 500 });
   for (const path of ['/away', '/nowhere']) {
     const output = 'Probe terminated redirects, Response body: moved';

@@ -12,26 +12,26 @@ type Probes = Pick<Container, 'startupProbe' | 'livenessProbe' | 'readinessProbe
 const good: CheckResult = { success: true, output: '' };
 const bad: CheckResult = { success: false, output: 'no' };
 
-/** Each probe calls a port of its own, so that the checker knows which one asks. */
+/** Each probe has its own port, by which the checker tells them apart. */
 const ports: Readonly<Record<ProbeName, number>> = { startup: 1, liveness: 2, readiness: 3 };
 const handler = (name: ProbeName) => ({ tcpSocket: { port: ports[name] } });
 
-/** A container with these probes. `answer`: what the nth check of a probe says, from 0. */
+/** A container with these probes. `answer` gives the result of the nth check of a probe, from 0. */
 function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) => CheckResult = () => good) {
   const clock = new VirtualClock();
-  const told: string[] = [];
-  const asked: string[] = [];
+  const messages: string[] = [];
+  const checks: string[] = [];
   let changes = 0;
   const prober = new Prober({
     clock,
     random: () => 0.5,
-    events: { container: (...words: unknown[]) => told.push(words.slice(2).join(' ')) } as unknown as PodEvents,
+    events: { container: (...words: unknown[]) => messages.push(words.slice(2).join(' ')) } as unknown as PodEvents,
     checker: {
       async check(probe) {
         const names = Object.keys(ports) as ProbeName[];
         const name = names.find((each) => ports[each] === probe.tcpSocket?.port) ?? 'readiness';
-        const n = asked.filter((line) => line.startsWith(name)).length;
-        asked.push(`${name} ${clock.monotonic() / 1000}`);
+        const n = checks.filter((line) => line.startsWith(name)).length;
+        checks.push(`${name} ${clock.monotonic() / 1000}`);
         return answer(name, n);
       },
     },
@@ -50,11 +50,11 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
     const runtime: PodRuntime = { uid: 'u', name: 'p', namespace: 'n', sandboxes: [], containers };
     prober.sync(status === undefined ? pod : { ...pod, status }, runtime);
   };
-  /** When that probe asked, in seconds. */
+  /** The times of a probe's checks, in seconds. */
   const times = (name: ProbeName) =>
-    asked.filter((line) => line.startsWith(name)).map((line) => Number(line.split(' ')[1]));
+    checks.filter((line) => line.startsWith(name)).map((line) => Number(line.split(' ')[1]));
   return {
-    ...{ clock, prober, told, run, times },
+    ...{ clock, prober, told: messages, run, times },
     changes: () => changes,
     isReady: (id = 'c') => prober.isReady('u', main, id),
     isStarted: (id = 'c') => prober.isStarted('u', main, id),
@@ -62,7 +62,7 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
   };
 }
 
-t.test('a warning is a success that is told, and what could not be asked counts for nothing', async (t) => {
+t.test('a warning is a reported success, and an unperformed check is ignored', async (t) => {
   const answers: CheckResult[] = [
     { success: true, isWarning: true, output: 'moved' },
     { success: false, isUnknown: true, output: 'no connection' },
@@ -84,7 +84,7 @@ t.test('a warning is a success that is told, and what could not be asked counts 
   ]);
 });
 
-t.test('a probe begins after its delay, and asks once in each period', async (t) => {
+t.test('a probe starts after its delay and checks once per period', async (t) => {
   const readinessProbe = { ...handler('readiness'), initialDelaySeconds: 3, periodSeconds: 5 };
   const { clock, run, times, isReady, changes } = probing(t, { readinessProbe });
   run('c');
@@ -96,7 +96,7 @@ t.test('a probe begins after its delay, and asks once in each period', async (t)
   t.equal(changes(), 1, 'the same answer changes nothing');
 });
 
-t.test('only as many equal answers in a row as the threshold says decide', async (t) => {
+t.test('a result changes after as many equal results in a row as the threshold', async (t) => {
   const script = [bad, bad, good, good, bad, bad, good, bad, bad, bad, good];
   const readinessProbe = { ...handler('readiness'), periodSeconds: 1, failureThreshold: 3, successThreshold: 2 };
   const { clock, run, isReady } = probing(t, { readinessProbe }, (_, n) => script[n] ?? good);
@@ -110,7 +110,7 @@ t.test('only as many equal answers in a row as the threshold says decide', async
   t.same(ready, [3, 4, 5, 6, 7, 8]);
 });
 
-t.test('a container that fails its liveness probe is condemned once, and asked no more', async (t) => {
+t.test('a container that fails its liveness probe is condemned once and not probed again', async (t) => {
   const script = [bad, bad, good, bad, bad, bad];
   const livenessProbe = { ...handler('liveness'), periodSeconds: 2, terminationGracePeriodSeconds: 4 };
   const { clock, run, times, verdict, isReady } = probing(t, { livenessProbe }, (_, n) => script[n] ?? good);
@@ -128,7 +128,7 @@ t.test('a container that fails its liveness probe is condemned once, and asked n
   t.equal(verdict('next'), undefined, 'the next one begins anew');
 });
 
-t.test('until a container has started only its startup probe asks, and never again', async (t) => {
+t.test('until a container has started only its startup probe runs, and never again', async (t) => {
   const probes: Probes = {
     startupProbe: { ...handler('startup'), periodSeconds: 4, failureThreshold: 5 },
     livenessProbe: { ...handler('liveness'), periodSeconds: 10 },
@@ -159,7 +159,7 @@ t.test('a container that does not start is condemned', async (t) => {
   t.equal(told.length, 3);
 });
 
-t.test('a pod that ends is still asked whether it is ready, and not whether it lives', async (t) => {
+t.test('a terminating pod is probed for readiness but not for liveness', async (t) => {
   const probes = { livenessProbe: handler('liveness'), readinessProbe: handler('readiness') };
   const { clock, run, prober, times, verdict } = probing(t, probes, (name, n) =>
     name === 'liveness' && n > 0 ? bad : good,
@@ -179,7 +179,7 @@ t.test('a pod that ends is still asked whether it is ready, and not whether it l
   t.same([...prober.counts()], []);
 });
 
-t.test('an agent that comes anew takes over what was reported of the same run', async (t) => {
+t.test('a new agent adopts the reported results of the same run', async (t) => {
   const probes: Probes = {
     startupProbe: handler('startup'),
     readinessProbe: { ...handler('readiness'), initialDelaySeconds: 30 },
@@ -194,7 +194,7 @@ t.test('an agent that comes anew takes over what was reported of the same run', 
   t.same([isStarted('other'), isReady('other')], [false, false], 'not of another run');
 });
 
-t.test('what ran before the agent began is not asked all at once', async (t) => {
+t.test('first probes of existing containers are spread out', async (t) => {
   const { clock, run, times } = probing(t, { livenessProbe: { ...handler('liveness'), periodSeconds: 10 } });
   run('c', undefined, 60_000);
   await clock.advance(25_000);

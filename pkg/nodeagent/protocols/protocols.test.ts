@@ -9,7 +9,7 @@ import { pluginRegistrationV1 } from '#nodeagent/protocols/plugin-registration-v
 import { podResourcesV1 } from '#nodeagent/protocols/pod-resources-v1.gen.js';
 import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
-/** Collected elsewhere, where it is there: beside the checkout. */
+/** An independent collection beside the checkout, if present. */
 const factsFolder = join(fileURLToPath(new URL('../../../../', import.meta.url)), '../shared/api/grpc');
 
 const protocols: { facts: string; descriptor: protobuf.INamespace; messages: number }[] = [
@@ -20,7 +20,7 @@ const protocols: { facts: string; descriptor: protobuf.INamespace; messages: num
   { facts: 'podresources', descriptor: podResourcesV1, messages: 10 },
 ];
 
-/** One line for each field, value and method below a namespace, such as `.v1.Device#ID string = 1`. */
+/** One line per field, value and method of a namespace, such as `.v1.Device#ID string = 1`. */
 function facts(of: protobuf.ReflectionObject): string[] {
   if (of instanceof protobuf.Field) {
     const type = of instanceof protobuf.MapField ? `map<${of.keyType}, ${of.type}>` : of.type;
@@ -31,8 +31,8 @@ function facts(of: protobuf.ReflectionObject): string[] {
     return Object.entries(of.values).map(([name, id]) => `${of.fullName}.${name} = ${id}`);
   if (of instanceof protobuf.Method) {
     const stream = (is: boolean | undefined) => (is === true ? 'stream ' : '');
-    const [asked, answered] = [stream(of.requestStream), stream(of.responseStream)];
-    return [`${of.fullName} ${asked}${of.requestType} ${answered}${of.responseType}`];
+    const [request, answered] = [stream(of.requestStream), stream(of.responseStream)];
+    return [`${of.fullName} ${request}${of.requestType} ${answered}${of.responseType}`];
   }
   const own = of instanceof protobuf.Type ? of.fieldsArray.flatMap(facts) : [];
   const methods = of instanceof protobuf.Service ? of.methodsArray.flatMap(facts) : [];
@@ -48,16 +48,16 @@ function* messagesBelow(namespace: protobuf.NamespaceBase): Generator<protobuf.T
 
 for (const { facts: name, descriptor, messages } of protocols) {
   const root = protobuf.Root.fromJSON(descriptor);
-  t.test(`no field of a message of ${name} is missing`, async (t) => {
+  t.test(`no message of ${name} lacks a field`, async (t) => {
     const types = [...messagesBelow(root)];
     t.equal(types.length, messages);
     for (const type of types) {
       const last = Math.max(0, ...type.fieldsArray.map(({ id }) => id));
       const numbers = Array.from({ length: last }, (_, i) => i + 1);
-      // Fields are counted from one, and a number that is given up is never another's.
+      // Field numbers start at one, and retired numbers are reserved.
       const gaps = numbers.filter((id) => type.fieldsById[id] === undefined && !type.isReservedId(id));
       t.same(gaps, [], type.fullName);
-      // Names that messages share with what describes them get lost easily.
+      // Field names that clash with reflection properties are easily lost.
       const json = type.toJSON().fields;
       t.same(Object.keys(json).sort(), type.fieldsArray.map((field) => field.name).sort());
     }
@@ -65,22 +65,26 @@ for (const { facts: name, descriptor, messages } of protocols) {
   });
 
   const file = join(factsFolder, `${name}.json`);
-  t.test(`${name} is as it is known elsewhere`, { skip: existsSync(file) ? false : 'there is none' }, async (t) => {
-    const known = JSON.parse(readFileSync(file, 'utf8'), (_, value: object) =>
-      // Extensions describe descriptions: nothing of them is ever sent.
-      typeof value === 'object' && value !== null && 'extend' in value ? undefined : value,
-    ) as protobuf.INamespace;
-    const common = descriptor.nested?.['google'];
-    const nested = { ...known.nested, ...(common === undefined ? {} : { google: common }) };
-    const ours = new Set(facts(root));
-    t.same(
-      facts(protobuf.Root.fromJSON({ nested })).filter((fact) => !ours.has(fact)),
-      [],
-    );
-  });
+  t.test(
+    `${name} matches the independent collection`,
+    { skip: existsSync(file) ? false : 'not available' },
+    async (t) => {
+      const reference = JSON.parse(readFileSync(file, 'utf8'), (_, value: object) =>
+        // Extensions only describe definitions and are never sent.
+        typeof value === 'object' && value !== null && 'extend' in value ? undefined : value,
+      ) as protobuf.INamespace;
+      const common = descriptor.nested?.['google'];
+      const nested = { ...reference.nested, ...(common === undefined ? {} : { google: common }) };
+      const ours = new Set(facts(root));
+      t.same(
+        facts(protobuf.Root.fromJSON({ nested })).filter((fact) => !ours.has(fact)),
+        [],
+      );
+    },
+  );
 }
 
-t.test('a field named options goes there and back', async (t) => {
+t.test('a field named options survives a round trip', async (t) => {
   const rows: [root: protobuf.INamespace, type: string, value: object][] = [
     [runtimeV1, 'runtime.v1.DNSConfig', { servers: ['10.0.0.10'], options: ['ndots:5'] }],
     [devicePluginV1beta1, 'v1beta1.RegisterRequest', { version: 'v1beta1', options: { preStartRequired: true } }],

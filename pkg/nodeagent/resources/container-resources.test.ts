@@ -26,7 +26,7 @@ function pod(...resources: NonNullable<Draft<Container>['resources']>[]): Draft<
   return { metadata: { name: 'p' }, spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) } };
 }
 
-t.test('numbers of release 1.24', async (t) => {
+t.test('values of release 1.24', async (t) => {
   t.same([0, 1, 100, 1000, 1e9].map(milliCPUToShares), [2, 2, 102, 1024, 262_144]);
   t.same(
     [0, 1, 100, 1500].map((milli) => milliCPUToQuota(milli, 100_000)),
@@ -35,7 +35,7 @@ t.test('numbers of release 1.24', async (t) => {
   t.same([2, 1024, 262_144].map(weightOfShares), [1, 39, 10_000]);
 });
 
-t.test('a container by its class', async (t) => {
+t.test('container resources by QoS class', async (t) => {
   const of = (p: Pod, facts = node) => containerResources(p, p.spec.containers[0] as Container, facts);
   const guaranteed = { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '500m', memory: '1Gi' } };
   t.same(of(pod(guaranteed)), {
@@ -63,7 +63,7 @@ t.test('a container by its class', async (t) => {
   ]);
 });
 
-t.test('memory of version 2 is kept and slowed down where that is on', async (t) => {
+t.test('cgroup v2 memory protection and throttling, if enabled', async (t) => {
   const of = (resources: NonNullable<Container['resources']>, memoryThrottlingFactor = 0.8) => {
     const p = pod(resources);
     const facts = { ...node, memoryThrottlingFactor, memoryQoS: true };
@@ -81,7 +81,7 @@ t.test('memory of version 2 is kept and slowed down where that is on', async (t)
   t.same(of({ limits: { memory: '2Gi' } }, 0.5), { 'memory.high': String(gi) }, 'by the factor of the options');
 });
 
-t.test('swap is said of where that is on', async (t) => {
+t.test('swap limits, if enabled', async (t) => {
   const of = (resources: NonNullable<Container['resources']>, swap?: 'LimitedSwap' | 'UnlimitedSwap') => {
     const p = pod(resources);
     const facts = { ...node, ...(swap && { swap }) };
@@ -94,7 +94,7 @@ t.test('swap is said of where that is on', async (t) => {
   t.equal(of(limited, 'UnlimitedSwap'), -1);
 });
 
-t.test('the pod is limited only where every container is', async (t) => {
+t.test('a pod is limited only if all its containers are', async (t) => {
   const limited = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } };
   const of = (p: Pod, memoryQoS = false) => podCgroupLimits(p, { quota, memoryQoS });
   t.same(of(pod(limited, limited)), {
@@ -112,7 +112,7 @@ t.test('the pod is limited only where every container is', async (t) => {
   t.same(of(both).hugePages, { [gi]: 5 * gi });
 });
 
-t.test('a sandbox is told what its containers have together, and what itself costs', async (t) => {
+t.test("a sandbox gets its containers' total and the overhead", async (t) => {
   const p = pod({ requests: { cpu: '1' }, limits: { cpu: '2', memory: '1Gi' } }, { requests: { cpu: '500m' } });
   p.spec.overhead = { cpu: '250m', memory: '120Mi' };
   t.same(sandboxResources(p, quota), {

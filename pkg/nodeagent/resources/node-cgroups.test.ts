@@ -47,7 +47,7 @@ function fixture(t: Test, version: CgroupVersion, more: Partial<NodeCgroupsOptio
   return { clock, files, events, pods, refused, tree, node, cgroups, signal: stop.signal };
 }
 
-t.test('version 1: all pods, their classes and the pods themselves', async (t) => {
+t.test('version 1: cgroups of all pods, the classes and each pod', async (t) => {
   const { clock, files, events, pods, node, cgroups, signal } = fixture(t, 1);
   await t.rejects(node.start(), {
     message: /^invalid configuration: cgroup \["own"\] has some missing paths: \/cg\/cpu\/own, \/cg\/memory\/own, /,
@@ -86,14 +86,14 @@ t.test('version 1: all pods, their classes and the pods themselves', async (t) =
 
   await files.write('/cg/cpu/own/orchpods/burstable/cpu.shares', '7');
   await clock.advance(60_000);
-  t.equal(files.set('/own/orchpods/burstable')['cpu.shares'], '1536', 'what somebody else wrote is put right');
+  t.equal(files.set('/own/orchpods/burstable')['cpu.shares'], '1536', 'foreign changes are reverted');
   pods.splice(1, 1);
   await cgroups.remove('b1');
   t.equal(files.set('/own/orchpods/burstable')['cpu.shares'], '1024');
   t.same((await cgroups.list()).sort(), ['b2', 'e', 'g']);
 });
 
-t.test('version 2: controllers are handed down, and memory can be kept', async (t) => {
+t.test('version 2: controllers are enabled, and memory can be protected', async (t) => {
   const { clock, files, events, pods, node, cgroups, signal } = fixture(t, 2, { memoryQoS: true, root: '/' });
   await node.start();
   void node.run(signal);
@@ -120,7 +120,7 @@ t.test('version 2: controllers are handed down, and memory can be kept', async (
   });
 });
 
-t.test('a limit below what is in use is tried again, and told of', async (t) => {
+t.test('a limit below the current usage is retried and reported', async (t) => {
   const { clock, files, events, node, signal } = fixture(t, 1, { root: '/' });
   files.refuse('memory.limit_in_bytes', 'EBUSY');
   await node.start();
@@ -137,7 +137,7 @@ t.test('a limit below what is in use is tried again, and told of', async (t) => 
   t.equal(events.at(-1)?.reason, 'NodeAllocatableEnforced');
 });
 
-t.test('what is reserved for others is enforced in cgroups of theirs', async (t) => {
+t.test('reservations are enforced in their own cgroups', async (t) => {
   const reserved = { cpu: '500m', memory: '256Mi', pid: '77' };
   const enforced = [{ title: 'System', path: '/system', reserved }];
   const { files, events, node } = fixture(t, 1, { root: '/', enforced });
@@ -158,7 +158,7 @@ t.test('what is reserved for others is enforced in cgroups of theirs', async (t)
   });
 });
 
-t.test('memory is kept for better classes, or what is in use is the limit', async (t) => {
+t.test('memory is reserved for higher classes, or usage is the limit', async (t) => {
   const { files, pods, node } = fixture(t, 1, { root: '/', reservedPercent: 50 });
   pods.push(pod('g', both('1', '1Gi')), pod('b', { requests: { memory: '512Mi' } }));
   await node.start();
@@ -172,7 +172,7 @@ t.test('memory is kept for better classes, or what is in use is the limit', asyn
   t.equal(files.set('/own/orchpods/besteffort')['memory.limit_in_bytes'], String(2200 * mi));
 });
 
-t.test('what runs in a cgroup that goes is killed, and no other', async (t) => {
+t.test('processes of a removed cgroup are killed, and no others', async (t) => {
   const { clock, files, refused, node, cgroups } = fixture(t, 1, { root: '/' });
   await node.start();
   for (const uid of ['a', 'b']) await cgroups.create(pod(uid));
@@ -190,5 +190,5 @@ t.test('what runs in a cgroup that goes is killed, and no other', async (t) => {
   const stuck = cgroups.remove('b');
   await clock.advanceUntil(() => refused.length > 0);
   await stuck;
-  t.same(refused, ['/own/orchpods/besteffort/podb'], 'what cannot be ended is told of');
+  t.same(refused, ['/own/orchpods/besteffort/podb'], 'a failure is reported');
 });

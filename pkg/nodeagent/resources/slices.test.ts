@@ -13,7 +13,7 @@ const cases: readonly (readonly [path: string, name: string, place: string])[] =
   ['/a-b/kubepods', 'a_b-kubepods.slice', '/a_b.slice/a_b-kubepods.slice'],
 ];
 
-t.test('a slice for each cgroup', async (t) => {
+t.test('each cgroup has a slice', async (t) => {
   for (const [path, name, place] of cases) {
     t.equal(sliceName(path), name);
     t.equal(slicePath(path), place);

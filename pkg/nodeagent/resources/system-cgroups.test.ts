@@ -41,7 +41,7 @@ function fixture(t: Test, version: CgroupVersion, { agent = '', system = '', isC
 }
 
 for (const version of [1, 2] as const) {
-  t.test(`version ${version}: each in its place, now and later`, async (t) => {
+  t.test(`version ${version}: processes are moved to their cgroups, repeatedly`, async (t) => {
     const { clock, files, cgroups, warnings, signal } = fixture(t, version, { agent: '/agent', system: '/all/system' });
     const top = version === 2 ? '/cg' : '/cg/memory';
     void cgroups.run(signal);
@@ -60,12 +60,12 @@ for (const version of [1, 2] as const) {
   });
 }
 
-t.test('what cannot be is told once', async (t) => {
+t.test('a failure is reported once', async (t) => {
   t.throws(() => fixture(t, 2, { system: '/' }), { message: 'system container cannot be root ("/")' });
   const contained = fixture(t, 2, { agent: '/agent', isContained: true });
   await contained.cgroups.ensure();
   await contained.cgroups.ensure();
-  t.same(contained.warnings, ['Error: the agent runs in a container, and is not moved out of it']);
+  t.same(contained.warnings, ['Error: the agent runs in its own PID namespace and cannot be moved to another cgroup']);
   t.same(contained.files.processesOf('/cg'), [1, kernels, service, own]);
   const stubborn = fixture(t, 2, { system: '/system' });
   stubborn.files.refuse('cgroup.procs', 'EBUSY');
@@ -81,17 +81,17 @@ const tree = new CgroupTree({
 const agent = `/orch-test-${process.pid}`;
 const skip = await tree.create(agent).then(
   () => false,
-  () => 'no cgroups can be made here',
+  () => 'cannot create cgroups',
 );
 
-t.test('a process of this machine', { skip }, async (t) => {
+t.test('a real process', { skip }, async (t) => {
   const child = spawn('sleep', ['300'], { stdio: 'ignore' });
   t.teardown(async () => {
     child.kill('SIGKILL');
     await tree.remove(agent);
   });
-  // Not everybody may look at the namespaces of process 1.
-  const processes = { ...machineProcesses, own: child.pid ?? 0, seesMachine: async () => true };
+  // Unprivileged users cannot read the namespaces of process 1.
+  const processes = { ...machineProcesses, own: child.pid ?? 0, isInHostPIDNamespace: async () => true };
   const cgroups = new SystemCgroups({ tree, processes, clock: realClock, log: silentLogger, agent, system: '' });
   await cgroups.ensure();
   t.ok(await tree.holds(agent, await processes.cgroupsOf(processes.own)), 'it is where it should be');

@@ -45,10 +45,10 @@ function fixture(version: CgroupVersion) {
 }
 
 for (const version of [1, 2] as const) {
-  t.test(`version ${version}: a pod is a slice, of which systemd knows`, async (t) => {
+  t.test(`version ${version}: a pod is a systemd slice`, async (t) => {
     const { files, calls, answers, operations, cgroups } = fixture(version);
     t.equal(cgroups.path, '/kubepods.slice');
-    t.equal(cgroups.parentOf(pod), place, 'what the runtime is told');
+    t.equal(cgroups.parentOf(pod), place, "the runtime's cgroup parent");
     t.equal(cgroups.containerPath(pod, 'c1'), `${place}/cri-containerd-c1.scope`);
     await cgroups.create(pod);
     const io = version === 2 ? 'IOAccounting' : 'BlockIOAccounting';
@@ -81,7 +81,7 @@ for (const version of [1, 2] as const) {
   });
 }
 
-t.test('what systemd says against it', async (t) => {
+t.test('errors of systemd', async (t) => {
   const { units, answers } = fixture(2);
   answers.push(`Call failed: Unit ${slice} was already loaded or has a fragment file.`);
   await units.start(slice, 'kubepods-burstable.slice');
@@ -91,7 +91,7 @@ t.test('what systemd says against it', async (t) => {
   });
 });
 
-t.test('limits as properties', async (t) => {
+t.test('limits as unit properties', async (t) => {
   const quota = (quotaMicros: number) => limitProperties({ cpuQuota: { quotaMicros, periodMicros: 100_000 } }, 2);
   const period = ['CPUQuotaPeriodUSec', 't', '100000'];
   t.same(quota(-1), [period, ['CPUQuotaPerSecUSec', 't', '18446744073709551615']]);
@@ -106,7 +106,7 @@ t.test('limits as properties', async (t) => {
   t.same(limitProperties({ hugePages: { 2048: 1 } }, 2), []);
 });
 
-t.test('the program is run with its arguments, and what it says comes with the error', async (t) => {
+t.test('busctl is run with its arguments, and errors include its output', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'orch-busctl-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const program = join(dir, 'busctl');

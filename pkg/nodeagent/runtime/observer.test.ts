@@ -29,13 +29,13 @@ function container(uid: string, name: string, state: Container['state'] = 'CONTA
   return { ...pod, ...more, ...texts, id: `${uid}-${name}`, metadata: { name, attempt: metadata.attempt }, state };
 }
 
-/** A runtime that holds sandboxes and containers, counts listings and tells what it is told to tell. */
+/** A runtime with sandboxes and containers that counts listings and emits the events of the test. */
 async function observed() {
   const clock = new VirtualClock();
   const held = new Map<string, PodSandbox>();
   const running = new Map<string, ReturnType<typeof container>>();
   let listings = 0;
-  /** Lists are told when it resolves. */
+  /** Lists are returned once it resolves. */
   let answering = Promise.resolve();
   let handler: RuntimeEventHandler | undefined;
   const cri: Partial<CRI> = {
@@ -45,14 +45,14 @@ async function observed() {
       return [...held.values()].filter((each) => uid === undefined || each.metadata.uid === uid);
     },
     async listContainers() {
-      const found = [...running.values()];
+      const all = [...running.values()];
       await answering;
-      return found;
+      return all;
     },
     async containerStatus(id) {
-      const found = running.get(id);
-      if (found === undefined) throw new CRIError('NotFound', 'not found');
-      return found;
+      const container = running.get(id);
+      if (container === undefined) throw new CRIError('NotFound', 'not found');
+      return container;
     },
     async podSandboxStatus(id) {
       return { ...(held.get(id) as PodSandbox), ips: [], networkMode: 'POD' };
@@ -78,7 +78,7 @@ async function observed() {
     observer,
     hold,
     run: (each: ReturnType<typeof container>) => running.set(each.id, each),
-    /** Lists of containers that are asked for from now on are told when the returned function is called. */
+    /** Blocks container lists until the returned function is called. */
     holdLists() {
       let release = () => {};
       answering = new Promise((resolve) => {
@@ -95,14 +95,14 @@ async function observed() {
   };
 }
 
-t.test('an event that tells what is known asks for nothing', async (t) => {
+t.test('an event without news causes no query', async (t) => {
   const { observer, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   tell({ id: 'sandbox-a', became: 'running' });
   t.equal(await listed(10_000), 0);
 });
 
-t.test('an exit is looked for until the listing shows it', async (t) => {
+t.test('after an exit, lists are repeated until they show it', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   tell({ id: 'sandbox-a', became: 'stopped' });
@@ -114,7 +114,7 @@ t.test('an exit is looked for until the listing shows it', async (t) => {
   t.equal(await listed(10_000), 0, 'nothing is left to be seen');
 });
 
-t.test('an exit is looked for also when the listing shows other changes first', async (t) => {
+t.test('after an exit, lists are repeated even if they show other changes first', async (t) => {
   const { observer, run, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'brief', 'CONTAINER_CREATED'));
@@ -136,12 +136,12 @@ t.test('an exit is looked for also when the listing shows other changes first', 
   t.equal(stateOf('brief'), 'CONTAINER_EXITED');
 });
 
-t.test('an event that comes while another is looked for is looked for at once', async (t) => {
+t.test('an event during the repeated lists causes a list at once', async (t) => {
   const { observer, run, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'main'));
   await observer.refresh('a');
-  // Of what it became it says nothing, and nothing has changed.
+  // An event without a new state; the state is unchanged.
   tell({ id: 'a-main', podUID: 'a' });
   await listed(4000);
   run(container('a', 'main', 'CONTAINER_EXITED'));
@@ -150,7 +150,7 @@ t.test('an event that comes while another is looked for is looked for at once', 
   t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_EXITED');
 });
 
-t.test('what starts and is not known is left to whoever starts it, for a while', async (t) => {
+t.test('a start of an unknown container is left to its creator for a while', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   hold(sandbox('b'));
@@ -165,7 +165,7 @@ t.test('what starts and is not known is left to whoever starts it, for a while',
   t.ok(observer.get('c'));
 });
 
-t.test('unknown ends are looked for together', async (t) => {
+t.test('unknown exits share a list', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   for (const uid of ['b', 'c', 'd']) {
@@ -176,7 +176,7 @@ t.test('unknown ends are looked for together', async (t) => {
   t.equal(observer.list().length, 4);
 });
 
-t.test('an unknown end is looked for until the listing shows it, too', async (t) => {
+t.test('after an unknown exit, lists are repeated until they show it', async (t) => {
   const { observer, run, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'brief'));
@@ -188,19 +188,19 @@ t.test('an unknown end is looked for until the listing shows it, too', async (t)
   t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_EXITED');
 });
 
-t.test('ever new unknown ends do not put off the listing that looks for them', async (t) => {
+t.test('a series of unknown exits does not delay the list', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());
   hold(sandbox('b', 'SANDBOX_NOTREADY'));
   tell({ id: 'sandbox-b', became: 'stopped' });
   for (let i = 0; i < 6; i++) {
     await listed(100);
-    tell({ id: `nobody-${i}`, became: 'stopped' });
+    tell({ id: `unknown-${i}`, became: 'stopped' });
   }
   t.ok(observer.get('b'));
 });
 
-t.test('what neither events nor their looks have shown is listed soon', async (t) => {
+t.test('changes missed by events appear in the next periodic list', async (t) => {
   const { observer, hold, listed } = await observed();
   t.teardown(() => observer.stop());
   hold(sandbox('a', 'SANDBOX_NOTREADY'));
@@ -208,7 +208,7 @@ t.test('what neither events nor their looks have shown is listed soon', async (t
   t.equal(observer.get('a')?.sandboxes[0]?.state, 'SANDBOX_NOTREADY');
 });
 
-t.test('what was made is asked for by its id, and the rest stays as it was', async (t) => {
+t.test('a created container is queried by ID, and the rest is unchanged', async (t) => {
   const { observer, hold, run, counted } = await observed();
   t.teardown(() => observer.stop());
   const changed: string[] = [];
@@ -233,7 +233,7 @@ t.test('what was made is asked for by its id, and the rest stays as it was', asy
   t.equal(observer.get('b')?.containers.length, 2);
 });
 
-t.test('a listing that is told late neither hides what was made meanwhile nor is lost', async (t) => {
+t.test('a delayed list neither hides containers created meanwhile nor is lost', async (t) => {
   const { observer, run, holdLists } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'first'));

@@ -1,6 +1,7 @@
 /** The runtime's state of one pod. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { ContainerStatus, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { ContainerState, ContainerStatus, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { NodeCounts } from '#nodeagent/metrics/agent-metrics.js';
 
 export interface RuntimeContainer extends ContainerStatus {
   readonly podSandboxId: string;
@@ -48,4 +49,23 @@ export function podIPs(runtime: PodRuntime): readonly string[] {
 export function emptyRuntime({ metadata }: Pod): PodRuntime {
   const { uid = '', name = '', namespace = '' } = metadata;
   return { uid, name, namespace, sandboxes: [], containers: [] };
+}
+
+const stateNames: Readonly<Record<ContainerState, string>> = {
+  CONTAINER_CREATED: 'created',
+  CONTAINER_RUNNING: 'running',
+  CONTAINER_EXITED: 'exited',
+  CONTAINER_UNKNOWN: 'unknown',
+};
+
+/** Counts what the runtime has. `desired`: the pods of this node in the API. */
+export function nodeCounts(pods: readonly PodRuntime[], desired: readonly Pod[]): NodeCounts {
+  const containers: Record<string, number> = Object.fromEntries(Object.values(stateNames).map((name) => [name, 0]));
+  let runningPods = 0;
+  for (const { sandboxes, containers: ofPod } of pods) {
+    if (sandboxes.some(({ state }) => state === 'SANDBOX_READY')) runningPods++;
+    for (const { state } of ofPod) containers[stateNames[state]] = (containers[stateNames[state]] ?? 0) + 1;
+  }
+  const ephemeralContainers = desired.reduce((sum, { spec }) => sum + (spec.ephemeralContainers?.length ?? 0), 0);
+  return { runningPods, containers, ephemeralContainers };
 }

@@ -41,7 +41,7 @@ export interface ServedNode {
   readonly prober: Pick<Prober, 'counts'>;
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
-  readonly volumes: Pick<PodVolumes, 'nameOf'>;
+  readonly volumes: Pick<PodVolumes, 'volumeAt'>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;

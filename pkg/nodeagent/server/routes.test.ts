@@ -34,7 +34,7 @@ async function ask(port: number, path: string, { method = 'GET', isPlain = false
   return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
-t.test('what is refused, in the words of 1.24', async (t) => {
+t.test('errors have the messages of 1.24', async (t) => {
   const { agent } = await serving(t);
   const rows: [method: string, path: string, status: number, body: string][] = [
     ['GET', '/nothing', 404, '404 page not found\n'],
@@ -51,7 +51,7 @@ t.test('what is refused, in the words of 1.24', async (t) => {
     t.same(await ask(agent.port, path, { method }), { status, body }, `${method} ${path}`);
 });
 
-t.test('who may not', async (t) => {
+t.test('unauthorized requests', async (t) => {
   const { agent } = await serving(t, ['--anonymous-auth=false']);
   t.same(await ask(agent.port, '/pods'), { status: 401, body: 'Unauthorized' });
 });
@@ -71,7 +71,7 @@ t.test('without debugging handlers', async (t) => {
   t.equal((await ask(agent.port, '/pods')).status, 200);
 });
 
-t.test('handlers that are switched off alone', async (t) => {
+t.test('individually disabled handlers', async (t) => {
   const { agent } = await serving(t, [
     '--enable-system-log-handler=false',
     '--enable-profiling-handler=false',
@@ -85,7 +85,7 @@ t.test('handlers that are switched off alone', async (t) => {
     t.same(await ask(agent.port, path), { status: 405, body }, path);
 });
 
-t.test('a command of /run answers with its output', async (t) => {
+t.test("/run responds with the command's output", async (t) => {
   const { agent, api } = await serving(t);
   const pod = testPod('web', {
     containers: [{ name: 'main', image: 'docker.io/test/app:1.0', command: ['sleep', '1000'] }],
@@ -100,7 +100,7 @@ t.test('a command of /run answers with its output', async (t) => {
   t.match(await post('/run/default/web/main?cmd=false'), { status: 500, body: /exited with 1/ });
 });
 
-t.test('a log that is followed ends after four hours', async (t) => {
+t.test('following a log ends after four hours', async (t) => {
   const hours = 4 * 3_600_000;
   let end: (() => void) | undefined;
   const setTimer: Clock['setTimer'] = (fn, ms) => {
@@ -117,7 +117,7 @@ t.test('a log that is followed ends after four hours', async (t) => {
   t.equal((await following).status, 200);
 });
 
-t.test('the read-only port shows, and does nothing', async (t) => {
+t.test('the read-only port only serves reads', async (t) => {
   const port = await freePort();
   const { agent } = await serving(t, [`--read-only-port=${port}`, '--anonymous-auth=false']);
   const get = (path: string) => ask(port, path, { isPlain: true });

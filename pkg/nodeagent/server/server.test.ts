@@ -75,7 +75,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     t.equal((await get(port, '/nothing')).status, 404);
   });
 
-  await t.test('metrics of its own work', async (t) => {
+  await t.test('metrics of the agent', async (t) => {
     await eventually(
       async () => /_pod_start_duration_seconds_count 1$/m.test((await get(port, '/metrics')).body),
       'ran',
@@ -102,7 +102,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     has(/^nodeagent_http_inflight_requests\{method="GET",path="metrics",[^}]*\} 1$/m);
   });
 
-  await t.test('what pods use and what their probes say', async (t) => {
+  await t.test('pod usage and probe metrics', async (t) => {
     const lines = async (path: string) =>
       (await get(port, path)).body.split('\n').map((line) => line.replace(/ \d{13}$/, ''));
     const resource = await lines('/metrics/resource');
@@ -174,7 +174,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     t.match(JSON.parse(channels[3] ?? ''), { status: 'Success' });
   });
 
-  await t.test('port-forward carries SPDY to the runtime', async (t) => {
+  await t.test('port-forward over SPDY reaches the runtime', async (t) => {
     const { socket, spdy, protocol } = await openPortForward(`wss://127.0.0.1:${port}/portForward/default/web`);
     t.equal(protocol, 'SPDY/3.1+portforward.k8s.io');
     const errors = spdy.open({ streamtype: 'error', port: '80', requestid: '0' });
@@ -188,7 +188,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     socket.terminate();
   });
 
-  await t.test('sessions that cannot be are refused with a Status', async (t) => {
+  await t.test('impossible sessions are rejected with a Status', async (t) => {
     const refused = (path: string, protocol: string) =>
       webSocketSession(`wss://127.0.0.1:${port}${path}`, undefined, protocol).then(
         () => 'accepted',
@@ -200,13 +200,13 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
   });
 });
 
-t.test('without anonymous access nobody gets in', async (t) => {
+t.test('without anonymous access all anonymous requests are rejected', async (t) => {
   const fixture = await startServingAgent(['--anonymous-auth=false']);
   t.teardown(() => fixture.stop());
   t.equal((await get(fixture.agent.port, '/pods')).status, 401);
 });
 
-t.test('where the port is only a wish, any other will do when somebody has it', async (t) => {
+t.test('if the port is only preferred and in use, another one is used', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   t.teardown(() => other.close());
@@ -217,7 +217,7 @@ t.test('where the port is only a wish, any other will do when somebody has it', 
   t.equal((await get(fixture.agent.port, '/healthz')).status, 200);
 });
 
-t.test('what the agent tells of itself goes with the debugging handlers', async (t) => {
+t.test("debugging handlers include the agent's own endpoints", async (t) => {
   const debug = new DebugEndpoints({ argv: ['agent'], configz: { nodeagentconfig: { port: 1 } } });
   for (const [on, status] of [
     [true, 200],

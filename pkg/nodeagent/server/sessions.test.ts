@@ -1,4 +1,4 @@
-/** Exec, attach and port-forward as the clients in the field speak them, on a simulated node. */
+/** Exec, attach and port-forward with the protocols of common clients, on a simulated node. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import t from 'tap';
@@ -88,7 +88,7 @@ t.test('exec over SPDY, in every version of the protocol', async (t) => {
   t.same(JSON.parse(success.error), { metadata: {}, status: 'Success' });
 });
 
-t.test('30 MB both ways at once arrive as they were sent', async (t) => {
+t.test('30 MB in both directions at once arrive intact', async (t) => {
   const sent = randomBytes(30 * 1024 * 1024);
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
   const query = 'input=1&output=1&command=cat';
@@ -142,7 +142,7 @@ t.test('a client that does not read makes the process wait', async (t) => {
   socket.destroy();
 });
 
-t.test('attach joins the program’s streams, and the end of input ends it where the pod says so', async (t) => {
+t.test("attach connects to the program's streams, and the end of input ends it with stdinOnce", async (t) => {
   const lines = await spdyCommand(
     { url: `${https}/attach/default/cat/main?input=1&output=1&error=1`, protocols: v4 },
     ['error', 'stdin', 'stdout', 'stderr'],
@@ -168,7 +168,7 @@ t.test('attach joins the program’s streams, and the end of input ends it where
   session.close();
 });
 
-t.test('what cannot be is refused in words and codes of 1.24', async (t) => {
+t.test('impossible sessions are rejected with the messages and codes of 1.24', async (t) => {
   const rows: [string, string[], Record<string, string>, number, RegExp][] = [
     [
       '/exec/default/web/main?output=1&command=ls',
@@ -198,7 +198,7 @@ t.test('what cannot be is refused in words and codes of 1.24', async (t) => {
   }
 });
 
-t.test('requests for sessions that ask for no upgrade', async (t) => {
+t.test('session requests without an upgrade', async (t) => {
   const rows: [string, string, number, RegExp][] = [
     ['GET', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],
     ['POST', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],
@@ -212,14 +212,14 @@ t.test('requests for sessions that ask for no upgrade', async (t) => {
     ['GET', '/exec/default', 404, /NotFound/],
   ];
   for (const [method, path, code, body] of rows) {
-    // The body is of no type that is known; nobody reads it.
+    // A body of an unsupported type, which is not read.
     const sent = method === 'POST' ? { body: 'x', headers: { 'Content-Type': 'a/b' } } : {};
     const answer = await plainRequest(`${https}${path}`, { method, ...sent });
     t.match(answer, { code, body }, `${method} ${path}`);
   }
 });
 
-t.test('streams that nobody waits for are refused, and a session without its streams does not begin', async (t) => {
+t.test('unexpected streams are rejected, and a session with missing streams does not start', async (t) => {
   const { session } = await openSpdy({
     url: `${https}/exec/default/web/main?output=1&command=hostname`,
     protocols: v4,
@@ -260,7 +260,7 @@ t.test('exec over WebSocket in every subprotocol', async (t) => {
   await t.rejects(webSocketMessages(url, ['v9.channel.k8s.io']), /403/);
 });
 
-t.test('input over WebSocket: base64, what is no base64, channels that are none', async (t) => {
+t.test('input over WebSocket: base64, invalid base64, invalid channels', async (t) => {
   const url = `${wss}/exec/default/web/main?input=1&output=1&command=cat`;
   for (const [protocol, hello] of [
     ['base64.channel.k8s.io', `0${Buffer.from('hello').toString('base64')}`],
@@ -275,7 +275,7 @@ t.test('input over WebSocket: base64, what is no base64, channels that are none'
           protocol === 'channel.k8s.io'
             ? data.toString('latin1', 1)
             : Buffer.from(data.toString('latin1', 1), 'base64').toString();
-        // Before version 5 nothing but the end of the connection ends the input.
+        // Before version 5, only the end of the connection ends the input.
         if (got.includes('hello')) socket.close();
       });
     });
@@ -283,7 +283,7 @@ t.test('input over WebSocket: base64, what is no base64, channels that are none'
   }
 });
 
-t.test('port-forward over WebSocket: two channels for each port', async (t) => {
+t.test('port-forward over WebSocket: two channels per port', async (t) => {
   for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
     const base64 = protocol.includes('base64');
     const frame = (channel: number, text: string) =>
@@ -347,7 +347,7 @@ t.test('port-forward over SPDY, many at once', async (t) => {
   session.close();
 });
 
-/** Real time until it is stopped; from then on it passes only when it is told to. */
+/** Real time until stopped, and then advanced by the test. */
 class StoppableClock implements Clock {
   readonly now = realClock.now;
   readonly setTimer = realClock.setTimer;
@@ -367,7 +367,7 @@ class StoppableClock implements Clock {
   }
 }
 
-t.test('silence beyond the limit ends a session, in every form', async (t) => {
+t.test('an idle session ends at the limit, with every protocol', async (t) => {
   const clock = new StoppableClock();
   const short = await node(['--streaming-connection-idle-timeout=300ms'], clock);
   t.teardown(() => short.stop());
@@ -383,7 +383,7 @@ t.test('silence beyond the limit ends a session, in every form', async (t) => {
   const forward = await openSpdy({ url: `${short.https}/portForward/default/web`, protocols: ['portforward.k8s.io'] });
   await Promise.all([...sockets.map(({ promise }) => promise), ...streams.map(({ accepted }) => accepted)]);
   clock.pass(200);
-  // What is no data does not count.
+  // Only data counts.
   await spdy.session.ping();
   clock.pass(100);
   for (const { session } of [spdy, forward]) if (!session.closed) await once(session, 'close');

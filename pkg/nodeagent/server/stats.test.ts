@@ -23,8 +23,8 @@ const container = (id: string, name: string, state: ContainerState) =>
 const used = (id: string, name: string, timestamp: number) =>
   ({ id, name, timestamp, usageCoreNanoSeconds: 7 }) as ContainerStats;
 
-t.test('containers that have ended have no counters of their own: they are told as of now', async (t) => {
-  // The newest first.
+t.test('terminated containers have no usage and the current time', async (t) => {
+  // Newest first.
   const containers = [
     container('c2', 'main', 'CONTAINER_RUNNING'),
     container('c1', 'main', 'CONTAINER_EXITED'),
@@ -56,7 +56,7 @@ t.test('containers that have ended have no counters of their own: they are told 
   );
 });
 
-t.test('the cgroups of the system that options name', async (t) => {
+t.test('the system cgroups set by options', async (t) => {
   const mountPoint = await mkdtemp(join(tmpdir(), 'orch-system-'));
   t.teardown(() => rm(mountPoint, { recursive: true }));
   for (const [i, name] of ['agent', 'containerd', 'system', 'pods'].entries()) {
@@ -77,9 +77,9 @@ t.test('the cgroups of the system that options name', async (t) => {
   const input = { node, machine, pods: { list: () => [] } } as unknown as AgentServerInput;
   const collector = new UsageCollector({ node: input.node, machine, pods: () => [] });
   const storage = new StorageMeter({ clock: realClock, machine, podLogsDir: '', podDir: undefined, periodMs: 1 });
-  const { node: told } = await new StatsSummary(input, { collector, storage }).summary(true);
+  const { node: summarised } = await new StatsSummary(input, { collector, storage }).summary(true);
   t.same(
-    told.systemContainers.map(({ name, cpu, memory }) => [name, cpu.usageCoreNanoSeconds, memory.rssBytes]),
+    summarised.systemContainers.map(({ name, cpu, memory }) => [name, cpu.usageCoreNanoSeconds, memory.rssBytes]),
     [
       ['nodeagent', 1e9, 5],
       ['runtime', 2e9, 5],
@@ -89,7 +89,7 @@ t.test('the cgroups of the system that options name', async (t) => {
   );
 });
 
-t.test('rates of CPU need two readings', async (t) => {
+t.test('CPU rates need two samples', async (t) => {
   const rates = new CPURates();
   t.equal(rates.rate('a', 1, 10_000), undefined);
   rates.endRound();

@@ -1,4 +1,4 @@
-/** A web server of static pods that lies: the pods stay as they are, and the next good answer counts. */
+/** A faulty web server of static pods: the pods stay unchanged, and the next valid response is used. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import { eventually } from '#nodeagent/testing/agent-fixture.js';
 
 t.setTimeout(120_000);
 
-/** A deadline of seconds is over at once. */
+/** Shortens deadlines fifty-fold. */
 const hasty: Clock = { ...realClock, setTimer: (fn, ms) => realClock.setTimer(fn, ms / 50) };
 const reader = new ManifestReader({ dialect: orchDialect, clock: realClock, nodeName: 'n', gate: () => true });
 const manifest = (name: string) => ({
@@ -66,11 +66,11 @@ const lies: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   'a pod of nothing': says(JSON.stringify({ ...manifest('x'), spec: { containers: [] } })),
 };
 
-t.test('bad answers of every kind change nothing', async (t) => {
-  let asked = 0;
+t.test('invalid responses of every kind change nothing', async (t) => {
+  let requests = 0;
   let answer: (response: ServerResponse) => unknown = says(JSON.stringify(manifest('first')));
   const server = createServer((_request, response) => {
-    asked++;
+    requests++;
     answer(response);
   });
   server.listen(0, '127.0.0.1');
@@ -84,15 +84,15 @@ t.test('bad answers of every kind change nothing', async (t) => {
   const source = new ManifestURL({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     ...{ headers: [], periodMs: 10, reader, clock: hasty, log: silentLogger },
-    onPods: (found) => got.push(found.map(({ metadata }) => metadata.name).join()),
+    onPods: (list) => got.push(list.map(({ metadata }) => metadata.name).join()),
   });
   const running = source.run(stop.signal);
   await eventually(() => got.length > 0);
   const expected = ['first-n'];
   for (const [what, lie] of Object.entries(lies)) {
     answer = lie;
-    const before = asked;
-    await eventually(() => asked > before + 2, `it is asked again after ${what}`);
+    const before = requests;
+    await eventually(() => requests > before + 2, `requests continue after ${what}`);
     t.same(got, expected, what);
     const name = `after-${expected.length}`;
     answer = says(JSON.stringify(manifest(name)));

@@ -24,7 +24,7 @@ const pod: Pod = {
   },
 };
 
-t.test('what is so has a series, and nothing else', async (t) => {
+t.test('only true states have a series', async (t) => {
   const lines = expositionText(podStateFamilies([pod], kubernetesDialect))
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -38,7 +38,7 @@ t.test('what is so has a series, and nothing else', async (t) => {
   ]);
 });
 
-t.test('a pod that nothing is known of yet waits', async (t) => {
+t.test('a pod without a status is pending', async (t) => {
   const text = expositionText(podStateFamilies([{ metadata: { name: 'p' }, spec: { containers: [] } }], orchDialect));
   t.match(text, /^orch_pod_status_phase\{namespace="",pod="p",uid="",phase="Pending"\} 1$/m);
   t.match(text, /^orch_pod_status_ready\{.*condition="false"\} 1$/m);

@@ -13,7 +13,7 @@ import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes } from '#nodeagent/stats/volume-metrics.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 
-t.test('volumes and logs of pods are measured at most once in a period', async (t) => {
+t.test('volumes and logs of pods are measured once per period at most', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'orch-storage-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const pod = testPod('web');
@@ -33,26 +33,26 @@ t.test('volumes and logs of pods are measured at most once in a period', async (
   });
   const measure = async () => (await meter.usage([pod])).get(uid);
   const first = await measure();
-  const [found] = first?.volumes ?? [];
-  t.match(found, { name: 'a data', plugin: 'empty-dir', inodesUsed: 2 });
-  t.ok((found?.usedBytes ?? 0) >= 1 << 20 && (found?.usedBytes ?? 0) < 2 << 20, `${found?.usedBytes}`);
-  t.ok((found?.filesystem?.capacityBytes ?? 0) > 0);
+  const [usage] = first?.volumes ?? [];
+  t.match(usage, { name: 'a data', plugin: 'empty-dir', inodesUsed: 2 });
+  t.ok((usage?.usedBytes ?? 0) >= 1 << 20 && (usage?.usedBytes ?? 0) < 2 << 20, `${usage?.usedBytes}`);
+  t.ok((usage?.filesystem?.capacityBytes ?? 0) > 0);
   t.equal(first?.logs.get('main')?.inodesUsed, 2);
   t.ok((first?.logs.get('main')?.usedBytes ?? 0) >= 1 << 16);
   await writeFile(join(volume, 'another'), 'x');
   t.equal(await measure(), first, 'within the period nothing is walked');
   passedMs = 60_000;
-  // What is known is told; the new figures come with a later question.
-  let later = await measure();
-  for (let i = 0; i < 1000 && later === first; i++) {
+  // Cached values are returned; new ones follow in a subsequent call.
+  let newest = await measure();
+  for (let i = 0; i < 1000 && newest === first; i++) {
     await realClock.sleep(10);
-    later = await measure();
+    newest = await measure();
   }
-  t.equal(later?.volumes[0]?.inodesUsed, 3);
+  t.equal(newest?.volumes[0]?.inodesUsed, 3);
   t.equal((await meter.usage([])).size, 0, 'what is gone is forgotten');
 });
 
-t.test('folders of any size are counted as du counts them', async (t) => {
+t.test('directories of any size are measured as by du', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'orch-usage-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const [small, large, gone] = ['small', 'large', 'gone'].map((name) => join(dir, name)) as [string, string, string];
@@ -65,8 +65,8 @@ t.test('folders of any size are counted as du counts them', async (t) => {
     await link(join(folder, 'below', '1'), join(folder, 'again'));
     await symlink('/', join(folder, 'everything'));
   }
-  const found = await diskUsage([small, gone, large]);
-  t.same([...found.keys()].sort(), [large, small]);
+  const usages = await diskUsage([small, gone, large]);
+  t.same([...usages.keys()].sort(), [large, small]);
   for (const folder of [small, large]) {
     const counted = (...flags: string[]) =>
       Number(
@@ -74,11 +74,11 @@ t.test('folders of any size are counted as du counts them', async (t) => {
           .stdout.toString()
           .split('\t')[0],
       );
-    t.same(found.get(folder), { usedBytes: counted('-B1'), inodesUsed: counted('--inodes') }, folder);
+    t.same(usages.get(folder), { usedBytes: counted('-B1'), inodesUsed: counted('--inodes') }, folder);
   }
 });
 
-t.test('what claims hold is told once for each claim', async (t) => {
+t.test('usage of a claim is reported once', async (t) => {
   const registry = new Registry();
   const filesystem = { availableBytes: 70, capacityBytes: 100, usedBytes: 30, inodesFree: 8, inodes: 10 };
   const usage = { plugin: 'csi', filesystem, usedBytes: 30, inodesUsed: 2 };
@@ -89,10 +89,10 @@ t.test('what claims hold is told once for each claim', async (t) => {
   const pods = ['a', 'b'].map((name) => testPod(name, { volumes }));
   let looks = 0;
   const meter: Pick<StorageMeter, 'usage'> = {
-    async usage(asked) {
+    async usage(podList) {
       looks++;
       const of = ['data', 'tmp'].map((name) => ({ ...usage, name }));
-      return new Map(asked.map((pod) => [pod.metadata.uid ?? '', { timeMs: 0, volumes: of, logs: new Map() }]));
+      return new Map(podList.map((pod) => [pod.metadata.uid ?? '', { timeMs: 0, volumes: of, logs: new Map() }]));
     },
   };
   observeVolumes({ registry, dialect: orchDialect, meter, pods: () => pods });
@@ -113,5 +113,5 @@ t.test('what claims hold is told once for each claim', async (t) => {
     );
   t.equal(looks, 1);
   pods.length = 0;
-  t.notMatch(await metricsText(registry, undefined), 'disk', 'a claim that nobody uses any more is gone');
+  t.notMatch(await metricsText(registry, undefined), 'disk', 'an unused claim is removed');
 });

@@ -8,7 +8,7 @@ import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
 import { parseOwnCgroup } from '#nodeagent/stats/collector.js';
 import { LoadAverages, openFiles, taskStates } from '#nodeagent/stats/process-stats.js';
 
-/** A folder with these files. */
+/** Creates a directory with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {
   const mountPoint = await mkdtemp(join(tmpdir(), 'orch-cgroups-'));
   t.teardown(() => rm(mountPoint, { recursive: true }));
@@ -109,7 +109,7 @@ t.test('cgroups of version 2', async (t) => {
   t.same(await reader.processes('/p'), []);
 });
 
-t.test('the network and the machine', (t) => {
+t.test('network and machine usage', (t) => {
   const table = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:     100       1    0    0    0     0          0         0      100       1    0    0    0     0       0          0
@@ -151,7 +151,7 @@ t.test('the network and the machine', (t) => {
   t.end();
 });
 
-t.test('the files that processes have open', async (t) => {
+t.test('open files of processes', async (t) => {
   const proc = await folder(t, {
     '7/limits':
       'Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096                 files\n',
@@ -167,7 +167,7 @@ t.test('the files that processes have open', async (t) => {
   t.ok(own.descriptors > 0 && own.sockets <= own.descriptors);
 });
 
-t.test('what threads do', async (t) => {
+t.test('thread states', async (t) => {
   const proc = await folder(t, {
     '7/task/7/stat': '7 (a) b) (c) S 1 7 7 0\n',
     '7/task/8/stat': '8 (main) R 1 7 7 0\n',
@@ -181,14 +181,14 @@ t.test('what threads do', async (t) => {
   t.ok(own.running + own.sleeping > 0);
 });
 
-t.test('the load is smoothed over ten seconds', async (t) => {
+t.test('the load average is smoothed over ten seconds', async (t) => {
   const loads = new LoadAverages();
   t.equal(loads.next('/p', 2, 0), 2000);
   t.equal(loads.next('/p', 0, 10_000), Math.floor(2000 / Math.E));
   loads.forget(20_000);
   t.ok(loads.next('/p', 3, 20_000) < 3000);
   loads.forget(10_000_000);
-  t.equal(loads.next('/p', 3, 10_000_000), 3000, 'what was not asked for in long begins anew');
+  t.equal(loads.next('/p', 3, 10_000_000), 3000, 'an entry unused for long restarts');
 });
 
 t.test('the cgroup of this process', (t) => {

@@ -34,7 +34,7 @@ function setUp(t: { teardown(fn: () => unknown): void }, more: Partial<StatusMan
   return { clock, api, seen, manager };
 }
 
-t.test('nobody waits for the status of a pod in whose place there is another one', async (t) => {
+t.test('a flush does not wait for the status of a replaced pod', async (t) => {
   const { clock, api, seen, manager } = setUp(t);
   seen.set('first', api.seed(pods, pod('first')));
   manager.set('first', { phase: 'Running' });
@@ -49,7 +49,7 @@ t.test('nobody waits for the status of a pod in whose place there is another one
     flushed = true;
   });
   await clock.advance(1000);
-  t.notOk(flushed, 'as far as is known here the first one is still there');
+  t.notOk(flushed, 'the replacement has not been seen yet');
   seen.delete('first');
   await clock.advance(60_000);
   t.ok(flushed);
@@ -57,13 +57,13 @@ t.test('nobody waits for the status of a pod in whose place there is another one
   t.equal(api.get(pods, key)?.status?.phase, undefined, 'the second one has none of it');
 });
 
-t.test('nobody waits for a status that the API refuses; what it cannot take now is tried again', async (t) => {
+t.test('a flush does not wait for a rejected status; temporary failures are retried', async (t) => {
   const { clock, api, seen, manager } = setUp(t);
   const q = { group: '', resource: 'pods' };
   const rows: [error: StatusError, isFlushed: boolean, isTriedAgain: boolean][] = [
     [badRequest('wrong in itself'), true, false],
     [forbidden(q, 'web', 'a hook says so'), true, true],
-    [serviceUnavailable('later'), false, true],
+    [serviceUnavailable('not now'), false, true],
   ];
   for (const [error, isFlushed, isTriedAgain] of rows) {
     const uid = String(error.status.code);
@@ -90,7 +90,7 @@ t.test('nobody waits for a status that the API refuses; what it cannot take now 
   }
 });
 
-t.test('that a pod is being started may wait; that it runs, or cannot start, does not', async (t) => {
+t.test('statuses of starting pods may be delayed, those of running and failed pods are not', async (t) => {
   let mayTell = false;
   const { clock, api, seen, manager } = setUp(t, { progress: { tryTake: () => mayTell } });
   const waiting = (reason: string): PodStatus => ({
@@ -101,23 +101,23 @@ t.test('that a pod is being started may wait; that it runs, or cannot start, doe
     ],
   });
   seen.set('first', api.seed(pods, pod('first')));
-  const told = () => api.get(pods, key)?.status;
+  const currentStatus = () => api.get(pods, key)?.status;
   manager.set('first', waiting('ContainerCreating'));
   await clock.advance(5000);
-  t.equal(told()?.hostIP, undefined);
+  t.equal(currentStatus()?.hostIP, undefined);
   mayTell = true;
   await clock.advance(1000);
-  t.equal(told()?.hostIP, '10.0.0.1', 'told when there is room');
+  t.equal(currentStatus()?.hostIP, '10.0.0.1', 'sent when the rate limit allows');
 
   mayTell = false;
   manager.set('first', waiting('PodInitializing'));
   await clock.advance(100);
   manager.set('first', waiting('ErrImagePull'));
   await clock.advance(100);
-  t.equal(told()?.containerStatuses?.[0]?.state?.waiting?.reason, 'ErrImagePull');
+  t.equal(currentStatus()?.containerStatuses?.[0]?.state?.waiting?.reason, 'ErrImagePull');
   manager.set('first', { phase: 'Running' });
   await clock.advance(100);
-  t.equal(told()?.phase, 'Running');
+  t.equal(currentStatus()?.phase, 'Running');
 
   manager.set('first', waiting('ContainerCreating'));
   let flushed = false;
@@ -125,5 +125,5 @@ t.test('that a pod is being started may wait; that it runs, or cannot start, doe
     flushed = true;
   });
   await clock.advance(2000);
-  t.ok(flushed, 'nobody waits for what may wait');
+  t.ok(flushed, 'a flush does not wait for delayed statuses');
 });

@@ -8,7 +8,7 @@ import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 const image = 'docker.io/test/app:1.0';
 
-t.test("a readiness gate is somebody else's condition, and decides all the same", async (t) => {
+t.test("a readiness gate's condition is set by another client and affects readiness", async (t) => {
   const { api, status, isTrue, until, pass } = await virtualAgent(t);
   const gate = 'example.com/gate';
   api.seed(pods, testPod('web', { readinessGates: [{ conditionType: gate }] }));
@@ -38,30 +38,30 @@ t.test("a readiness gate is somebody else's condition, and decides all the same"
   await until(() => !isTrue('web', 'Ready'));
 });
 
-t.test('statuses go by a client of their own', async (t) => {
-  const asked: string[] = [];
+t.test('statuses are sent by a separate client', async (t) => {
+  const resources: string[] = [];
   const dependencies = ({ client }: FakeApi) => ({
     statusClient: {
       dialect: client.dialect,
       resource<T extends ApiObject>(type: ResourceType<T>) {
-        asked.push(type.resource);
+        resources.push(type.resource);
         return client.resource(type);
       },
-      request: () => Promise.reject(new Error('not asked for')),
+      request: () => Promise.reject(new Error('unexpected')),
       close: () => Promise.resolve(),
     },
   });
   const { api, isTrue, until } = await virtualAgent(t, { dependencies });
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
-  t.same(asked, ['pods']);
+  t.same(resources, ['pods']);
 });
 
-t.test('a crashing container of a pod that goes ends as it ended last', async (t) => {
+t.test('a crashing container of a terminating pod keeps its last state', async (t) => {
   const { api, main, until, pass } = await virtualAgent(t);
   api.seed(pods, testPod('crash', { containers: [{ name: 'main', image, command: ['sh', '-c', 'exit 3'] }] }));
   await until(() => main('crash')?.state?.waiting?.reason === 'CrashLoopBackOff');
-  // Somebody wants to see its end.
+  // A finalizer keeps the pod.
   api.change(pods, 'default/crash', (pod) => {
     pod.metadata.finalizers = ['example.com/look'];
   });

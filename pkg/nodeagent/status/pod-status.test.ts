@@ -34,7 +34,7 @@ function statusOf(old: Partial<ContainerStatus> | undefined, input: Partial<PodS
   return containerStatuses[0];
 }
 
-t.test('a container that the runtime does not know', async (t) => {
+t.test('a container missing in the runtime', async (t) => {
   const waiting = { state: { waiting: { reason: 'ContainerCreating' } } };
   t.match(statusOf(undefined, {}), waiting);
   t.match(statusOf({ state: terminated }, {}), { state: terminated, restartCount: 1 }, 'keeps its end');
@@ -47,7 +47,7 @@ t.test('a container that the runtime does not know', async (t) => {
   t.match(statusOf(running, {}), { ...waiting, lastState: lost, restartCount: 1 });
 });
 
-t.test('a pod that is over has no container that waits or runs', async (t) => {
+t.test('a finished pod has no waiting or running containers', async (t) => {
   for (const old of [undefined, { state: { running: {} } }, { state: { waiting: { reason: 'x' } } }]) {
     t.match(statusOf(old, { over: true }), { state: lost });
   }
@@ -56,7 +56,7 @@ t.test('a pod that is over has no container that waits or runs', async (t) => {
   t.match(statusOf(again, { over: true }), { state: terminated }, 'it was to run again, and did not');
 });
 
-t.test('behind an init container that failed, containers wait; what may have run has ended', async (t) => {
+t.test('after a failed init container, containers wait, and those that may have run are terminated', async (t) => {
   const waits = (name: string) => ({ name, state: { waiting: { reason: 'PodInitializing' } } });
   const failed = { name: 'init-a', state: terminated };
   const done = { name: 'init-b', state: { terminated: { exitCode: 0, reason: 'Completed' } } };
@@ -92,7 +92,7 @@ t.test('behind an init container that failed, containers wait; what may have run
   t.same(endedStatuses({ init: [], main: [] }), { init: [], main: [] });
 });
 
-t.test('what has ended for good is never reported as anything else', async (t) => {
+t.test('a final termination is never reported differently', async (t) => {
   const succeeded = { terminated: { exitCode: 0, reason: 'Completed' } };
   const created = {
     ...{ id: 'c', metadata: { name: 'main', attempt: 2 }, state: 'CONTAINER_CREATED', image: 'app', imageRef: '' },
@@ -108,7 +108,7 @@ t.test('what has ended for good is never reported as anything else', async (t) =
   }
 });
 
-t.test('a restart counts when it is one: what was made for it may go again', async (t) => {
+t.test('a restart counts once it has run, as a created container may be removed', async (t) => {
   const run = (attempt: number, state: string) => ({
     ...{ id: `c${attempt}`, metadata: { name: 'main', attempt }, state, image: 'app', imageRef: '' },
     ...{ exitCode: 1, reason: '', message: '', startedAt: 1, finishedAt: 2 },
@@ -123,7 +123,7 @@ t.test('a restart counts when it is one: what was made for it may go again', asy
   t.equal(count(run(2, 'CONTAINER_CREATED')), 2, 'those before it are gone');
 });
 
-t.test('messages share twelve kilobytes, and no character is cut', async (t) => {
+t.test('messages share twelve kilobytes, and characters are not split', async (t) => {
   const container = {
     id: 'c',
     metadata: { name: 'main', attempt: 0 },
@@ -146,7 +146,7 @@ t.test('messages share twelve kilobytes, and no character is cut', async (t) => 
 
 type Kind = 'running' | 'waiting' | 'backoff' | number;
 
-/** `backoff`: waits after a failed run; a number: ended with that code. */
+/** `backoff`: waits after a failed run; a number: an exit code. */
 function status(name: string, kind: Kind): ContainerStatus {
   const base = { name, ready: false, restartCount: 0, image: '', imageID: '' };
   if (kind === 'running') return { ...base, state: { running: {} } };
@@ -192,7 +192,7 @@ for (const [restartPolicy, init, main, phase] of rows) {
   });
 }
 
-t.test('patches hold what changed and nothing else', async (t) => {
+t.test('patches contain changed fields only', async (t) => {
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2022-01-01T00:00:00Z' };
   const other = { type: 'Initialized', status: 'True', lastTransitionTime: '2022-01-01T00:00:00Z' };
   const old = {

@@ -116,7 +116,7 @@ export interface ConditionInput {
 }
 
 /** The agent's four conditions; a transition time changes only with its status. */
-export function podConditions(input: ConditionInput): PodCondition[] {
+function podConditions(input: ConditionInput): PodCondition[] {
   const { pod, phase } = input;
   const containers = containersReady(pod, input.main, phase);
   const conditions: Record<(typeof agentConditions)[number], ConditionValue> = {

@@ -1,4 +1,4 @@
-/** Pods that do not restart, under agents that end at any moment: what is told of them is never taken back. */
+/** Pods that do not restart, under agents that end at any moment: a reported termination is final. */
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { PodStatus } from '#api/core/v1/types.gen.js';
@@ -10,7 +10,7 @@ const rounds = 12;
 const podsPerRound = 4;
 const image = 'docker.io/test/app:1.0';
 
-t.test('what has ended for good stays ended, and every pod goes that is asked to', async (t) => {
+t.test('terminations are final, and every deleted pod disappears', async (t) => {
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = seededRandom(seed);
@@ -50,7 +50,7 @@ t.test('what has ended for good stays ended, and every pod goes that is asked to
     }
     await clock.advance(random() * 1500);
     await agent.stop();
-    // The remains of some are lost with the agent.
+    // Some containers are lost together with the agent.
     for (const container of await runtime.listContainers()) {
       if (container.state === 'CONTAINER_EXITED' && random() < 0.3) await runtime.removeContainer(container.id);
     }
@@ -65,7 +65,7 @@ t.test('what has ended for good stays ended, and every pod goes that is asked to
   await until(() => api.list(pods).length === 0);
   t.ok(ended.size > 0);
   t.same(takenBack, []);
-  // What was deleted at once may end a little later than its object.
+  // Containers of force-deleted pods may end after their objects.
   const left = async () => [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())];
   for (let i = 0; i < 100 && (await left()).length > 0; i++) await clock.advance(1000);
   t.same(await left(), []);

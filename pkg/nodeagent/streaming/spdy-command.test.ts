@@ -5,17 +5,17 @@ import { SpdySession } from '#daemon/streaming/spdy/session.js';
 import { SessionConnection } from '#nodeagent/streaming/session-connection.js';
 import { openSpdyCommand, streamCreationTimeoutMs } from '#nodeagent/streaming/spdy-command.js';
 
-const wanted = { stdin: false, stdout: true, stderr: false, tty: true };
+const requested = { stdin: false, stdout: true, stderr: false, tty: true };
 
 function open(protocol: string) {
   const clock = new VirtualClock();
   const [near, socket] = duplexPair();
   const connection = new SessionConnection({ socket, clock, idleTimeoutMs: 0 });
-  const opened = openSpdyCommand(connection, wanted, protocol, clock);
+  const opened = openSpdyCommand(connection, requested, protocol, clock);
   return { clock, client: new SpdySession(near, 'client'), opened, socket };
 }
 
-t.test('a client that does not open its streams is sent away after half a minute', async (t) => {
+t.test('a client that does not open its streams is disconnected after 30 seconds', async (t) => {
   const { clock, client, opened } = open('v4.channel.k8s.io');
   const stream = client.open({ streamtype: 'stdout' });
   stream.resume();
@@ -27,13 +27,13 @@ t.test('a client that does not open its streams is sent away after half a minute
   while (!client.closed) await new Promise(setImmediate);
 });
 
-t.test('so is one that goes before', async (t) => {
+t.test('a client that disconnects before opening its streams is detected', async (t) => {
   const { client, opened } = open('v4.channel.k8s.io');
   client.close();
   t.equal(await opened, undefined);
 });
 
-t.test('sizes of the terminal, cut anywhere, since version 3', async (t) => {
+t.test('terminal sizes, split anywhere, since version 3', async (t) => {
   const { client, opened } = open('v3.channel.k8s.io');
   const [, , resize] = ['error', 'stdout', 'resize'].map((streamtype) => client.open({ streamtype }));
   const connection = await opened;
@@ -54,14 +54,14 @@ t.test('sizes of the terminal, cut anywhere, since version 3', async (t) => {
   client.close();
 });
 
-t.test('version 2 knows no sizes', async (t) => {
+t.test('version 2 has no terminal sizes', async (t) => {
   const { client, opened } = open('v2.channel.k8s.io');
   for (const streamtype of ['error', 'stdout']) client.open({ streamtype });
   t.ok(await opened);
   client.close();
 });
 
-t.test('a client that takes nothing of what was written last is cut off', async (t) => {
+t.test('a client that does not read the last output is disconnected', async (t) => {
   const { clock, client, opened, socket } = open('v2.channel.k8s.io');
   for (const streamtype of ['error', 'stdout']) client.open({ streamtype });
   const connection = await opened;

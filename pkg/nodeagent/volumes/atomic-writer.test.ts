@@ -17,7 +17,7 @@ async function directory(t: { teardown(fn: () => unknown): void }) {
   return dir;
 }
 
-t.test('files are replaced all at once', async (t) => {
+t.test('files are replaced atomically', async (t) => {
   const dir = await directory(t);
   await writeAtomically(
     dir,
@@ -38,7 +38,7 @@ t.test('files are replaced all at once', async (t) => {
   t.same(
     left.filter((name) => !name.startsWith('..')),
     ['a'],
-    'what is no longer wanted is gone',
+    'obsolete files are removed',
   );
   t.equal(left.length, 3, 'and nothing else is left');
 });
@@ -49,20 +49,20 @@ t.test('a disk with no room for more files keeps the old or the new ones', { ski
     new Map(Array.from({ length: count }, (_, i) => [`f${i}`, file(text)] as const));
   await writeAtomically(dir, named(3, 'old'));
   const versions = async () => (await readdir(dir)).filter((name) => name.startsWith('..v')).length;
-  // No room for the files; then room for these, and not for all of their links.
+  // First without space for the files, then without space for all of their links.
   for (const count of [20, 8]) {
     for (let i = 0; i < 3; i++) await t.rejects(writeAtomically(dir, named(count, 'new')), { code: 'ENOSPC' });
     t.equal(await versions(), 1, 'nothing piles up');
     t.match(await readFile(join(dir, 'f0'), 'utf8'), /^(old|new)$/);
   }
   await writeAtomically(dir, named(3, 'again'));
-  // Both together are too many: the links find their place where the old files were.
+  // Both sets together are too many: the links reuse the space of the old files.
   await writeAtomically(dir, named(6, 'last'));
   t.equal(await readFile(join(dir, 'f5'), 'utf8'), 'last');
   t.equal(await versions(), 1);
 });
 
-t.test('what a container put there leads nowhere else, and no failure leaves anything behind', async (t) => {
+t.test('links of a container are not followed, and failures leave nothing behind', async (t) => {
   const dir = await directory(t);
   const outside = await directory(t);
   await writeFile(join(outside, 'kept'), '');
@@ -87,7 +87,7 @@ t.test('what a container put there leads nowhere else, and no failure leaves any
   );
 });
 
-t.test('what was put in the way of the links goes', async (t) => {
+t.test('entries in place of the links are removed', async (t) => {
   const dir = await directory(t);
   for (const name of ['..data', '..data_tmp']) {
     await mkdir(join(dir, name));
@@ -100,7 +100,7 @@ t.test('what was put in the way of the links goes', async (t) => {
   t.equal((await readdir(dir)).length, 3);
 });
 
-t.test("a file has its owner's mode, and the pod's group reads all of them", { skip: noRoot }, async (t) => {
+t.test("files have their mode, and the pod's group can read them", { skip: noRoot }, async (t) => {
   const dir = await directory(t);
   const files = new Map<string, PayloadFile>([
     ['own', { ...file('1', 0o600), user: 1234 }],
@@ -153,10 +153,10 @@ t.teardown(async () => {
   await rm(disk, { recursive: true });
 });
 
-t.test('a full disk keeps the old files, and nothing else', { skip: status !== 0 && 'nobody may mount' }, async (t) => {
+t.test('a full disk keeps the old files only', { skip: status !== 0 && 'mounting is not permitted' }, async (t) => {
   await writeAtomically(disk, new Map([['a', file('old')]]));
   const before = await readdir(disk);
-  // What a writer that was killed between two steps has left.
+  // Leftovers of a writer that was killed between two steps.
   await symlink('nowhere', join(disk, '..data_tmp'));
   for (let i = 0; i < 3; i++) {
     await t.rejects(writeAtomically(disk, new Map([['a', file('new'.repeat(40_000))]])), { code: 'ENOSPC' });

@@ -7,7 +7,7 @@ const podOf = (...limits: Record<string, string>[]): Pod => ({
   spec: { containers: limits.map((each, n) => ({ name: `c${n}`, resources: { limits: each, requests: each } })) },
 });
 
-t.test('a volume in memory is as large as its pod may be, or as it says', async (t) => {
+t.test("a memory volume is limited by its pod's limits or its own", async (t) => {
   const allocatable = { memory: '1Gi' };
   const rows: [name: string, pod: Pod, sizeLimit: string | undefined, expected: number | undefined][] = [
     ['no limit at all', podOf({}), undefined, 1 << 30],
@@ -24,7 +24,7 @@ t.test('a volume in memory is as large as its pod may be, or as it says', async 
   t.equal(memoryVolumeBytes(podOf({}), undefined, {}), undefined, 'a node that does not say');
 });
 
-t.test('the size of huge pages is that of the request', async (t) => {
+t.test('the huge page size is that of the request', async (t) => {
   const small = podOf({ 'hugepages-2Mi': '4Mi' });
   const both = podOf({ 'hugepages-2Mi': '4Mi', 'hugepages-1Gi': '1Gi' });
   t.equal(pageSize(small, 'HugePages'), '2Mi');

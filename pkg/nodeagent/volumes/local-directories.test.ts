@@ -20,14 +20,14 @@ function setUp(t: Test, mounted: readonly string[] = []) {
   return { root, directories, limits };
 }
 
-t.test('a directory is made once, for any user, and goes with all that is in it', async (t) => {
+t.test('a directory is created once, writable by all, and removed with its contents', async (t) => {
   const { root, directories, limits } = setUp(t);
   await directories.start();
   const path = await directories.make('pvc-1', 1024);
   t.equal(path, join(root, 'pvc-1'));
   t.equal((await stat(path)).mode & 0o777, 0o777);
   await writeFile(join(path, 'data'), 'kept');
-  t.equal(await directories.make('pvc-1', 1024), path, 'asked for twice');
+  t.equal(await directories.make('pvc-1', 1024), path, 'second call');
   t.equal(await readFile(join(path, 'data'), 'utf8'), 'kept');
   t.same(limits, ['pvc-1 1024', 'pvc-1 1024'], 'of its size');
   await directories.remove('pvc-1');
@@ -37,7 +37,7 @@ t.test('a directory is made once, for any user, and goes with all that is in it'
   await directories.remove('pvc-1');
 });
 
-t.test('what an earlier agent had no time to remove goes at the start', async (t) => {
+t.test('leftovers of an earlier agent are removed at the start', async (t) => {
   const { root, directories } = setUp(t);
   await mkdir(join(root, '.removed-pvc-1-x', 'deep'), { recursive: true });
   await mkdir(join(root, 'pvc-2'));
@@ -46,8 +46,8 @@ t.test('what an earlier agent had no time to remove goes at the start', async (t
   t.same(await readdir(root), ['pvc-2']);
 });
 
-t.test('what a pod has mounted stays', async (t) => {
-  // The root is a mount everywhere.
+t.test('a mounted directory is kept', async (t) => {
+  // The root directory is a mount on every machine.
   const { root, directories } = setUp(t, ['/']);
   await directories.make('pvc-1', 1024);
   await t.rejects(directories.remove('pvc-1'), VolumeInUseError);
@@ -55,7 +55,7 @@ t.test('what a pod has mounted stays', async (t) => {
 });
 
 for (const name of ['', '.', '..', '../x', 'a/b', '.removed-x', 'Ü', 'a'.repeat(254)]) {
-  t.test(`${JSON.stringify(name.slice(0, 20))} is no name of a volume`, async (t) => {
+  t.test(`${JSON.stringify(name.slice(0, 20))} is rejected as a volume name`, async (t) => {
     const { directories } = setUp(t);
     for (const each of [directories, new SimulatedLocalDirectories('/nowhere')]) {
       await t.rejects(each.make(name, undefined), RangeError);

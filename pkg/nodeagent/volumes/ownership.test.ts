@@ -6,7 +6,7 @@ import { giveToGroup } from '#nodeagent/volumes/ownership.js';
 
 const skip = process.getuid?.() === 0 ? false : 'only root gives files away';
 
-t.test('a volume belongs to the group of its pod', { skip }, async (t) => {
+t.test("a volume gets its pod's group", { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'volume-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const [volume, outside] = [join(dir, 'volume'), join(dir, 'outside')];
@@ -26,7 +26,7 @@ t.test('a volume belongs to the group of its pod', { skip }, async (t) => {
   t.equal(await shown('sub'), '77 2775');
   t.equal(await shown('sub/file'), '77 660');
   t.equal(await shown('program'), '77 760');
-  t.equal(await shown('link'), '0 600', 'what a link leads to is nobody else’s');
+  t.equal(await shown('link'), '0 600', "a link's target is unchanged");
 
   await chmod(join(volume, 'sub', 'file'), 0o600);
   await giveToGroup(volume, { ...all, policy: 'OnRootMismatch' });

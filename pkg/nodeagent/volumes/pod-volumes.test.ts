@@ -37,7 +37,7 @@ async function setUp(t: Test) {
   const events = {
     pod: (...[, , reason, message]: [Pod, string, string, string]) => warnings.push(`${reason}: ${message}`),
   };
-  /** As an agent has it after its start. */
+  /** The volumes of an agent after its start. */
   const start = (more: { keepsEnded?: boolean } = {}) =>
     new PodVolumes({
       ...more,
@@ -50,7 +50,7 @@ async function setUp(t: Test) {
     for (const uid of await directories.list()) await directories.remove(uid);
     await rm(dir, { recursive: true });
   });
-  /** A volume, and the claim of the same name that is bound to it. */
+  /** Creates a volume and a claim of the same name bound to it. */
   const persist = (name: string, spec: PersistentVolumeSpec) => {
     const uid = `uid-of-${name}`;
     api.seed(persistentvolumeclaims, {
@@ -72,7 +72,7 @@ async function setUp(t: Test) {
   return { dir, clock, api, directories, start, persist, failures, warnings };
 }
 
-/** With one container that uses all of the volumes. */
+/** A pod with one container that uses all of the volumes. */
 function podOf(uid: string, volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
   return {
@@ -81,7 +81,7 @@ function podOf(uid: string, volumes: readonly Volume[], spec: Partial<PodSpec> =
   };
 }
 
-t.test('claims lead to their volumes, or to a reason', async (t) => {
+t.test('claims resolve to their volumes or to a reason', async (t) => {
   const { api, start, persist, failures } = await setUp(t);
   const volume = persist('data', { hostPath: { path: '/' } });
   const text = (why: string) =>
@@ -138,7 +138,7 @@ t.test('claims lead to their volumes, or to a reason', async (t) => {
   await volumes.setUp(ephemeral, { facts, signal });
 });
 
-t.test('what this agent does not mount is told at once, and nothing else waits for it', async (t) => {
+t.test('unsupported volumes are reported at once and delay no others', async (t) => {
   const { clock, start, persist, failures } = await setUp(t);
   const volumes = start();
   const elsewhere = {
@@ -177,8 +177,8 @@ t.test('what this agent does not mount is told at once, and nothing else waits f
   ];
   for (const [n, [volume, expected]] of rows.entries()) {
     const pod = podOf(`u${n}`, [{ name: 'ok', hostPath: { path: '/' } }, volume]);
-    const found = await failures(volumes, pod);
-    t.match(found, [expected]);
+    const reasons = await failures(volumes, pod);
+    t.match(reasons, [expected]);
     t.same([...volumes.mounted(`u${n}`).keys()], ['ok']);
   }
   const late = podOf('late', [persist('gone', { local: { path: '/nowhere' } })]);
@@ -194,7 +194,7 @@ t.test('what this agent does not mount is told at once, and nothing else waits f
   t.pass('what no container uses is left alone');
 });
 
-t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
+t.test('local volumes', { skip: noSmallDisks }, async (t) => {
   const fixture = await setUp(t);
   const { dir, api, directories, start, persist, failures, warnings } = fixture;
   const disk = join(dir, 'disk');
@@ -208,7 +208,7 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     );
   const volumes = start();
 
-  await t.test('a directory belongs to the first pod that uses it, and outlives it', async (t) => {
+  await t.test('a directory gets the group of its first pod and outlives the pod', async (t) => {
     await volumes.setUp(podOf('a', [local], group(77)), { facts, signal });
     const place = join(dir, 'pods', 'a', 'volumes', 'orch.io~local-volume', 'pv-local');
     t.equal(volumes.mounted('a').get('local')?.path, place);
@@ -240,17 +240,17 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
   const loop = spawnSync('losetup', ['-f', '--show', image], { encoding: 'utf8' });
   const tools = [loop, ...['mkfs.ext4', 'blkid'].map((tool) => spawnSync(tool, ['-V']))];
   const noDevices = tools.some(({ status }) => status !== 0) && 'needs losetup, mkfs.ext4 and blkid';
-  await t.test('a device gets a file system once, or is passed on as it is', { skip: noDevices }, async (t) => {
+  await t.test('a device is formatted once, or passed through as a raw device', { skip: noDevices }, async (t) => {
     const device = loop.stdout.trim();
     t.teardown(() => execFileSync('losetup', ['-d', device]));
     const volume = persist('device', { local: { path: device } });
     await Promise.all(['a', 'b'].map((uid) => volumes.setUp(podOf(uid, [volume]), { facts, signal })));
     const at = (uid: string) => volumes.mounted(uid).get('device')?.path ?? '';
-    await writeFile(join(at('a'), 'made'), 'x');
-    t.same((await readdir(at('b'))).sort(), ['lost+found', 'made']);
+    await writeFile(join(at('a'), 'file'), 'x');
+    t.same((await readdir(at('b'))).sort(), ['file', 'lost+found']);
     for (const uid of ['a', 'b']) await volumes.tearDown(uid);
     await volumes.setUp(podOf('a', [volume]), { facts, signal });
-    t.ok((await readdir(at('a'))).includes('made'));
+    t.ok((await readdir(at('a'))).includes('file'));
     await volumes.tearDown('a');
 
     const raw = persist('raw', { local: { path: device }, volumeMode: 'Block' });
@@ -260,16 +260,16 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     t.same(volumes.mounted('raw').get('raw'), { path: device, kind: 'device', readOnly: false });
   });
 
-  await t.test('a server that is not there, or a helper that is missing, says so', async (t) => {
+  await t.test('an unreachable server or missing helper is reported', async (t) => {
     const nfs = persist('nfs', { nfs: { server: '127.0.0.1', path: '/export' }, mountOptions: ['soft', 'retry=0'] });
-    const [found = ''] = await failures(volumes, podOf('n', [nfs]));
+    const [reason = ''] = await failures(volumes, podOf('n', [nfs]));
     const start = 'MountVolume.SetUp failed for volume "pv-nfs" : mount failed: exit status ';
-    t.ok(found.startsWith(start), found);
-    t.match(found, /\nMounting command: mount\nMounting arguments: -t nfs -o soft,retry=0 127.0.0.1:\/export \//);
+    t.ok(reason.startsWith(start), reason);
+    t.match(reason, /\nMounting command: mount\nMounting arguments: -t nfs -o soft,retry=0 127.0.0.1:\/export \//);
     await volumes.tearDown('n');
   });
 
-  await t.test('a directory in memory is sticky for the group of a pod, too', async (t) => {
+  await t.test("a memory directory has the setgid bit for the pod's group", async (t) => {
     const pod = podOf('g', [{ name: 'mem', emptyDir: { medium: 'Memory' } }], { securityContext: { fsGroup: 1234 } });
     await volumes.setUp(pod, { facts, signal });
     const { mode, gid } = await stat(volumes.mounted('g').get('mem')?.path ?? '');
@@ -277,7 +277,7 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     await volumes.tearDown('g');
   });
 
-  await t.test('what is there is left alone by the next agent', async (t) => {
+  await t.test('the next agent leaves existing volumes unchanged', async (t) => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { a: '1' } });
     const list: Volume[] = [
       { name: 'cfg', configMap: { name: 'cfg' } },
@@ -293,12 +293,12 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     const version = await readlink(join(path('cfg'), '..data'));
     const next = start();
     await next.setUp(pod, { facts, signal });
-    t.equal(await readlink(join(path('cfg'), '..data')), version, 'its files are those that are wanted');
-    t.equal((await stat(path('dir'))).mode & 0o777, 0o700, 'its mode is what containers have made of it');
+    t.equal(await readlink(join(path('cfg'), '..data')), version, 'its files are current');
+    t.equal((await stat(path('dir'))).mode & 0o777, 0o700, 'the mode set by a container is kept');
     t.equal((await mountsBelow(join(dir, 'pods', 'r'))).length, 1);
     await rm(join(path('cfg'), '..data', 'a'));
     await start().setUp(pod, { facts, signal });
-    t.equal(await readFile(join(path('cfg'), 'a'), 'utf8'), '1', 'what somebody broke is mended');
+    t.equal(await readFile(join(path('cfg'), 'a'), 'utf8'), '1', 'damaged files are restored');
     await start({ keepsEnded: true }).release('r');
     t.equal(await readFile(join(path('cfg'), 'a'), 'utf8'), '1', 'what is to be kept after its end is');
     await next.tearDown('r');

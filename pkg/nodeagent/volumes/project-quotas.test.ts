@@ -7,19 +7,19 @@ const quotaMount: Mount = { dir: '/data', type: 'xfs', options: ['rw', 'prjquota
 
 function setUp(mount: Mount, listing: () => string = () => '') {
   const ran: string[] = [];
-  const told: string[] = [];
+  const messages: string[] = [];
   const quotas = new ProjectQuotas({
-    log: { ...silentLogger, info: (...args: unknown[]) => told.push(String(args.at(-1))) } as typeof silentLogger,
+    log: { ...silentLogger, info: (...args: unknown[]) => messages.push(String(args.at(-1))) } as typeof silentLogger,
     mountOf: async () => mount,
     run: async (program, args) => {
       ran.push([program, ...args].join(' '));
       return program === 'lsattr' ? listing() : '';
     },
   });
-  return { quotas, ran, told };
+  return { quotas, ran, told: messages };
 }
 
-t.test('a directory becomes a project with a limit, and gives that back', async (t) => {
+t.test('a directory becomes a limited project until released', async (t) => {
   let listing = '';
   const { quotas, ran, told } = setUp(quotaMount, () => listing);
   await quotas.limit('/data/pvc-1', 1_500_000);
@@ -38,7 +38,7 @@ t.test('a directory becomes a project with a limit, and gives that back', async 
   t.same(told, []);
 });
 
-t.test('no two directories are one project', async (t) => {
+t.test('every directory has its own project', async (t) => {
   const first = setUp(quotaMount);
   await first.quotas.limit('/data/pvc-1', 1);
   const project = Number(/-p (\d+)/.exec(first.ran[1] ?? '')?.[1]);
@@ -52,7 +52,7 @@ t.test('without quotas', async (t) => {
   for (const path of ['/data/a', '/data/b']) await quotas.limit(path, 1);
   await quotas.release('/data/a', async () => undefined);
   t.same(ran, []);
-  t.equal(told.length, 1, 'which is told once');
+  t.equal(told.length, 1, 'logged once');
   t.match(told[0], /not mounted with prjquota/);
   const failing = new ProjectQuotas({
     log: silentLogger,
@@ -66,7 +66,7 @@ t.test('without quotas', async (t) => {
   );
 });
 
-t.test('what lsattr says', (t) => {
+t.test('output of lsattr', (t) => {
   t.same(
     [...projectsIn('    0 --------------e------- /data/a b\n1073741900 --------------e----P-- /data/pvc-1\n\n')],
     [

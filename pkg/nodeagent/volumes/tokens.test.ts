@@ -10,24 +10,24 @@ const dayMs = 86_400_000;
 const hour = { audience: '', expirationSeconds: 3600 };
 const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [] } };
 
-/** `serverAheadMs`: what the API server's clock is ahead of the node's. */
+/** `serverAheadMs`: how far the API server's clock is ahead of the node's. */
 function setUp(serverAheadMs = 0) {
   const clock = new VirtualClock();
-  const state = { asked: 0, fails: false };
+  const state = { requests: 0, fails: false };
   const createSubresource = async () => {
     if (state.fails) throw new Error('no API server');
-    state.asked += 1;
+    state.requests += 1;
     const expires = clock.now() + serverAheadMs + 3_600_000;
     return {
       spec: { expirationSeconds: 3600 },
-      status: { token: `t${state.asked}`, expirationTimestamp: formatTime(expires) },
+      status: { token: `t${state.requests}`, expirationTimestamp: formatTime(expires) },
     };
   };
   const client = { dialect: orchDialect, resource: () => ({ createSubresource }) } as unknown as Client;
   return { clock, state, tokens: new TokenManager({ client, clock }) };
 }
 
-t.test('a token is renewed when four fifths of its life are over, whatever the clocks say', async (t) => {
+t.test('a token is renewed after four fifths of its lifetime, whatever the clocks show', async (t) => {
   for (const serverAheadMs of [0, dayMs, -dayMs]) {
     const { clock, tokens } = setUp(serverAheadMs);
     const { token, renewAt } = await tokens.get(pod, hour);
@@ -40,7 +40,7 @@ t.test('a token is renewed when four fifths of its life are over, whatever the c
   }
 });
 
-t.test('a clock that is set back does not keep a token past its life', async (t) => {
+t.test("setting the clock back does not extend a token's lifetime", async (t) => {
   const { clock, state, tokens } = setUp();
   await tokens.get(pod, hour);
   clock.setWallClock(-dayMs);
@@ -56,10 +56,10 @@ t.test('a clock that is set back does not keep a token past its life', async (t)
   await t.rejects(tokens.get(pod, hour), { message: 'no API server' });
 });
 
-t.test('one that is set forward, as after a sleep of the machine, has it renewed once', async (t) => {
+t.test('setting the clock forward, as after a suspend, causes one renewal', async (t) => {
   const { clock, state, tokens } = setUp();
   await tokens.get(pod, hour);
   clock.setWallClock(dayMs);
   for (let i = 0; i < 3; i++) t.equal((await tokens.get(pod, hour)).token, 't2');
-  t.equal(state.asked, 2);
+  t.equal(state.requests, 2);
 });

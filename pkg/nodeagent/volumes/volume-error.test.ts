@@ -11,7 +11,7 @@ const lost = { volume: 'a', specName: 'a', stage: 'unknown', message: 'PVC is no
 const again = { ...lost, volume: 'c' } as const;
 const device = { ...wrong, stage: 'MapVolume.SetUpDevice failed' } as const;
 
-t.test('what is wrong with volumes is told in the words of 1.24', async (t) => {
+t.test('volume errors have the messages of 1.24', async (t) => {
   const said = (...args: Parameters<typeof volumeEvents>) =>
     volumeEvents(...args).map(({ reason, message }) => `${reason}: ${message}`);
   const all = { expected: ['a', 'b', 'c'], isLate: false };

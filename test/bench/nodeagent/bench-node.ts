@@ -1,4 +1,4 @@
-/** An API server, a runtime and a node agent, each a process of its own, and pods that are bound to the node at once. */
+/** An API server, a runtime and a node agent as separate processes, and pods bound to the node at once. */
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
@@ -15,16 +15,16 @@ import { makeNamespace } from '#test/integration/peers/pod-life.js';
 const namespace = 'bench';
 const patienceMs = 300_000;
 
-/** What users run, or another implementation's agent. */
+/** The project's agent, or another implementation's. */
 const agentCommand: Command =
   (process.env['PEER_NODE_AGENT'] ?? '') === ''
     ? [join(root, 'bin', 'nodeagent'), `--dialect=${dialect.name}`]
     : [process.env['PEER_NODE_AGENT'] ?? ''];
 
-/** Rates of a cluster on one machine, as `orch up` sets them; without them those of a release. */
+/** The rates that `orch up` sets for a cluster on one machine; the defaults are lower. */
 export const raisedRates = ['--kube-api-qps=50', '--kube-api-burst=100'];
 
-export class Setting {
+export class BenchNode {
   readonly client: RestClient;
   readonly node: RunningNode;
   readonly serverPid: number;
@@ -40,10 +40,10 @@ export class Setting {
     return this.#agent?.pid ?? 0;
   }
 
-  /** Ends the agent that runs, and starts one with these options; resolves when its node is ready. */
+  /** Replaces the running agent by one with these options; resolves when its node is ready. */
   async startAgent(...options: string[]): Promise<void> {
     await this.stopAgent();
-    // The last agent's word is no sign of life of this one.
+    // A previous agent's status does not prove that this one works.
     await this.client
       .resource(nodes)
       .delete(this.node.name)
@@ -62,7 +62,7 @@ export class Setting {
     this.#agent = undefined;
   }
 
-  /** On this node, without a scheduler. */
+  /** Builds a pod bound to this node. */
   pod(name: string, spec: Partial<Pod['spec']> = {}): Pod {
     const containers = [{ name: 'main', image: this.node.images.busybox, command: ['sleep', '3600'] }];
     return {
@@ -71,15 +71,15 @@ export class Setting {
     };
   }
 
-  /** Creates them all at once; ms from then until a watch has shown each to run. */
-  async run(wanted: readonly Pod[]): Promise<number> {
+  /** Creates all pods at once; returns the milliseconds until a watch has shown each running. */
+  async run(newPods: readonly Pod[]): Promise<number> {
     const { client } = this;
     const { metadata } = await client.resource(pods).list({ namespace, limit: 1 });
-    const waiting = new Set(wanted.map((pod) => pod.metadata.name ?? ''));
+    const waiting = new Set(newPods.map((pod) => pod.metadata.name ?? ''));
     const stop = AbortSignal.timeout(patienceMs);
     const options = { namespace, resourceVersion: metadata?.resourceVersion ?? '', signal: stop };
     const began = clock.monotonic();
-    const creating = Promise.all(wanted.map((pod) => client.resource(pods).create(pod)));
+    const creating = Promise.all(newPods.map((pod) => client.resource(pods).create(pod)));
     for await (const event of client.resource(pods).watch(options)) {
       if (event.type !== 'ADDED' && event.type !== 'MODIFIED') continue;
       const { metadata, status } = event.object;
@@ -88,11 +88,11 @@ export class Setting {
     }
     const ms = clock.monotonic() - began;
     await creating;
-    if (waiting.size > 0) throw new Error(`${waiting.size} of ${wanted.length} pods do not run`);
+    if (waiting.size > 0) throw new Error(`${waiting.size} of ${newPods.length} pods do not run`);
     return ms;
   }
 
-  /** Resolves when nothing is left of them. */
+  /** Resolves when all pods are removed. */
   async removeAll(): Promise<void> {
     const { client } = this;
     await client.resource(pods).deleteCollection({ namespace });
@@ -106,8 +106,8 @@ function isRunning(status: Pod['status']): boolean {
   return first?.state?.running !== undefined;
 }
 
-/** Runs `work` in a setting of its own, of which nothing is left then. */
-export async function withSetting(work: (setting: Setting) => Promise<void>): Promise<void> {
+/** Runs `work` with a new node, which is removed afterwards. */
+export async function withBenchNode(work: (benchNode: BenchNode) => Promise<void>): Promise<void> {
   const teardowns: (() => unknown)[] = [];
   const lifetime = { teardown: (end: () => unknown) => void teardowns.unshift(end) };
   let log = () => '';
@@ -117,7 +117,7 @@ export async function withSetting(work: (setting: Setting) => Promise<void>): Pr
     const node = await startNode(lifetime, server);
     await eventually('namespaces are there', () => server.client.resource(namespaces).get('kube-node-lease'));
     await makeNamespace(server.client, namespace, server.pki.authority.certificate);
-    await work(new Setting(server, node));
+    await work(new BenchNode(server, node));
   } catch (error) {
     process.stderr.write(log().slice(-4000));
     throw error;

@@ -1,15 +1,15 @@
-/** Pods with probes of every kind, and a process that answers those of the network. */
+/** Pods with probes of every kind, and a process that responds to the network probes. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Pod, Probe } from '#api/core/v1/types.gen.js';
-import type { Setting } from '#test/bench/nodeagent/bench-node.js';
+import type { BenchNode } from '#test/bench/nodeagent/bench-node.js';
 
 export type ProbeKind = 'exec' | 'http' | 'tcp' | 'grpc';
 export const probeKinds: readonly ProbeKind[] = ['exec', 'http', 'tcp', 'grpc'];
 
-/** On the machine's own address, where pods on the host's network are. */
+/** A server on the machine's address, which pods on the host's network share. */
 export interface Answering {
   readonly http: number;
   readonly grpc: number;
@@ -57,11 +57,16 @@ function probeOf(kind: ProbeKind, host: string, { http, grpc }: Answering): Prob
   return { ...often, grpc: { port: grpc } };
 }
 
-/** Two probes each, of the kinds in turn. */
-export function probedPods(setting: Setting, count: number, kinds: readonly ProbeKind[], answering: Answering): Pod[] {
+/** Pods with two probes each, cycling through the kinds. */
+export function probedPods(
+  benchNode: BenchNode,
+  count: number,
+  kinds: readonly ProbeKind[],
+  answering: Answering,
+): Pod[] {
   return Array.from({ length: count }, (_, i) => {
-    const probe = probeOf(kinds[i % kinds.length] ?? 'exec', setting.node.address, answering);
-    const plain = setting.pod(`probed-${i}`, { hostNetwork: true });
+    const probe = probeOf(kinds[i % kinds.length] ?? 'exec', benchNode.node.address, answering);
+    const plain = benchNode.pod(`probed-${i}`, { hostNetwork: true });
     const containers = plain.spec.containers.map((each) => ({ ...each, livenessProbe: probe, readinessProbe: probe }));
     return { ...plain, spec: { ...plain.spec, containers } };
   });

@@ -1,4 +1,4 @@
-/** A node agent on the runtime in memory: its own cost, without a runtime's messages. */
+/** Measures a node agent on the in-memory runtime: its own cost without runtime calls. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -8,7 +8,7 @@ import { eventually, root, startTestCluster, type TestCluster } from '#test/e2e/
 import { pod, shell, sleeper } from '#test/e2e/pods.js';
 
 const patienceMs = 300_000;
-/** All has been told when nothing new is for so long. */
+/** Events are complete when none is added for this time. */
 const quietMs = 3000;
 
 async function client(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
@@ -26,17 +26,18 @@ async function start(cluster: TestCluster, pods: readonly Pod[]): Promise<void> 
   await client(cluster, ['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const running = async () => (await list(cluster)).filter(({ status }) => status?.phase === 'Running').length;
   await eventually('all pods run', async () => (await running()) >= pods.length, patienceMs);
-  await untilTold(cluster);
+  await untilEventsSettle(cluster);
   await clock.sleep(settleMs);
 }
 
-/** At its default rate an agent tells of the starts of many pods for minutes; that is not what idling costs. */
-async function untilTold(cluster: TestCluster): Promise<void> {
+/** At its default rate an agent emits the events of many pod starts for minutes; that is not part of idling. */
+async function untilEventsSettle(cluster: TestCluster): Promise<void> {
   let before = -1;
-  for (let told = 0; told > before; ) {
-    before = told;
+  for (let eventCount = 0; eventCount > before; ) {
+    before = eventCount;
     await clock.sleep(quietMs);
-    told = (JSON.parse(await client(cluster, ['get', 'events', '-o', 'json'])) as { items: unknown[] }).items.length;
+    eventCount = (JSON.parse(await client(cluster, ['get', 'events', '-o', 'json'])) as { items: unknown[] }).items
+      .length;
   }
 }
 
@@ -49,7 +50,7 @@ function agentProcess({ dataDir }: TestCluster): number {
 
 export interface Size {
   readonly pods: number;
-  /** Of them, with two probes each in ten seconds. */
+  /** Pods with two probes each in ten seconds. */
   readonly probed: number;
   readonly seconds: number;
 }

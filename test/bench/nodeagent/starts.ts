@@ -1,4 +1,4 @@
-/** How long pods take to start, beside the runtime's share: the same calls made by hand, in turns with the agent's. */
+/** Measures pod starts and the runtime's share of them: the same calls made directly, interleaved with the agent's. */
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,22 +9,24 @@ import type { ContainerConfig, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { containerConfig, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
-import { raisedRates, type Setting } from '#test/bench/nodeagent/bench-node.js';
+import { type BenchNode, raisedRates } from '#test/bench/nodeagent/bench-node.js';
 import { cpuMs, figure, megabytes, residentBytes, seconds } from '#test/bench/report.js';
 
-/** The calls of an agent for such pods, without an agent. Their labels are of the other dialect: no agent knows them. */
+/**
+ * The runtime calls of an agent for such pods, made directly. Labels of the other dialect hide the pods from agents.
+ */
 class ByHand {
   readonly #cri: GrpcCRI;
   readonly #logs: string;
   readonly #labels = new RuntimeLabels(orchDialect);
   readonly #sandboxes: string[] = [];
 
-  constructor({ node }: Setting) {
+  constructor({ node }: BenchNode) {
     this.#cri = new GrpcCRI({ endpoint: node.runtimeEndpoint, clock });
     this.#logs = join(node.folder, 'by-hand');
   }
 
-  /** Ms until all run. */
+  /** Returns the milliseconds until all run. */
   async run(pods: readonly Pod[]): Promise<number> {
     const configs = await Promise.all(pods.map((pod) => this.#configs(pod)));
     const began = clock.monotonic();
@@ -81,18 +83,18 @@ class ByHand {
   }
 }
 
-/** Interleaved; the agent has its default options. */
-export async function measureSingle(setting: Setting, rounds: number): Promise<void> {
-  const byHand = new ByHand(setting);
-  await setting.startAgent();
+/** Interleaved; the agent has default options. */
+export async function measureSingle(benchNode: BenchNode, rounds: number): Promise<void> {
+  const byHand = new ByHand(benchNode);
+  await benchNode.startAgent();
   const runtime: number[] = [];
   const agent: number[] = [];
-  // The first of each warms the runtime's caches, and is not counted.
+  // The first round warms the runtime's caches and is not counted.
   for (let round = 0; round <= rounds; round++) {
-    runtime.push(await byHand.run([setting.pod(`one-${round}`)]));
+    runtime.push(await byHand.run([benchNode.pod(`one-${round}`)]));
     await byHand.removeAll();
-    agent.push(await setting.run([setting.pod(`one-${round}`)]));
-    await setting.removeAll();
+    agent.push(await benchNode.run([benchNode.pod(`one-${round}`)]));
+    await benchNode.removeAll();
   }
   await byHand.close();
   const [alone, withAgent] = [median(runtime.slice(1)), median(agent.slice(1))];
@@ -106,26 +108,26 @@ export interface ManyStarts {
   readonly atOnce: number;
 }
 
-/** Interleaved; each round of an agent is another agent's, since its options differ. */
-export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStarts): Promise<void> {
-  const byHand = new ByHand(setting);
-  const wanted = Array.from({ length: atOnce }, (_, i) => setting.pod(`many-${i}`));
+/** Interleaved; each round starts a new agent, as the options differ. */
+export async function measureMany(benchNode: BenchNode, { rounds, atOnce }: ManyStarts): Promise<void> {
+  const byHand = new ByHand(benchNode);
+  const manyPods = Array.from({ length: atOnce }, (_, i) => benchNode.pod(`many-${i}`));
   const measured = new Map<string, number[]>();
   const note = (name: string, ms: number) => measured.set(name, [...(measured.get(name) ?? []), ms]);
   const cpuName = (name: string, of: string) => `${name}: CPU time of the ${of}`;
-  const processes = () => ({ agent: setting.agentPid, 'API server': setting.serverPid });
+  const processes = () => ({ agent: benchNode.agentPid, 'API server': benchNode.serverPid });
   const run = async (name: string, options: readonly string[]) => {
-    await setting.startAgent(...options);
-    // Neither the runtime nor the agent does it for the first time.
-    await setting.run([setting.pod('first')]);
-    await setting.removeAll();
+    await benchNode.startAgent(...options);
+    // Warms up the runtime and the agent.
+    await benchNode.run([benchNode.pod('first')]);
+    await benchNode.removeAll();
     const before = Object.entries(processes()).map(([of, pid]) => ({ of, pid, ms: cpuMs(pid) }));
-    note(name, await setting.run(wanted));
+    note(name, await benchNode.run(manyPods));
     for (const { of, pid, ms } of before) note(cpuName(name, of), cpuMs(pid) - ms);
-    await setting.removeAll();
+    await benchNode.removeAll();
   };
   for (let round = 0; round < rounds; round++) {
-    note('by hand', await byHand.run(wanted));
+    note('by hand', await byHand.run(manyPods));
     await byHand.removeAll();
     await run('raised', raisedRates);
     await run('default', []);
@@ -136,7 +138,7 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
   const row = (title: string, name: string, limit: string) => {
     figure(`${atOnce} pods at once, ${title} (best of ${rounds})`, seconds(best(name)));
     figure(`${atOnce} pods at once, ${title}: of the runtime's time`, `${(best(name) / alone).toFixed(2)} ×`, limit);
-    // What others do on the machine changes it least.
+    // Least affected by other load on the machine.
     for (const of of Object.keys(processes()))
       figure(`${atOnce} pods at once, ${title}: CPU of the ${of}`, seconds(best(cpuName(name, of))));
   };
@@ -150,7 +152,7 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** What an agent uses while nothing happens but its probes. */
+/** Usage of an agent when only probes run. */
 
 export interface Limits {
   readonly cpu: string;
@@ -158,8 +160,8 @@ export interface Limits {
 }
 
 /**
- * What starting pods left to do is not idling: half a minute later the runtime still collects what the start left behind,
- * several times, and that would be half of what is measured in a minute.
+ * Pod starts leave work behind: for half a minute the runtime collects garbage several times, which would double the
+ * usage measured in one minute.
  */
 export const settleMs = 60_000;
 

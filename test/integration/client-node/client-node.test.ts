@@ -1,4 +1,4 @@
-/** A client that others wrote, with its own idea of every kind: creates, lists, follows and deletes over HTTPS. */
+/** A third-party client with its own types of every kind creates, lists, watches and deletes objects over HTTPS. */
 import {
   AppsV1Api,
   BatchV1Api,
@@ -41,7 +41,7 @@ interface Row {
   create(): Promise<KubernetesObject>;
   list(): Promise<KubernetesListObject<KubernetesObject>>;
   remove(): Promise<unknown>;
-  /** What the server added. */
+  /** Fields added by the server. */
   readonly expected: object;
 }
 
@@ -133,9 +133,9 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-t.test('it knows the server', async (t) => {
+t.test("the client reads the server's version", async (t) => {
   t.match(await config.makeApiClient(VersionApi).getCode(), { major: '1', minor: '24' });
-  // The controllers make it a moment after the cluster has started.
+  // Controllers create the account shortly after the cluster's start.
   await followed('/api/v1/namespaces/default/serviceaccounts', () => core.listNamespacedServiceAccount({ namespace }), {
     until: (event, object) => event === 'add' && object.metadata?.name === 'default',
   });
@@ -170,7 +170,7 @@ for (const [kind, row] of Object.entries(rows)) {
   });
 }
 
-t.test('any object: read, apply, patch and failures', async (t) => {
+t.test('generic objects: read, apply, patch and failures', async (t) => {
   const objects = KubernetesObjectApi.makeApiClient(config);
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any', namespace }, data: { a: '1' } };
   await objects.create(object);
@@ -188,13 +188,13 @@ t.test('any object: read, apply, patch and failures', async (t) => {
 type Event = 'add' | 'update' | 'delete';
 
 interface Following {
-  /** Once the informer has its first list. */
+  /** Called once the informer has its first list. */
   start?(): Promise<void>;
-  /** True when enough was seen. */
+  /** True once enough events have arrived. */
   until(event: Event, object: KubernetesObject): boolean | Promise<boolean>;
 }
 
-/** Follows a collection with an informer, which is stopped in the end. */
+/** Watches a collection with an informer, which is stopped at the end. */
 async function followed(path: string, list: Row['list'], { start, until }: Following): Promise<void> {
   const informer = makeInformer(config, path, list);
   try {

@@ -1,4 +1,6 @@
-/** Chaos in memory. `SEED` repeats a run, `CHAOS_SECONDS` has ever new ones for as long; `make soak` has ten minutes. */
+/**
+ * In-memory chaos. `SEED` repeats a run, `CHAOS_SECONDS` runs new seeds for that time; `make soak` runs ten minutes.
+ */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -9,7 +11,7 @@ const given = process.env['SEED'];
 const first = Number(given ?? Math.floor(Math.random() * 2 ** 31));
 t.setTimeout(seconds * 1000 + 120_000);
 
-t.test('whatever happens to an agent and its runtime, in the end all is well and nothing was untrue', async (t) => {
+t.test('under random faults of an agent and its runtime, pods converge and no status is false', async (t) => {
   const endMs = realClock.monotonic() + seconds * 1000;
   const total = { pods: 0, runs: 0, kills: 0, faults: 0 };
   let seed = first;

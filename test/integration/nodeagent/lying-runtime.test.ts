@@ -1,6 +1,6 @@
 /**
- * A runtime that lies for a minute, in every way that its protocol has words for: nothing begins twice, nothing untrue stays,
- * and when it is honest again all is as it should be.
+ * A runtime that returns false responses of every kind for a minute: nothing may start twice, no false status may
+ * remain, and pods recover once the responses are correct again.
  */
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -14,11 +14,11 @@ import { testPod } from '#nodeagent/testing/agent-fixture.js';
 import { overrideCalls } from '#nodeagent/testing/override-calls.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
-import { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
+import { RecordedRuns } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 import { Statuses } from '#test/integration/nodeagent/chaos/statuses.js';
 
 type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
-/** What the runtime answers instead of what is so. */
+/** Overrides that return false responses. */
 type Lie = (real: SimulatedRuntime) => Calls;
 
 const labels = new RuntimeLabels(orchDialect);
@@ -28,9 +28,9 @@ const liesForMs = 60_000;
 const settle = { steps: 40, stepMs: 15_000 };
 t.setTimeout(240_000);
 const decadeMs = 10 * 365 * 24 * 3_600_000;
-const nobody = 'f'.repeat(64);
+const unknownID = 'f'.repeat(64);
 
-/** Lists changed as a whole. */
+/** A false response that changes whole lists. */
 const listing = (change: <T extends Container | PodSandbox>(listed: T[]) => T[]): Lie => {
   return (real) => ({
     listContainers: async (filter) => change(await real.listContainers(filter)),
@@ -60,9 +60,9 @@ const deny = async () => {
   throw new CRIError('NotFound', 'there is no such thing');
 };
 
-/** A container of a pod that nobody has heard of. */
+/** A container of an unknown pod. */
 const phantom = (name: string, attempt: number): Container => ({
-  ...{ id: `${name}-phantom`.padEnd(64, '0'), podSandboxId: nobody, image: 'x', imageRef: 'x', createdAt: 0 },
+  ...{ id: `${name}-phantom`.padEnd(64, '0'), podSandboxId: unknownID, image: 'x', imageRef: 'x', createdAt: 0 },
   ...{ metadata: { name, attempt }, state: 'CONTAINER_RUNNING', annotations: {} },
   labels: { [uidLabel]: 'phantom', [labels.podName]: 'phantom', [labels.podNamespace]: 'default' },
 });
@@ -77,14 +77,14 @@ const lies: Record<string, Lie> = {
   }),
   'lists have no labels': listing((listed) => listed.map((each) => ({ ...each, labels: {} }))),
   'lists have no ids': listing((listed) => listed.map((each) => ({ ...each, id: '' }))),
-  'lists give all one id': listing((listed) => listed.map((each) => ({ ...each, id: nobody }))),
+  'lists give all one id': listing((listed) => listed.map((each) => ({ ...each, id: unknownID }))),
   'lists give others to each pod': listing((listed) =>
     listed.map((each, i) => ({ ...each, labels: listed.at(i - 1)?.labels ?? {} })),
   ),
   'lists count from elsewhere': listing((listed) =>
     listed.map((each) => ({ ...each, metadata: { ...each.metadata, attempt: 4_294_967_295 } })),
   ),
-  'lists have what nobody wants': (real) => ({
+  'lists have unwanted containers': (real) => ({
     listContainers: async (filter) => [...(await real.listContainers(filter)), phantom('main', 0), phantom('x', 7)],
   }),
   'all that is listed has ended': listing((listed) =>
@@ -93,7 +93,7 @@ const lies: Record<string, Lie> = {
   'all that is listed runs': listing((listed) =>
     listed.map((each) => ({ ...each, state: 'podSandboxId' in each ? 'CONTAINER_RUNNING' : 'SANDBOX_READY' })),
   ),
-  'nobody knows the states of what is listed': (real) => ({
+  'states in lists are unknown': (real) => ({
     listContainers: async (filter) =>
       (await real.listContainers(filter)).map((each) => ({ ...each, state: 'CONTAINER_UNKNOWN' })),
   }),
@@ -115,17 +115,17 @@ const lies: Record<string, Lie> = {
     finishedAt: finishedAt + decadeMs,
   })),
   'everything ended before it began': container(({ startedAt }) => ({ createdAt: 1, finishedAt: -startedAt })),
-  'what is made has the name of nothing': (real) => ({
-    runPodSandbox: async (config) => (await real.runPodSandbox(config)) && nobody,
-    createContainer: async (...asked) => (await real.createContainer(...asked)) && nobody,
+  'created objects have unknown IDs': (real) => ({
+    runPodSandbox: async (config) => (await real.runPodSandbox(config)) && unknownID,
+    createContainer: async (...args) => (await real.createContainer(...args)) && unknownID,
   }),
-  'what is made has the name of another': (real) => ({
-    createContainer: async (...asked) =>
-      (await real.createContainer(...asked)) && ((await real.listContainers())[0]?.id ?? ''),
+  'created containers have the ID of another': (real) => ({
+    createContainer: async (...args) =>
+      (await real.createContainer(...args)) && ((await real.listContainers())[0]?.id ?? ''),
   }),
-  'nothing is ever made': () => ({
-    runPodSandbox: async () => nobody,
-    createContainer: async () => nobody,
+  'nothing is ever created': () => ({
+    runPodSandbox: async () => unknownID,
+    createContainer: async () => unknownID,
     startContainer: async () => undefined,
   }),
   'nothing is ever ended': () => ({
@@ -135,8 +135,8 @@ const lies: Record<string, Lie> = {
     removePodSandbox: async () => undefined,
   }),
   'images come and are not there': () => ({ imageStatus: async () => undefined, pullImage: async () => '' }),
-  'nothing is known of the runtime': () => ({ status: async () => [] }),
-  'all is told, and all in vain': () => ({
+  'the runtime has no conditions': () => ({ status: async () => [] }),
+  'events are all about unknown containers': () => ({
     subscribe(handler) {
       for (let i = 0; i < 100; i++) handler.onEvent({ id: `${i}`, became: 'stopped', podUID: `${i}` });
       handler.onConnected(true);
@@ -160,17 +160,17 @@ const methods = [
   ...(['listContainers', 'imageStatus', 'pullImage', 'listImages', 'imageFsInfo', 'status', 'version'] as const),
 ] as const;
 
-/** Every method fails twice with a code, before or after it has done what it was asked. */
+/** Every method fails twice with a code, before or after it has acted. */
 function failing(code: CRIErrorCode, hasActed: boolean): Lie {
   return (real) => {
     const left = new Map<string, number>(methods.map((method) => [method, 2]));
     const calls = methods.map((method) => {
-      const call = real[method] as (...asked: unknown[]) => Promise<unknown>;
-      const answer = async (...asked: unknown[]) => {
+      const call = real[method] as (...args: unknown[]) => Promise<unknown>;
+      const answer = async (...args: unknown[]) => {
         const remaining = left.get(method) ?? 0;
         left.set(method, remaining - 1);
-        if (remaining <= 0) return call.apply(real, asked);
-        if (hasActed) await call.apply(real, asked).catch(() => undefined);
+        if (remaining <= 0) return call.apply(real, args);
+        if (hasActed) await call.apply(real, args).catch(() => undefined);
         throw new CRIError(code, `${method} failed`);
       };
       return [method, answer];
@@ -197,10 +197,10 @@ for (const [what, lie] of Object.entries(lies)) {
     if (real === undefined) throw new Error('there is no runtime');
     const runtime = real;
     const { api, clock, main, until } = agent;
-    const truth = new Truth(runtime, uidLabel);
-    const statuses = new Statuses(truth);
+    const recordedRuns = new RecordedRuns(runtime, uidLabel);
+    const statuses = new Statuses(recordedRuns);
     api.intercept(() => {
-      statuses.look(api.list(pods));
+      statuses.check(api.list(pods));
       return undefined;
     });
     const exits = (after: string, code: number) => ({
@@ -223,12 +223,13 @@ for (const [what, lie] of Object.entries(lies)) {
     await clock.advance(liesForMs);
     for (const method of Object.keys(calls) as (keyof CRI)[]) delete calls[method];
     const problems = async () => [
-      ...(await problemsOf({ ...{ runtime, truth, uidLabel }, pods: api.list(pods) })),
-      ...[...truth.twice].map((run) => `twice: ${run}`),
+      ...(await problemsOf({ ...{ runtime, recordedRuns, uidLabel }, pods: api.list(pods) })),
+      ...[...recordedRuns.twice].map((run) => `twice: ${run}`),
     ];
-    const settled = async (found: () => Promise<unknown[]>) => {
-      for (let step = 0; step < settle.steps && (await found()).length > 0; step++) await clock.advance(settle.stepMs);
-      t.same(await found(), []);
+    const settled = async (findProblems: () => Promise<unknown[]>) => {
+      for (let step = 0; step < settle.steps && (await findProblems()).length > 0; step++)
+        await clock.advance(settle.stepMs);
+      t.same(await findProblems(), []);
     };
     const wrong = () => [
       ...(api.get(pods, 'default/goes') === undefined ? [] : ['goes is there']),

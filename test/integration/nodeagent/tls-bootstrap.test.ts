@@ -1,4 +1,6 @@
-/** Node agents that come with a token and get their certificates of the cluster, ended by force at moments of their own. */
+/**
+ * Node agents that join with a bootstrap token, get certificates from the cluster, and are killed at various moments.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
@@ -27,7 +29,7 @@ import { until } from '#test/integration/daemons/api.js';
 
 const token = { id: 'abcdef', secret: '0123456789abcdef' };
 
-t.test('nodes that come with a token', { timeout: 120_000 }, async (t) => {
+t.test('nodes that join with a token', { timeout: 120_000 }, async (t) => {
   const cluster = await startCluster({ nodes: 0, listen: true });
   const { client, dialect } = cluster;
   const folder = await mkdtemp(join(tmpdir(), 'joining-'));
@@ -89,28 +91,28 @@ t.test('nodes that come with a token', { timeout: 120_000 }, async (t) => {
   };
   const ready = (name: string) =>
     until(`${name} Ready`, async () => {
-      const found = await node(name);
-      return found !== undefined && isNodeReady(found);
+      const object = await node(name);
+      return object !== undefined && isNodeReady(object);
     });
   const requestsOf = async (name: string): Promise<CertificateSigningRequest[]> => {
     const { items } = await client.resource(certificatesigningrequests).list();
-    const wanted = `${dialect.users.nodePrefix}${name}`;
+    const user = `${dialect.users.nodePrefix}${name}`;
     return items.filter(({ spec }) => {
       const pem = Buffer.from(spec.request, 'base64').toString();
-      return Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64').includes(wanted);
+      return Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64').includes(user);
     });
   };
 
-  await t.test('both certificates are asked for, approved and used', async (t) => {
+  await t.test('both certificates are requested, approved and used', async (t) => {
     start('n1');
     await ready('n1');
     const port = (await node('n1'))?.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
-    await until('it serves with a certificate of the cluster', () => serves(port, ca));
-    const asked = await requestsOf('n1');
+    await until('the port serves a certificate of the cluster', () => serves(port, ca));
+    const requests = await requestsOf('n1');
     const { signers, components } = dialect;
-    const wanted = [signers.apiServerClientNodeAgent, signers.nodeAgentServing];
-    t.same(asked.map(({ spec }) => spec.signerName).sort(), wanted.sort());
-    const first = asked.find(({ spec }) => spec.signerName === signers.apiServerClientNodeAgent);
+    const expectedSigners = [signers.apiServerClientNodeAgent, signers.nodeAgentServing];
+    t.same(requests.map(({ spec }) => spec.signerName).sort(), expectedSigners.sort());
+    const first = requests.find(({ spec }) => spec.signerName === signers.apiServerClientNodeAgent);
     t.match(first?.metadata.name, /^node-csr-/);
     t.equal(first?.spec.username, `system:bootstrap:${token.id}`);
     const own = parseKubeconfig(await readFile(dir('n1', 'client.config'), 'utf8'));
@@ -121,27 +123,27 @@ t.test('nodes that come with a token', { timeout: 120_000 }, async (t) => {
     t.match(await realpath(link), /-client-\d{4}(-\d\d){5}\.pem$/);
   });
 
-  await t.test('a node that is known needs no token any more', async (t) => {
+  await t.test('a registered node needs no token', async (t) => {
     await client.resource(secrets).delete(bootstrapTokenName(token.id), { namespace: dialect.namespaces.system });
     await killed(children.at(-1));
     await client.resource(nodes).delete('n1');
     start('n1');
     await ready('n1');
-    t.equal((await requestsOf('n1')).length, 2, 'nothing is asked for again');
+    t.equal((await requestsOf('n1')).length, 2, 'no new requests');
     await client.resource(secrets).create(secret);
   });
 
-  await t.test('what was asked for before the end is not asked for again', async (t) => {
+  await t.test('requests made before a kill are not repeated', async (t) => {
     const approvals = `${dialect.product}:node-autoapprove-bootstrap`;
     const bindings = client.resource(clusterrolebindings);
     const binding = await bindings.get(approvals);
     await bindings.delete(approvals);
     start('n2');
-    await until('n2 has asked', async () => (await requestsOf('n2')).length > 0);
+    await until('n2 has sent a request', async () => (await requestsOf('n2')).length > 0);
     await killed(children.at(-1));
     log.length = 0;
     start('n2');
-    await until('n2 asks again', async () => log.some((line) => line.includes('Requesting a certificate')));
+    await until('n2 continues its request', async () => log.some((line) => line.includes('Requesting a certificate')));
     const { resourceVersion: _, uid: __, ...metadata } = binding.metadata;
     await bindings.create({ ...binding, metadata });
     await ready('n2');
@@ -159,7 +161,7 @@ async function killed(child: ChildProcess | undefined): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Whether the port of loopback has a certificate that the authority has signed for its address. */
+/** Whether the loopback port serves a certificate signed by the authority for its address. */
 function serves(port: number, ca: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', ca }, () => {

@@ -16,19 +16,19 @@ import { runtimePrerequisites } from '#nodeagent/node/prerequisites.js';
 import { criContract } from '#nodeagent/testing/cri-contract.js';
 import { MissingFields } from '#nodeagent/testing/message-inspector.js';
 
-t.test('endpoints are unix sockets', async (t) => {
+t.test('endpoints must be unix sockets', async (t) => {
   t.equal(socketOf('unix:///run/a.sock'), '/run/a.sock');
   t.equal(socketOf('/run/a.sock'), '/run/a.sock');
   t.throws(() => socketOf('tcp://localhost:1'), RangeError);
 });
 
-t.test('a dead socket is Unavailable', async (t) => {
+t.test('a dead socket yields Unavailable', async (t) => {
   const cri = new GrpcCRI({ endpoint: '/nonexistent/cri.sock', clock: realClock, timeoutMs: 2000 });
   t.teardown(() => cri.close());
   await t.rejects(cri.version(), { code: 'Unavailable' });
 });
 
-t.test('the runtime is told of the trace that a call is part of', async (t) => {
+t.test('the trace context is sent to the runtime', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const socket = join(dir, 'cri.sock');
   const seen: unknown[] = [];
@@ -55,16 +55,16 @@ t.test('the runtime is told of the trace that a call is part of', async (t) => {
       error ? reject(error) : resolve(),
     ),
   );
-  const told = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
+  const parents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
   let calls = 0;
-  const cri = new GrpcCRI({ endpoint: socket, clock: realClock, traceparent: () => told[calls++] });
+  const cri = new GrpcCRI({ endpoint: socket, clock: realClock, traceparent: () => parents[calls++] });
   t.teardown(async () => {
     await cri.close();
     server.forceShutdown();
     await rm(dir, { recursive: true });
   });
-  for (const _ of told) await cri.version();
-  t.same(seen, [[told[0]], []]);
+  for (const _ of parents) await cri.version();
+  t.same(seen, [[parents[0]], []]);
 });
 
 const { root, missing } = await runtimePrerequisites();
@@ -99,12 +99,12 @@ t.test('containerd', { skip }, async (t) => {
     });
   });
 
-  await t.test('a pull from a registry that says nothing ends when it is told to', async (t) => {
+  await t.test('a pull from an unresponsive registry can be cancelled', async (t) => {
     const client = await cri();
     t.teardown(() => client.close());
     const stop = new AbortController();
     const registry = createServer((socket) => {
-      // The runtime leaves without a word.
+      // The runtime may reset the connection.
       socket.on('error', () => undefined);
       stop.abort();
     });
@@ -117,7 +117,7 @@ t.test('containerd', { skip }, async (t) => {
     await t.rejects(client.pullImage('any', { signal: stop.signal }), { code: 'Cancelled' });
   });
 
-  t.test('the description of the interface has every field that is sent or received', async (t) => {
+  t.test('the proto definitions contain every field that is sent or received', async (t) => {
     const client = await cri();
     t.teardown(() => client.close());
     await client.listContainerStats();

@@ -11,7 +11,7 @@ const container = {
 };
 const sandbox = { id: 's', metadata: { name: 'p', namespace: 'default', uid: 'u' }, createdAt: '1000000' };
 
-t.test('a status without what everything else is built on is none', async (t) => {
+t.test('a status without essential fields is rejected', async (t) => {
   const rows: [answer: object | null, problem: string][] = [
     [null, 'status.Id is not set'],
     [{ ...container, metadata: null }, 'status.Metadata is not set'],
@@ -28,13 +28,13 @@ t.test('a status without what everything else is built on is none', async (t) =>
   t.equal(requiredID('x', 'PodSandboxId'), 'x');
 });
 
-t.test('states that nobody knows are unknown, or not ready', async (t) => {
+t.test('unrecognised states count as unknown or not ready', async (t) => {
   t.match(decodeContainerStatus(container), { state: 'CONTAINER_RUNNING', createdAt: 1 });
   t.equal(decodeContainerStatus({ ...container, state: 7 }).state, 'CONTAINER_UNKNOWN');
   t.equal(decodeSandboxStatus({ ...sandbox, state: 9 }).state, 'SANDBOX_NOTREADY');
 });
 
-t.test('addresses that are none are none, and of each family there is one', async (t) => {
+t.test('invalid addresses are dropped, and one per family is kept', async (t) => {
   const ips = (ip: string, ...more: string[]) =>
     decodeSandboxStatus({ ...sandbox, network: { ip, additionalIps: more.map((each) => ({ ip: each })) } }).ips;
   t.same(ips('10.1.2.3'), ['10.1.2.3']);
@@ -44,7 +44,7 @@ t.test('addresses that are none are none, and of each family there is one', asyn
     t.same(ips(...(none as [string])), [], none.join());
 });
 
-t.test('what is said of an end has a size', async (t) => {
+t.test('termination messages are truncated', async (t) => {
   const { reason, message } = decodeContainerStatus({
     ...container,
     reason: 'r'.repeat(1 << 20),
@@ -53,7 +53,7 @@ t.test('what is said of an end has a size', async (t) => {
   t.same([reason.length, message.length], [1024, 65_536]);
 });
 
-t.test('instants of any time are instants', async (t) => {
+t.test('timestamps of any value are decoded', async (t) => {
   for (const nanoseconds of ['9223372036854775807', '-9223372036854775808', '1']) {
     const { startedAt, finishedAt } = decodeContainerStatus({
       ...container,

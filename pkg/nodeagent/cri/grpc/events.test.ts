@@ -1,7 +1,7 @@
 import t from 'tap';
 import { eventOf } from '#nodeagent/cri/grpc/events.js';
 
-/** A message whose fields are texts, by number. */
+/** Encodes a message whose fields are strings, by field number. */
 function message(fields: Readonly<Record<number, string>>): Buffer {
   const parts = Object.entries(fields).map(([number, text]) =>
     Buffer.concat([Buffer.from([(Number(number) << 3) | 2, text.length]), Buffer.from(text)]),
@@ -11,7 +11,7 @@ function message(fields: Readonly<Record<number, string>>): Buffer {
 
 const envelope = (topic: string, value: Uint8Array) => ({ topic, event: { value } });
 
-t.test('what containerd tells of containers', async (t) => {
+t.test("containerd's container events", async (t) => {
   for (const [topic, fields, event] of [
     ['/tasks/start', { 1: 'a' }, { id: 'a', became: 'running' }],
     ['/tasks/exit', { 1: 'a', 2: 'a' }, { id: 'a', became: 'stopped' }],
@@ -22,12 +22,12 @@ t.test('what containerd tells of containers', async (t) => {
   }
 });
 
-t.test('the end of a command in a container, as of a probe, is no event of the container', async (t) => {
+t.test('the exit of an exec process is not a container event', async (t) => {
   t.equal(eventOf(envelope('/tasks/exit', message({ 1: 'a', 2: 'command' }))), undefined);
   t.equal(eventOf(envelope('/tasks/delete', message({ 1: 'a', 5: 'command' }))), undefined);
 });
 
-t.test('what cannot be read tells nothing', async (t) => {
+t.test('undecodable events are ignored', async (t) => {
   t.equal(eventOf(envelope('/tasks/exit', Buffer.from([0x0a, 0xff]))), undefined);
   t.equal(eventOf(envelope('/images/create', message({ 1: 'a' }))), undefined);
   t.equal(eventOf(envelope('/tasks/exit', Buffer.alloc(0))), undefined);

@@ -1,4 +1,6 @@
-/** What the client of a runtime makes of answers that are none: each is one of its own errors, in time, and the next call works. */
+/**
+ * The gRPC client turns every kind of invalid response into one of its own errors, in time, and the next call works.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { ServerHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';
@@ -9,7 +11,7 @@ import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { type Fault, type FaultyRuntime, startFaultyRuntime } from '#nodeagent/testing/faulty-runtime.js';
 
 const timeoutMs = 500;
-/** Version 0.1 of `x` 1, which speaks v1. */
+/** A VersionResponse: version 0.1 of runtime `x` 1, API v1. */
 const good = Buffer.from('0a03302e311201781a013122027631', 'hex');
 const working: Fault = { type: 'answer', with: () => [good] };
 
@@ -25,7 +27,7 @@ async function setUp(t: Test) {
 
 const raw = (speak: (stream: ServerHttp2Stream) => void): Fault => ({ type: 'raw', speak });
 const headers = { ':status': 200, 'content-type': 'application/grpc' };
-/** A message that says it has so many bytes, and has others. */
+/** Builds a frame whose length header may differ from the actual length. */
 const frame = (length: number, flags: number, bytes: Buffer) => {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);
@@ -33,7 +35,7 @@ const frame = (length: number, flags: number, bytes: Buffer) => {
   return Buffer.concat([prefix, bytes]);
 };
 
-/** Calls again until it works: a connection that was broken is made anew. */
+/** Retries until a call succeeds; a broken connection is re-established. */
 async function works({ runtime, cri }: { runtime: FaultyRuntime; cri: GrpcCRI }): Promise<boolean> {
   runtime.recover();
   runtime.fail(() => working);
@@ -45,10 +47,10 @@ async function works({ runtime, cri }: { runtime: FaultyRuntime; cri: GrpcCRI })
   return false;
 }
 
-t.test('every code of gRPC is an error of the runtime', async (t) => {
+t.test('every gRPC status code becomes a CRIError', async (t) => {
   const subject = await setUp(t);
   t.ok(await works(subject));
-  const known: Record<number, string> = {
+  const names: Record<number, string> = {
     1: 'Cancelled',
     3: 'InvalidArgument',
     4: 'DeadlineExceeded',
@@ -59,14 +61,14 @@ t.test('every code of gRPC is an error of the runtime', async (t) => {
   };
   for (const code of [...Array(17).keys(), 99, 2 ** 31].slice(1)) {
     subject.runtime.fail(() => ({ type: 'refuse', code, message: 'why not' }));
-    await t.rejects(subject.cri.version(), { name: 'CRIError', code: known[code] ?? 'Unknown' }, `${code}`);
+    await t.rejects(subject.cri.version(), { name: 'CRIError', code: names[code] ?? 'Unknown' }, `${code}`);
   }
   subject.runtime.fail(() => ({ type: 'refuse', code: 2, message: 'image "x": not found' }));
   await t.rejects(subject.cri.version(), { code: 'NotFound' }, 'runtimes say that in words, too');
   t.ok(await works(subject));
 });
 
-t.test('what is no answer is an error, and the next call works', async (t) => {
+t.test('an invalid response is an error, and the next call works', async (t) => {
   const subject = await setUp(t);
   const faults: Record<string, Fault> = {
     'no message': { type: 'answer', with: () => [] },
@@ -77,11 +79,11 @@ t.test('what is no answer is an error, and the next call works', async (t) => {
       stream.respond(headers);
       stream.end(frame(1000, 0, good));
     }),
-    'of a size that nobody has': raw((stream) => {
+    'with an excessive length': raw((stream) => {
       stream.respond(headers);
       stream.end(frame(2 ** 32 - 1, 0, good));
     }),
-    'packed in a way that nobody knows': raw((stream) => {
+    'with an unknown compression': raw((stream) => {
       stream.respond({ ...headers, 'grpc-encoding': 'x' });
       stream.end(frame(good.length, 1, good));
     }),
@@ -112,12 +114,12 @@ t.test('what is no answer is an error, and the next call works', async (t) => {
   t.ok(await works(subject));
 });
 
-t.test('connections on which nothing is said any more do not outlive the deadline', async (t) => {
+t.test('silent connections are closed at the deadline', async (t) => {
   const subject = await setUp(t);
   t.ok(await works(subject));
   subject.runtime.freeze();
   await t.rejects(subject.cri.version(), { name: 'CRIError', code: 'DeadlineExceeded' });
-  // The next is taken, and nothing is ever said on it; after its deadline another one is made.
+  // The next connection is accepted and stays silent; after its deadline another one is opened.
   subject.runtime.cut();
   await t.rejects(subject.cri.version(), { name: 'CRIError' });
   t.ok(await works(subject));

@@ -9,14 +9,14 @@ import { exitCodeOf, ReadingSocket, runSession } from '#nodeagent/cri/grpc/strea
 
 interface Runtime {
   readonly url: string;
-  /** Connections that were upgraded. */
+  /** The upgraded connections. */
   readonly sockets: Set<Duplex>;
 }
 
-/** A stand-in for the runtime's streaming server: `serve` gets each stream as it is opened. */
+/** A fake streaming server of a runtime; `serve` receives each stream as it is opened. */
 async function runtime(t: Test, serve: (stream: SpdyStream, socket: Duplex) => void): Promise<Runtime> {
   const sockets = new Set<Duplex>();
-  const server = createServer().listen(0, '127.0.0.1');
+  const server = createHTTPServer().listen(0, '127.0.0.1');
   server.on('upgrade', (_request, socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -41,16 +41,16 @@ function streams(signal?: AbortSignal): SessionStreams {
   };
 }
 
-/** Rejections that nobody takes are reported after the microtasks; the test runner fails the test that left one. */
+/** Waits until unhandled rejections have been reported, which happens after the microtasks and fails the test. */
 const reported = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** The runtime sees the end of every connection. */
+/** Waits until the runtime has seen the end of every connection. */
 async function ended(sockets: ReadonlySet<Duplex>): Promise<void> {
   await reported();
   while (sockets.size > 0) await reported();
 }
 
-t.test('a session ends with the exit code and all of its output', async (t) => {
+t.test('a session returns the exit code after all output', async (t) => {
   const { url } = await runtime(t, (stream) => {
     const type = stream.headers['streamtype'];
     if (type === 'stdout') stream.end('hello');
@@ -60,12 +60,12 @@ t.test('a session ends with the exit code and all of its output', async (t) => {
       );
     } else if (type === 'stderr') stream.end();
   });
-  const wanted = streams();
-  t.equal(await runSession(url, wanted), 7);
-  t.equal(String((wanted.stdout as PassThrough).read()), 'hello');
+  const requested = streams();
+  t.equal(await runSession(url, requested), 7);
+  t.equal(String((requested.stdout as PassThrough).read()), 'hello');
 });
 
-t.test('a client that leaves ends the session and the connection, and nothing else', async (t) => {
+t.test('a disconnecting client ends the session and the connection only', async (t) => {
   const leave = new AbortController();
   let opened = 0;
   const { url, sockets } = await runtime(t, (stream) => {
@@ -77,13 +77,13 @@ t.test('a client that leaves ends the session and the connection, and nothing el
   await ended(sockets);
 });
 
-t.test('a client that has left before the session began', async (t) => {
+t.test('a client that disconnects before the session begins', async (t) => {
   const { url, sockets } = await runtime(t, () => undefined);
   await t.rejects(runSession(url, streams(AbortSignal.abort())));
   await ended(sockets);
 });
 
-t.test('a runtime that breaks off ends the session with an error', async (t) => {
+t.test('a runtime that drops the connection ends the session with an error', async (t) => {
   for (const breakOff of [(socket: Duplex) => socket.destroy(), (socket: Duplex) => socket.end()]) {
     let opened = 0;
     const { url } = await runtime(t, (_stream, socket) => {
@@ -95,20 +95,20 @@ t.test('a runtime that breaks off ends the session with an error', async (t) => 
   }
 });
 
-t.test('an output that breaks ends the session with its error', async (t) => {
+t.test('a failing output ends the session with its error', async (t) => {
   const { url, sockets } = await runtime(t, (stream) => {
     if (stream.headers['streamtype'] === 'stdout') stream.write('some');
   });
-  const wanted = streams();
-  const stdout = wanted.stdout as PassThrough;
+  const requested = streams();
+  const stdout = requested.stdout as PassThrough;
   stdout.once('data', () => stdout.destroy(new Error('no space')));
-  await t.rejects(runSession(url, wanted), { message: /no space/ });
+  await t.rejects(runSession(url, requested), { message: /no space/ });
   await ended(sockets);
 });
 
-t.test('a runtime that resets the connection behind its last words, while input comes', async (t) => {
-  const wanted = streams();
-  const stdin = wanted.stdin as PassThrough;
+t.test('a runtime that resets the connection after its last output, while input arrives', async (t) => {
+  const requested = streams();
+  const stdin = requested.stdin as PassThrough;
   const outputs: SpdyStream[] = [];
   const { url } = await runtime(t, (stream, socket) => {
     const type = stream.headers['streamtype'];
@@ -120,18 +120,18 @@ t.test('a runtime that resets the connection behind its last words, while input 
             output.end(output.headers['streamtype'] === 'error' ? '{"status":"Success"}' : 'last words', resolve);
           });
         await Promise.all(outputs.map(say));
-        // Nothing has been read since then: the next write fails first.
+        // The data is unread at this point, so the next write fails first.
         (socket as Socket).resetAndDestroy();
         for (let i = 0; i < 3; i++) stdin.write('more');
       });
     }
     if (outputs.length === 3) stdin.write('some');
   });
-  t.equal(await runSession(url, wanted), 0);
-  t.equal(String((wanted.stdout as PassThrough).read()), 'last words');
+  t.equal(await runSession(url, requested), 0);
+  t.equal(String((requested.stdout as PassThrough).read()), 'last words');
 });
 
-t.test('a runtime that closes the connection behind the status, and leaves the streams open', async (t) => {
+t.test('a runtime that closes the connection after the status without closing the streams', async (t) => {
   const outputs = new Map<string, SpdyStream>();
   const { url } = await runtime(t, (stream, socket) => {
     outputs.set(stream.headers['streamtype'] ?? '', stream);
@@ -141,12 +141,12 @@ t.test('a runtime that closes the connection behind the status, and leaves the s
       '{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}';
     outputs.get('error')?.write(status, () => socket.end());
   });
-  const wanted = streams();
-  t.equal(await runSession(url, wanted), 3);
-  t.equal(String((wanted.stdout as PassThrough).read()), 'last words');
+  const requested = streams();
+  t.equal(await runSession(url, requested), 3);
+  t.equal(String((requested.stdout as PassThrough).read()), 'last words');
 });
 
-t.test('a session that ends without a whole status has failed', async (t) => {
+t.test('a session that ends without a complete status has failed', async (t) => {
   for (const [words, code] of [
     ['', 'Unavailable'],
     ['{"status":"Succ', 'Unavailable'],
@@ -166,17 +166,21 @@ t.test('a session that ends without a whole status has failed', async (t) => {
   await t.rejects(runSession(url, streams()), { code: 'Unknown', message: /without a status/ });
 });
 
-t.test('a final status that is none is an error of the runtime', async (t) => {
+t.test('an invalid final status is a runtime error', async (t) => {
   t.throws(() => exitCodeOf('{'), { code: 'Unknown' });
   t.throws(() => exitCodeOf('null'), { code: 'Unknown' });
 });
 
-t.test('a session is at an address of HTTP, or nowhere', async (t) => {
+t.test('a session URL must be HTTP', async (t) => {
   for (const url of ['', 'no address', 'file:///etc/passwd', 'https://127.0.0.1:1/x', '//127.0.0.1', 'http://'])
-    await t.rejects(runSession(url, streams()), { name: 'CRIError', code: 'Unknown', message: /session at/ }, url);
+    await t.rejects(
+      runSession(url, streams()),
+      { name: 'CRIError', code: 'Unknown', message: /invalid session URL/ },
+      url,
+    );
 });
 
-t.test('a status of any size, and an exit code that is none, are failures of the session', async (t) => {
+t.test('an oversized status and an invalid exit code fail the session', async (t) => {
   const { url } = await runtime(t, (stream) => {
     if (stream.headers['streamtype'] === 'error') stream.end(`{"message":"${'x'.repeat(1 << 20)}"}`);
     else stream.end();
@@ -188,7 +192,7 @@ t.test('a status of any size, and an exit code that is none, are failures of the
   }
 });
 
-t.test('the last words of a peer that resets the connection are read, also after writes that failed', async (t) => {
+t.test('data sent before a connection reset is read, even after failed writes', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
@@ -203,7 +207,7 @@ t.test('the last words of a peer that resets the connection are read, also after
     const [peer] = (await once(server, 'connection')) as [Socket];
     if (socket.connecting) await once(socket, 'connect');
     socket.setNoDelay(true);
-    // All within one turn, so that nothing is read in between.
+    // In one turn of the event loop, so that nothing is read in between.
     peer.write('last words');
     peer.resetAndDestroy();
     for (let i = 0; i < writes; i++) socket.write('more');

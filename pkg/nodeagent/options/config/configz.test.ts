@@ -4,7 +4,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
 
-t.test('what is in force has the names and forms of the configuration file', async (t) => {
+t.test('the effective configuration has the names and formats of the configuration file', async (t) => {
   for (const [dialect, reserved, qps] of [
     [orchDialect, 'orchReserved', 'orchAPIQPS'],
     [kubernetesDialect, 'kubeReserved', 'kubeAPIQPS'],

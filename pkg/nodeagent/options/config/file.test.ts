@@ -37,7 +37,7 @@ function errors(config: object | string, argv: readonly string[] = []): readonly
   return [];
 }
 
-t.test('every field has an option or is known to have none', async (t) => {
+t.test('every field has an option or is listed as having none', async (t) => {
   const table: OptionTable = nodeAgentOptionTable(orchDialect);
   const paths = Object.values(table).flatMap(({ configField }) => (configField === undefined ? [] : [configField]));
   const covered = new Set([...paths.map((path) => path.split('.')[0]), ...configOnlyFields, 'apiVersion', 'kind']);
@@ -52,7 +52,7 @@ t.test('every field has an option or is known to have none', async (t) => {
   t.equal(new Set(paths).size, paths.length, 'no field has two options');
 });
 
-t.test('a file is stricter than options where it says nothing', async (t) => {
+t.test('defaults of a file are stricter than those of options', async (t) => {
   t.match(parse([], orchDialect).values, {
     'anonymous-auth': true,
     'authentication-token-webhook': false,
@@ -69,7 +69,7 @@ t.test('a file is stricter than options where it says nothing', async (t) => {
   t.equal(apply({ authentication: { anonymous: { enabled: true } } }).values['authentication-token-webhook'], true);
 });
 
-t.test('forms', async (t) => {
+t.test('value formats', async (t) => {
   const rows: [object, Record<string, unknown>][] = [
     [
       { maxPods: 50, syncFrequency: '1m30s' },
@@ -140,7 +140,7 @@ t.test('forms', async (t) => {
         'log-json-info-buffer-size': '1Ki',
       },
     ],
-    // Zero says the same as nothing for some fields, and is a value for others.
+    // Zero means unset for some fields and is a value for others.
     [
       { port: 0, maxPods: 0, syncFrequency: '0s', address: '' },
       { port: 10_250, 'max-pods': 110, 'sync-frequency': 60_000, address: '0.0.0.0' },
@@ -164,7 +164,7 @@ t.test('the command line wins, gate by gate', async (t) => {
   t.ok(Object.isFrozen(values));
 });
 
-t.test('files of the other implementation, in both dialects', async (t) => {
+t.test('files of the other implementation are accepted in both dialects', async (t) => {
   const text = `
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -197,7 +197,7 @@ featureGates: { RotateKubeletServerCertificate: false }
   t.same(errors({ kubeAPIQPS: 5 }), ['file: unknown field "kubeAPIQPS"']);
 });
 
-t.test('what is refused', async (t) => {
+t.test('rejected files', async (t) => {
   const rows: [object | string, RegExp][] = [
     ['a: [', /^file: /],
     ['- a', /^file: must be an object$/],
@@ -237,9 +237,9 @@ t.test('what is refused', async (t) => {
     [{ showHiddenMetricsForVersion: '1.20' }, /must be one of/],
   ];
   for (const [config, expected] of rows) {
-    const found = errors(config);
-    t.equal(found.length, 1, `${JSON.stringify(config)}: ${found.join('; ')}`);
-    t.match(found[0] ?? '', expected);
+    const problems = errors(config);
+    t.equal(problems.length, 1, `${JSON.stringify(config)}: ${problems.join('; ')}`);
+    t.match(problems[0] ?? '', expected);
   }
   t.equal(errors({ a: 1, maxPods: 'x', port: true }).length, 3, 'all at once');
 });
@@ -264,7 +264,7 @@ t.test('fields without effect are warned about', async (t) => {
   t.match(gates[0], /^file: Feature gate APIServerTracing has no effect/);
 });
 
-t.test('from a file', async (t) => {
+t.test('settings from a file', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'config-file-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const path = join(dir, 'config.yaml');

@@ -1,7 +1,8 @@
 /**
- * A node in memory, under a virtual clock: pods of every kind come and go while the agent dies in the midst of its calls,
- * its runtime refuses, hangs, loses answers and lies, and the API server is cut off. Whatever happens: no run of a container
- * begins twice, no status is untrue or taken back, and when all is well again nothing is left over and nobody waits.
+ * An in-memory node on a virtual clock. Pods of every kind come and go while the agent is killed during calls, its
+ * runtime fails, hangs, loses responses and returns false ones, and the API server is unreachable. No run of a
+ * container may start twice, no status may be false or reverted, and once the faults end, nothing may be left over or
+ * stuck.
  */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -19,35 +20,35 @@ import { KillableClock, KillableTransport, killableCRI, ProcessLife } from '#nod
 import { problemsOf } from '#test/integration/nodeagent/chaos/checks.js';
 import { Faults } from '#test/integration/nodeagent/chaos/faults.js';
 import { finalizer, type Random, randomPod } from '#test/integration/nodeagent/chaos/pods.js';
-import { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
+import { RecordedRuns } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 import { Statuses } from '#test/integration/nodeagent/chaos/statuses.js';
 
 export interface ChaosOptions {
-  /** From 0 to 1, the same for the same seed. */
+  /** From 0 to 1, deterministic per seed. */
   readonly random: Random;
-  /** Of virtual time in which things go wrong. */
+  /** The virtual time with faults. */
   readonly durationMs: number;
 }
 
 export interface ChaosResult {
-  /** What must not be; empty when all went well. */
+  /** Violations; empty on success. */
   readonly problems: readonly string[];
   readonly counts: { readonly pods: number; readonly runs: number; readonly kills: number; readonly faults: number };
 }
 
 const maxPods = 8;
-/** At most, between what happens. */
+/** The longest pause between actions. */
 const pauseMs = 4000;
-/** Of each call; a run has one between these. */
+/** The bounds of the fault probability of each call; each run picks one value. */
 const faultLikelihood = { least: 0.01, most: 0.15 };
-/** Within so many of its calls a doomed agent dies. */
+/** The most calls a doomed agent makes before it is killed. */
 const doomCalls = 60;
-/** By when all is as it should be: deadlines of two minutes and back-offs of five are over. */
+/** Long enough for deadlines of two minutes and back-offs of five. */
 const settleMs = 900_000;
 const settleSteps = 30;
-/** More than what runs for a second, and less than it waits then. */
-const lookMs = 7000;
-const lastingLooks = 3;
+/** Longer than a container's one-second run and shorter than its back-off. */
+const recheckMs = 7000;
+const maxRechecks = 3;
 const { podUID: uidLabel } = new RuntimeLabels(orchDialect);
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -67,8 +68,8 @@ class Node {
   readonly #clock = new VirtualClock();
   readonly #api = new FakeApi({ dialect: orchDialect, clock: this.#clock, resources: testResources });
   readonly #runtime: SimulatedRuntime = newSimulatedRuntime(this.#clock);
-  readonly #truth = new Truth(this.#runtime, uidLabel);
-  readonly #statuses = new Statuses(this.#truth);
+  readonly #recordedRuns = new RecordedRuns(this.#runtime, uidLabel);
+  readonly #statuses = new Statuses(this.#recordedRuns);
   readonly #faults: Faults;
   #life = new ProcessLife();
   #agent: AgentFixture | undefined;
@@ -83,37 +84,37 @@ class Node {
   }
 
   get counts(): ChaosResult['counts'] {
-    return { pods: this.#pods, runs: this.#truth.count, kills: this.#kills, faults: this.#faults.count };
+    return { pods: this.#pods, runs: this.#recordedRuns.count, kills: this.#kills, faults: this.#faults.count };
   }
 
-  /** An agent that finds what those before it have left. */
+  /** Starts an agent, which adopts the state left by its predecessors. */
   begin(): void {
     const life = new ProcessLife();
     const clock = new KillableClock(this.#clock, life);
     const inner = new InProcessTransport({ handler: (request) => this.#api.handle(request) });
-    const meddle = this.#faults.api(life);
+    const intercept = this.#faults.api(life);
     const transport = new KillableTransport(inner, life, async (method, call) => {
-      const answer = await meddle(method, call);
-      if (method !== 'GET') this.#look();
+      const answer = await intercept(method, call);
+      if (method !== 'GET') this.#checkStatuses();
       return answer;
     });
     const client = new RestClient({ transport, dialect: orchDialect, clock });
-    const cri = killableCRI(this.#runtime, life, this.#faults.runtime(life), () => this.#faults.isTold());
+    const cri = killableCRI(this.#runtime, life, this.#faults.runtime(life), () => this.#faults.deliversEvent());
     this.#life = life;
     this.#agent = startAgent({ clock, client, api: this.#api, runtime: this.#runtime, dependencies: { cri } });
-    // It gives up where it cannot learn at its start who its runtime is; somebody starts it again.
+    // An agent that cannot read the runtime's version at its start gives up and is restarted.
     this.#agent.started.catch(() => life.end());
   }
 
-  #look(): void {
-    this.#statuses.look(this.#api.list(pods));
+  #checkStatuses(): void {
+    this.#statuses.check(this.#api.list(pods));
   }
 
   async disturb(forMs: number): Promise<void> {
     const endMs = this.#clock.monotonic() + forMs;
     while (this.#clock.monotonic() < endMs) {
       await this.#clock.advance(this.#random() * pauseMs);
-      this.#look();
+      this.#checkStatuses();
       if (this.#life.isOver) this.#revive();
       await this.#happen(this.#random());
     }
@@ -125,9 +126,9 @@ class Node {
   }
 
   async #happen(what: number): Promise<void> {
-    const known = this.#api.list(pods);
-    const some = known[Math.floor(this.#random() * known.length)];
-    if (what < 0.35 && known.length < maxPods) {
+    const list = this.#api.list(pods);
+    const some = list[Math.floor(this.#random() * list.length)];
+    if (what < 0.35 && list.length < maxPods) {
       this.#api.seed(pods, randomPod(this.#random, `pod-${this.#pods++}`));
     } else if (what < 0.6 && some !== undefined) await this.#end(some);
     else if (what < 0.66) this.#life.end();
@@ -137,7 +138,7 @@ class Node {
     else if (what < 0.84) this.#api.compact();
   }
 
-  /** Deleted, deleted with less time or none, or let go by its finalizer. */
+  /** Deletes the pod, possibly with a shorter grace period or none, or removes its finalizer. */
   async #end({ metadata }: Pod): Promise<void> {
     const { name = '', deletionTimestamp, finalizers = [] } = metadata;
     if (deletionTimestamp !== undefined && finalizers.includes(finalizer)) this.#letGo(name);
@@ -159,7 +160,7 @@ class Node {
     }
   }
 
-  /** Of something that runs. */
+  /** Crashes a random container and possibly a sandbox. */
   async #crash(): Promise<void> {
     const running = await this.#runtime.listContainers({ state: 'CONTAINER_RUNNING' });
     const container = running[Math.floor(this.#random() * running.length)];
@@ -169,7 +170,7 @@ class Node {
     if (sandbox !== undefined) await this.#runtime.stopPodSandbox(sandbox.id);
   }
 
-  /** Nothing goes wrong any more. */
+  /** Ends the faults. */
   async settle(): Promise<void> {
     this.#faults.isOver = true;
     for (const { metadata } of this.#api.list(pods)) {
@@ -179,26 +180,27 @@ class Node {
     await this.#wait();
   }
 
-  /** An agent that has just begun may yet give up: what it asked hangs still. */
+  /** Waits; a recently started agent may still give up because of a hung call. */
   async #wait(): Promise<void> {
     for (let step = 0; step < settleSteps; step++) {
       if (this.#life.isOver) this.#revive();
       await this.#clock.advance(settleMs / settleSteps);
     }
-    this.#look();
+    this.#checkStatuses();
   }
 
-  /** What is still wrong after a while: a container may have ended in this moment. */
-  async lasting(found: () => Promise<string[]>): Promise<string[]> {
-    for (let look = 0; look < lastingLooks && (await found()).length > 0; look++) await this.#clock.advance(lookMs);
-    return found();
+  /** Returns problems that persist, as a container may just have ended. */
+  async lasting(findProblems: () => Promise<string[]>): Promise<string[]> {
+    for (let recheck = 0; recheck < maxRechecks && (await findProblems()).length > 0; recheck++)
+      await this.#clock.advance(recheckMs);
+    return findProblems();
   }
 
   async problems(): Promise<string[]> {
-    const { twice } = this.#truth;
+    const { twice } = this.#recordedRuns;
     return [
       ...(await problemsOf({
-        ...{ runtime: this.#runtime, truth: this.#truth, uidLabel },
+        ...{ runtime: this.#runtime, recordedRuns: this.#recordedRuns, uidLabel },
         pods: this.#api.list(pods),
       })),
       ...this.#statuses.problems,
@@ -216,7 +218,7 @@ class Node {
     await this.#wait();
   }
 
-  /** What is there when there are no pods any more. */
+  /** Returns what is left after all pods are gone. */
   async leftovers(): Promise<string[]> {
     const counts = {
       pods: this.#api.list(pods).length,

@@ -1,4 +1,4 @@
-/** What goes wrong between an agent, its runtime and the API server, at random. */
+/** Random faults between an agent, its runtime and the API server. */
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { TransportError } from '#http/client/transport-error.js';
@@ -9,7 +9,7 @@ import type { Random } from '#test/integration/nodeagent/chaos/pods.js';
 export interface FaultsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Of each call, from 0 to 1. */
+  /** The fault probability of each call, from 0 to 1. */
   readonly likelihood: number;
 }
 
@@ -23,20 +23,20 @@ const codes: readonly CRIErrorCode[] = [
   'Unimplemented',
   'Unknown',
 ];
-/** Deadline of a call to the runtime. */
+/** The deadline of a runtime call. */
 const deadlineMs = 120_000;
 const maxDelayMs = 5000;
-/** Of these the client takes `NotFound` for success. */
+/** For these methods the client treats `NotFound` as success. */
 const idempotent = new Set(['stopContainer', 'removeContainer', 'stopPodSandbox', 'removePodSandbox', 'removeImage']);
 const lists = new Set(['listPodSandbox', 'listContainers']);
 
 export class Faults {
   readonly #options: FaultsOptions;
-  /** What each listing told last. */
-  readonly #told = new Map<string, readonly unknown[]>();
-  /** None goes wrong any more. */
+  /** The previous result of each list method. */
+  readonly #previousLists = new Map<string, readonly unknown[]>();
+  /** Disables all faults. */
   isOver = false;
-  /** Calls until an agent is killed in the midst of one. */
+  /** The calls left until the agent is killed during one. */
   #untilKill = Number.POSITIVE_INFINITY;
   count = 0;
 
@@ -44,13 +44,13 @@ export class Faults {
     this.#options = options;
   }
 
-  /** The agent dies within so many of its calls. */
+  /** Kills the agent within this number of calls. */
   killWithin(calls: number): void {
     this.#untilKill = Math.ceil(this.#options.random() * calls);
   }
 
-  /** Of the runtime's events some are lost. */
-  isTold(): boolean {
+  /** Whether a runtime event is delivered; some are lost. */
+  deliversEvent(): boolean {
     return this.isOver || this.#options.random() > this.#options.likelihood;
   }
 
@@ -70,7 +70,7 @@ export class Faults {
     };
   }
 
-  /** Either before the call is heard of or, for it goes on, when it is. */
+  /** Kills the agent either before the call reaches its target or while it runs. */
   #killBefore(life: ProcessLife): void {
     this.#untilKill -= 1;
     if (this.#untilKill > 0 || this.isOver) return;
@@ -94,7 +94,8 @@ export class Faults {
     if (lists.has(method) && random() < 0.4) return this.#lie(method, call);
     switch (this.#pick(['refuse', 'lose', 'delay', 'hang', 'late'] as const)) {
       case 'refuse': {
-        // What a listing lacks and a status denies is gone: of those two one is honest at a time.
+        // A container missing from a list and denied by its status is gone, so only one of the two may be false at a
+        // time.
         const code = this.#pick(method.endsWith('Status') ? codes.slice(1) : codes);
         if (code === 'NotFound' && idempotent.has(method)) return undefined as T;
         throw new CRIError(code, `${method}: refused`);
@@ -109,7 +110,7 @@ export class Faults {
         await clock.sleep(deadlineMs);
         throw new CRIError('DeadlineExceeded', `${method}: no answer in time`);
       case 'late': {
-        // The runtime acts about when the caller gives up.
+        // The runtime acts at about the caller's deadline.
         const over = deferred();
         clock.setTimer(() => void call().catch(() => undefined), deadlineMs + (random() - 0.5) * maxDelayMs);
         clock.setTimer(() => over.resolve(), deadlineMs);
@@ -124,13 +125,13 @@ export class Faults {
   async #lie<T>(method: string, call: () => Promise<T>): Promise<T> {
     const { random } = this.#options;
     const listed = (await call()) as readonly unknown[];
-    const before = this.#told.get(method) ?? [];
-    this.#told.set(method, listed);
+    const before = this.#previousLists.get(method) ?? [];
+    this.#previousLists.set(method, listed);
     const lies: readonly (readonly unknown[])[] = [
       [],
       [...listed, ...listed],
       listed.filter(() => random() < 0.5),
-      // What was so a while ago.
+      // An outdated list.
       before,
     ];
     return this.#pick(lies) as T;
@@ -140,7 +141,7 @@ export class Faults {
     const { clock, random } = this.#options;
     switch (this.#pick(['refuse', 'lose', 'delay'] as const)) {
       case 'refuse':
-        throw new TransportError('ConnectionRefused', 'nobody listens');
+        throw new TransportError('ConnectionRefused', 'connection refused');
       case 'lose':
         await call();
         throw new TransportError('ConnectionReset', 'the connection broke');

@@ -1,4 +1,4 @@
-/** Pods of every kind for the chaos in memory: simulated containers do what their pod's annotations say. */
+/** Pods of every kind for the in-memory chaos; annotations control the simulated containers. */
 
 import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
@@ -14,7 +14,7 @@ const image = 'docker.io/test/app:1.0';
 
 interface Kind {
   readonly spec: Partial<PodSpec>;
-  /** Names of annotations, without their prefix. */
+  /** Annotation names without their prefix. */
   readonly does?: Readonly<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ const kinds: readonly Kind[] = [
   { spec: { restartPolicy: 'Always', hostNetwork: true } },
 ];
 
-/** The next pod: of a random kind, some with a finalizer. */
+/** Builds a pod of a random kind, some with a finalizer. */
 export function randomPod(random: Random, name: string): Draft<Pod> {
   const { spec, does = {} } = kinds[Math.floor(random() * kinds.length)] as Kind;
   const annotations = Object.fromEntries(Object.entries(does).map(([key, value]) => [`${prefix}${key}`, value]));

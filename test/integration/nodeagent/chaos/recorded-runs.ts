@@ -1,4 +1,4 @@
-/** What the runtime really did, seen behind the agent's back: which runs began, and how they ended. */
+/** Records which runs really began in the runtime and how they ended, independently of the agent. */
 import type { ContainerStatus } from '#nodeagent/cri/cri.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
@@ -12,22 +12,22 @@ export interface Run {
 
 const runtimePrefix = 'simulated://';
 
-export class Truth {
-  /** By id of the container. */
+export class RecordedRuns {
+  /** By container ID. */
   readonly #runs = new Map<string, Run>();
-  /** `pod/container/attempt` of runs that began more than once. */
+  /** Runs that began more than once, as `pod/container/attempt`. */
   readonly twice = new Set<string>();
   readonly #begun = new Map<string, string>();
 
-  /** @param uidLabel Where a container has its pod's UID. */
+  /** @param uidLabel The label with a container's pod UID. */
   constructor(runtime: SimulatedRuntime, uidLabel: string) {
     runtime.subscribe({
       onConnected: () => undefined,
       onEvent: ({ id }) => {
-        // Told in the midst of the change: what it is now is found at once.
+        // The event comes during the change, so the new state is read at once.
         runtime.containerStatus(id).then(
-          (status) => this.#look(status, status.labels[uidLabel] ?? ''),
-          // A sandbox.
+          (status) => this.#record(status, status.labels[uidLabel] ?? ''),
+          // The ID of a sandbox.
           () => undefined,
         );
       },
@@ -42,12 +42,12 @@ export class Truth {
     return [...this.#runs.values()].filter((run) => run.pod === pod && run.name === name);
   }
 
-  /** @param containerID As a status has it. */
+  /** @param containerID As in a container status. */
   byID(containerID: string): Run | undefined {
     return this.#runs.get(containerID.slice(runtimePrefix.length));
   }
 
-  #look({ id, metadata: { name, attempt }, state, exitCode, startedAt }: ContainerStatus, pod: string): void {
+  #record({ id, metadata: { name, attempt }, state, exitCode, startedAt }: ContainerStatus, pod: string): void {
     if (startedAt === 0) return;
     let run = this.#runs.get(id);
     if (run === undefined) {

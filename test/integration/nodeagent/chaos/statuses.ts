@@ -1,6 +1,6 @@
-/** Follows what pods are said to be, and notes what is untrue, was taken back, or can never be. */
+/** Follows pod statuses and records those that are false, reverted or impossible. */
 import type { ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
-import type { Truth } from '#test/integration/nodeagent/chaos/recorded-runs.js';
+import type { RecordedRuns } from '#test/integration/nodeagent/chaos/recorded-runs.js';
 
 const isOver = (phase: string | undefined) => phase === 'Succeeded' || phase === 'Failed';
 
@@ -9,16 +9,16 @@ function allStatuses({ status }: Pod): ContainerStatus[] {
 }
 
 export class Statuses {
-  readonly #truth: Truth;
+  readonly #recordedRuns: RecordedRuns;
   /** By UID. */
   readonly #seen = new Map<string, Pod>();
   readonly problems = new Set<string>();
 
-  constructor(truth: Truth) {
-    this.#truth = truth;
+  constructor(recordedRuns: RecordedRuns) {
+    this.#recordedRuns = recordedRuns;
   }
 
-  look(pods: readonly Pod[]): void {
+  check(pods: readonly Pod[]): void {
     for (const pod of pods) {
       const uid = pod.metadata.uid ?? '';
       const before = this.#seen.get(uid);
@@ -40,7 +40,7 @@ export class Statuses {
       this.#compareContainer(pod, status, old.get(status.name));
       for (const state of [status.state, status.lastState]) this.#checkEnd(pod, status.name, state);
       const { running } = status.state ?? {};
-      if (running !== undefined && this.#truth.byID(status.containerID ?? '') === undefined)
+      if (running !== undefined && this.#recordedRuns.byID(status.containerID ?? '') === undefined)
         this.#note(pod, `${status.name} runs and was never started`);
     }
   }
@@ -70,8 +70,8 @@ export class Statuses {
       if (reason !== 'ContainerStatusUnknown') this.#note(pod, `${name}: ${JSON.stringify(terminated)}`);
       return;
     }
-    const run = this.#truth.byID(containerID);
-    // One that was never started is ended, too.
+    const run = this.#recordedRuns.byID(containerID);
+    // A container that never started is terminated, too.
     if (run === undefined && (exitCode === 137 || exitCode === 143)) return;
     if (run?.exitCode !== exitCode)
       this.#note(pod, `${name}: it ended with ${exitCode}, and did so with ${run?.exitCode}`);
