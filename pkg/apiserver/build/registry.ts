@@ -50,17 +50,21 @@ export function buildRegistry(environment: ServerEnvironment, setup: RegistrySet
     gate,
     responder,
     compressed: new CompressedLists(compressedListBytes),
-    frames: new RecentFrames(),
     authorizer,
-    admission: writes.admission ?? [],
-    admissionMetrics: new AdmissionMetrics(environment.metrics, () => clock.monotonic()),
+    admission: {
+      plugins: writes.admission ?? [],
+      metrics: new AdmissionMetrics(environment.metrics, () => clock.monotonic()),
+    },
     hooks: writes.hooks ?? [],
     managedFields: new ManagedFields({ dialect, clock, codec }),
     resources: resources.table,
-    minWatchTimeoutMs,
-    messages: new MessageSender({ clock, stallMs: setup.stallMs }),
+    watches: {
+      minTimeoutMs: minWatchTimeoutMs,
+      closing: new SharedCancellation(setup.closing),
+      frames: new RecentFrames(),
+      messages: new MessageSender({ clock, stallMs: setup.stallMs }),
+    },
     allowPrivileged,
-    closing: new SharedCancellation(setup.closing),
     tracer,
   };
 }

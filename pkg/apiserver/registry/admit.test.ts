@@ -14,8 +14,10 @@ t.test('plugins handle only their own resources', async (t) => {
     },
   });
   const registry = {
-    admission: [plugin('all'), plugin('pods', [pods]), plugin('neither', [{ group: 'apps', resource: 'pods' }])],
-    admissionMetrics: { plugin: () => undefined, step: () => undefined },
+    admission: {
+      plugins: [plugin('all'), plugin('pods', [pods]), plugin('neither', [{ group: 'apps', resource: 'pods' }])],
+      metrics: { plugin: () => undefined, step: () => undefined },
+    },
     clock: { monotonic: () => 0 },
   };
   for (const declaration of [pods, configmaps, pods]) {

@@ -22,8 +22,7 @@ import type { WriteCondition } from '#storage/resource-storage.js';
 
 /** The plugins in running order, and their metrics. */
 export interface Admission {
-  readonly admission: readonly AdmissionPlugin[];
-  readonly admissionMetrics: AdmissionMetrics;
+  readonly admission: { readonly plugins: readonly AdmissionPlugin[]; readonly metrics: AdmissionMetrics };
   readonly clock: Clock;
 }
 
@@ -100,7 +99,8 @@ export async function runAdmission(
   subject: AdmissionSubject,
   call: AdmissionCall,
 ): Promise<readonly WriteCondition[]> {
-  const { admission, admissionMetrics: metrics, clock } = subject.registry;
+  const { admission, clock } = subject.registry;
+  const { plugins, metrics } = admission;
   const conditions: WriteCondition[] = [];
   const attributes = new Attributes(subject, call, conditions);
   const { operation } = attributes;
@@ -109,7 +109,7 @@ export async function runAdmission(
   let current = '';
   try {
     do {
-      for (const plugin of concernedWith(admission, attributes.resource)) {
+      for (const plugin of concernedWith(plugins, attributes.resource)) {
         // The first pass checks even plugins without `admit`, so that a dry run is refused before any side effect.
         if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
         if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {

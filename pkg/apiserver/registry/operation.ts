@@ -1,15 +1,13 @@
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
-import type { MessageSender } from '#apiserver/http/websocket.js';
 import type { Admission } from '#apiserver/registry/admit.js';
 import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
-import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
+import type { WatchEnvironment } from '#apiserver/registry/watch-environment.js';
 import type { LeaseServer, WriteHooks } from '#apiserver/registry/write-hooks.js';
 import type { BodyReader } from '#apiserver/registry/write-request.js';
 import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import type { Responder } from '#apiserver/representation/respond.js';
-import type { RecentFrames } from '#apiserver/representation/watch-events.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
@@ -25,25 +23,17 @@ export interface Operation<Registry = RegistryContext> {
 }
 
 /** Dependencies of the registry's verbs: those of their helpers, and those that only verbs use. */
-export interface RegistryContext
-  extends Admission,
-    BodyReader,
-    LeaseServer,
-    StrategyEnvironment,
-    WatchLimits,
-    WriteHooks {
+export interface RegistryContext extends Admission, BodyReader, LeaseServer, StrategyEnvironment, WriteHooks {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly newUID: () => string;
   readonly responder: Responder;
   readonly compressed: CompressedLists;
-  readonly frames: RecentFrames;
   /** Consulted again if a request does something other than its method says. */
   readonly authorizer: Authorizer;
   readonly managedFields: ManagedFields;
   readonly metrics: RequestMetrics;
-  /** Sends to WebSocket clients. */
-  readonly messages: MessageSender;
+  readonly watches: WatchEnvironment;
   /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'annotate'> | undefined;
 }

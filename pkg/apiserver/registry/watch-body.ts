@@ -5,7 +5,7 @@ import type { Timer } from '#apimachinery/clock.js';
 import type { WatchEventSeries } from '#apiserver/http/metrics.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { RegistryContext } from '#apiserver/registry/operation.js';
-import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
+import type { WatchEnvironment } from '#apiserver/registry/watch-environment.js';
 import { toStatus } from '#apiserver/representation/respond.js';
 import type { FrameEncoder } from '#apiserver/representation/watch-events.js';
 import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -16,8 +16,7 @@ import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storag
 
 /** What watches use of the registry. */
 export type WatchBodyContext = StrategyEnvironment &
-  Pick<WatchLimits, 'closing'> &
-  Pick<RegistryContext, 'frames' | 'metrics'>;
+  Pick<RegistryContext, 'metrics'> & { readonly watches: Pick<WatchEnvironment, 'closing' | 'frames'> };
 
 export interface WatchBodyOptions {
   readonly registry: WatchBodyContext;
@@ -70,9 +69,10 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#encoder = encoder;
     this.#cancellation = cancellation;
     this.#beginning = options;
-    for (const signal of [cancellation, registry.closing]) signal.addEventListener('abort', this, { once: true });
+    for (const signal of [cancellation, registry.watches.closing])
+      signal.addEventListener('abort', this, { once: true });
     resource.retired?.addEventListener('abort', this);
-    if (cancellation.aborted || registry.closing.aborted || resource.retired?.aborted === true) this.#expire();
+    if (cancellation.aborted || registry.watches.closing.aborted || resource.retired?.aborted === true) this.#expire();
   }
 
   start(sink: BodySink): void {
@@ -134,7 +134,7 @@ export class WatchBody extends SourceBody implements WatchListener {
 
   #expire(): void {
     this.#cancellation.removeEventListener('abort', this);
-    this.#registry.closing.removeEventListener('abort', this);
+    this.#registry.watches.closing.removeEventListener('abort', this);
     this.#resource.retired?.removeEventListener('abort', this);
     this.#end.abort(watchOver);
   }
@@ -167,7 +167,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     if (batch.length === 0) return this.#sink !== undefined;
     const { form } = this.#encoder;
     if (form === undefined || !shared) return this.#passOn(pieces(this.#parts(batch)));
-    const run = this.#registry.frames.run(batch, 0, form, this.#encoder);
+    const run = this.#registry.watches.frames.run(batch, 0, form, this.#encoder);
     if (run.sizes.length < batch.length) return this.#passOn(this.#runs(batch, form));
     this.#count(run.sizes);
     return this.#sink?.part(run.bytes) === true;
@@ -191,7 +191,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   /** In pieces that watches share. */
   *#runs(batch: readonly ResourceEvent[], form: string): Generator<Buffer> {
     for (let at = 0; at < batch.length; ) {
-      const { bytes, sizes } = this.#registry.frames.run(batch, at, form, this.#encoder);
+      const { bytes, sizes } = this.#registry.watches.frames.run(batch, at, form, this.#encoder);
       this.#count(sizes);
       at += sizes.length;
       yield bytes;

@@ -41,7 +41,7 @@ export async function watchOverWebSocket(
   const split = form.format === 'protobuf' ? frameSplitter() : lineSplitter();
   for await (const piece of frames) {
     for (const message of split(piece)) {
-      if (!(await registry.messages.send(client, message))) return;
+      if (!(await registry.watches.messages.send(client, message))) return;
     }
   }
   client.close();

@@ -9,14 +9,13 @@ import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { onlyField, selection, selectionName } from '#apiserver/registry/selectors.js';
 import { WatchBody, type WatchBodyContext } from '#apiserver/registry/watch-body.js';
-import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-events.js';
 import { checkName, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
 /** What opening a watch uses of the registry, besides what its frames do. */
-type WatchContext = WatchBodyContext & Pick<RegistryContext, 'codec' | 'random' | 'responder'> & WatchLimits;
+type WatchContext = WatchBodyContext & Pick<RegistryContext, 'codec' | 'random' | 'responder' | 'watches'>;
 
 /**
  * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
@@ -89,9 +88,9 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
 }
 
 /** Whole seconds: Node.js keeps timers of the same length in one list, and others in one each. */
-function someTime({ minWatchTimeoutMs, random }: Pick<WatchContext, 'minWatchTimeoutMs' | 'random'>): number {
-  const ms = minWatchTimeoutMs * (1 + random());
-  return minWatchTimeoutMs < 1000 ? ms : Math.floor(ms / 1000) * 1000;
+function someTime({ watches, random }: Pick<WatchContext, 'watches' | 'random'>): number {
+  const ms = watches.minTimeoutMs * (1 + random());
+  return watches.minTimeoutMs < 1000 ? ms : Math.floor(ms / 1000) * 1000;
 }
 
 /** Where a watch begins that wants what comes after the state that it could have had. */
@@ -109,7 +108,7 @@ function encoderFor(operation: Operation<WatchContext>, form: Negotiated): Frame
   const { registry, context, resource } = operation;
   const { format, transform } = form;
   const make = () => (format === 'protobuf' ? protobufFrames : jsonFrames)(registry, resource, transform);
-  if (transform === undefined) return registry.frames.encoder(resource, format, make);
+  if (transform === undefined) return registry.watches.frames.encoder(resource, format, make);
   if (transform.kind !== 'Table' || format === 'protobuf') return make();
   return tableFrames(registry, resource, transform, includeObject(context.info.query));
 }

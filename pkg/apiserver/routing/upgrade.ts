@@ -38,7 +38,7 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
       const upgrade = router.connect(context, resource)?.upgrade;
       if (upgrade !== undefined) {
         await admitConnection({ registry, context, resource });
-        const refusal = await upgrade(context, { socket, head, messages: registry.messages });
+        const refusal = await upgrade(context, { socket, head, messages: registry.watches.messages });
         if (refusal !== undefined) return refusal;
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
         await watchOverWebSocket({ registry, context, resource }, { socket, head });
