@@ -8,12 +8,12 @@ import { createStorageMetrics, type StorageMetrics } from '#storage/metrics.js';
 import { prefixEnd, type Revision, type Store } from '#storage/store.js';
 
 interface Server {
-  /** Lets one period pass and resolves when the server sleeps again. */
+  /** Lets one period pass; resolves when the server waits again. */
   period(): Promise<void>;
   readonly metrics: StorageMetrics;
 }
 
-/** A server whose periods pass when the test says so. */
+/** A server whose periods pass under the test's control. */
 async function run(t: Test, store: Store): Promise<Server> {
   let wake = () => {};
   let asleep = () => {};
@@ -52,7 +52,7 @@ async function run(t: Test, store: Store): Promise<Server> {
 const results = async (metrics: StorageMetrics) =>
   Object.fromEntries((await metrics.compactions.get()).values.map(({ labels, value }) => [labels.result, value]));
 
-void t.test('one of two servers compacts what is a period old', async (t) => {
+void t.test('one of two servers compacts after one period', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   const write = async (name: string): Promise<Revision> =>
     (await store.create(`/registry/${name}`, Buffer.from(''))).revision;

@@ -1,18 +1,18 @@
 /**
- * The cache's check of itself: a digest of what it holds, against the same of the store at one revision. A difference is a
- * defect of this program or of the store; it is counted and logged, and the cache is filled anew.
+ * The cache's self-check: compares a digest of its content with that of the store at one revision. A difference is a
+ * defect of this program or of the store; it is counted and logged, and the cache is filled again.
  */
 import { createHash } from 'node:crypto';
 import { prefixEnd, type Revision, type Store } from '#storage/store.js';
 
-/** What the digest is made of. */
+/** Input of the digest. */
 export interface Digestible {
   readonly key: string;
   readonly revision: Revision;
   readonly stored: Buffer;
 }
 
-/** A digest over keys, revisions and bytes, fed in key order. */
+/** A digest of keys, revisions and bytes, added in key order. */
 export class Digest {
   readonly #hash = createHash('sha1');
   count = 0;
@@ -29,7 +29,7 @@ export class Digest {
   }
 }
 
-/** Few enough that neither decoding nor digesting a page holds up others. */
+/** Small enough that decoding and digesting a page delay no other work. */
 const pageSize = 250;
 
 /** The digest of everything below `prefix` in the store at `revision`. Throws StoreErrors. */

@@ -1,4 +1,4 @@
-/** The one place where what the store could not do becomes a Status of the API. */
+/** Converts errors of the store to Status errors of the API. */
 import {
   expired,
   internalError,
@@ -10,10 +10,10 @@ import {
 } from '#apimachinery/errors/status.js';
 import { type Revision, StoreError, type StoreErrorCode } from '#storage/store.js';
 
-/** Wording of 1.24 for an exact read of history that is gone. */
+/** 1.24's text for an exact read of compacted history. */
 const exactExpiredMessage = 'The resourceVersion for the provided list is too old.';
 
-/** An etcd without space raises an alarm, which stays until somebody ends it. */
+/** An etcd without space raises an alarm, which stays until it is disarmed. */
 const makeRoom =
   'deletions are still taken: delete what is not needed, and some minutes later, when history has been compacted, run "etcdctl defrag" and "etcdctl alarm disarm"; or start etcd with a larger --quota-backend-bytes and disarm the alarm';
 
@@ -26,17 +26,17 @@ const byCode: { readonly [code in StoreErrorCode]: (error: StoreError) => Status
   noSpace: (error) => serviceUnavailable(`${error.message}; ${makeRoom}`),
 };
 
-/** The API's error for a store's; any other error unchanged. */
+/** The API error of a store error; other errors are returned unchanged. */
 export function statusFromStore(error: unknown): unknown {
   return error instanceof StoreError ? byCode[error.code](error) : error;
 }
 
-/** 500 for a stored value that cannot be read; `reason` tells nothing of the value. */
+/** 500 for an unreadable stored value; `reason` contains nothing of it. */
 export function unreadableEntry(key: string, reason: string): StatusError {
   return internalError(`unable to transform key ${JSON.stringify(key)}: ${reason}`);
 }
 
-/** 410 for a watch that starts before the kept history, in the wording of 1.24. */
+/** 410 for a watch that starts before the kept history, with 1.24's text. */
 export function watchTooOld(requested: Revision, oldest: Revision): StatusError {
   return expired(`too old resource version: ${requested} (${oldest})`);
 }

@@ -1,4 +1,4 @@
-/** A store that hands everything to the one below: what stands between a cache and the store overrides what it changes. */
+/** Forwards every call to another store; subclasses override what they change. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { StorageMetrics } from '#storage/metrics.js';
@@ -14,7 +14,6 @@ import type {
   WriteResult,
 } from '#storage/store.js';
 
-/** Measures the requests of one resource to the store, under the operations' names of 1.24. */
 export abstract class ForwardingStore implements Store {
   protected readonly below: Store;
 
@@ -78,7 +77,7 @@ type Observer = ReturnType<StorageMetrics['requestDuration']['labels']>;
 
 export class MeasuredStore extends ForwardingStore {
   readonly #options: MeasuredStoreOptions;
-  /** By operation, of those that there have been. */
+  /** Observers by operation. */
   readonly #durations = new Map<string, Observer>();
 
   constructor(below: Store, options: MeasuredStoreOptions) {
@@ -114,11 +113,11 @@ export class MeasuredStore extends ForwardingStore {
   }
 
   #duration(operation: string): Observer {
-    const known = this.#durations.get(operation);
-    if (known !== undefined) return known;
+    const existing = this.#durations.get(operation);
+    if (existing !== undefined) return existing;
     const { metrics, resource } = this.#options;
-    const made = metrics.requestDuration.labels(operation, resource);
-    this.#durations.set(operation, made);
-    return made;
+    const duration = metrics.requestDuration.labels(operation, resource);
+    this.#durations.set(operation, duration);
+    return duration;
   }
 }

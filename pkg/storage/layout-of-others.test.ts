@@ -3,7 +3,7 @@ import { encodeStored, isStoredLayout, laidOut, splice } from '#storage/layout.j
 
 const inOrder = '{"kind":"A","apiVersion":"v1","metadata":{"name":"a"},"spec":{"metadata":{"x":1}}}';
 
-t.test('what is in the layout stays the very same', async (t) => {
+t.test('values in the layout stay identical', async (t) => {
   const others = [
     '{"apiVersion":"v1","kind":"A","metadata":{},"spec":1}\n',
     '{"kind":"A","metadata":{"name":"a"}}',
@@ -36,18 +36,18 @@ t.test('members in another order', async (t) => {
   }
 });
 
-t.test('values stay as they were written', async (t) => {
+t.test('members keep their text', async (t) => {
   const value = laidOut(Buffer.from('{"a":9223372036854775807,"b":1.0,"metadata":{}}'));
   t.equal(value?.toString(), '{"metadata":{},"a":9223372036854775807,"b":1.0}');
 });
 
-t.test('metadata that are none', async (t) => {
+t.test('invalid metadata', async (t) => {
   for (const text of ['{"kind":"A","metadata":"x","apiVersion":"v1"}', '{"kind":"A","apiVersion":"v1"}']) {
     t.equal(laidOut(Buffer.from(text))?.toString(), '{"kind":"A","apiVersion":"v1","metadata":{}}');
   }
 });
 
-t.test('what is no object in JSON', async (t) => {
+t.test('values that are not JSON objects', async (t) => {
   const texts = [
     '',
     '[]',
@@ -66,7 +66,7 @@ t.test('what is no object in JSON', async (t) => {
   for (const text of texts) t.equal(laidOut(Buffer.from(text)), undefined, text);
 });
 
-t.test('what is stored here is in the layout', async (t) => {
+t.test('stored objects are in the layout', async (t) => {
   t.ok(isStoredLayout(encodeStored({ kind: 'A', apiVersion: 'v1', metadata: { name: 'a' } })));
   t.ok(isStoredLayout(encodeStored({})));
 });

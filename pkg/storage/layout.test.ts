@@ -31,7 +31,7 @@ const rows: { name: string; object: Parameters<typeof encodeStored>[0]; served: 
   },
 ];
 
-void t.test('the version is spliced in and out', async (t) => {
+void t.test('the version is inserted and removed', async (t) => {
   for (const { name, object, served } of rows) {
     const stored = encodeStored(object);
     t.notMatch(stored.toString(), /"resourceVersion"/, `${name}: not stored`);
@@ -40,7 +40,7 @@ void t.test('the version is spliced in and out', async (t) => {
   }
 });
 
-void t.test('bytes of another layout are left alone', async (t) => {
+void t.test('other layouts stay unchanged', async (t) => {
   const foreign = Buffer.from('k8s\0\n\v protobuf');
   t.same(splice(foreign, 17n), foreign);
   t.same(unsplice(splice(foreign, 17n), 17n), foreign);
@@ -65,7 +65,7 @@ const managed = {
   status: { phase: 'Pending' },
 };
 
-t.test('members keep their order behind the head, and managed fields come last', async (t) => {
+t.test('members keep their order after the head, managed fields come last', async (t) => {
   const stored = encodeStored(managed as object).toString();
   t.match(stored, /^{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","managedFields":\[/);
   const { resourceVersion: _, ...metadata } = managed.metadata;
@@ -74,7 +74,7 @@ t.test('members keep their order behind the head, and managed fields come last',
   t.equal(encodeStored(odd).toString(), '{"kind":"A","metadata":{},"1":2,"spec":{},"__proto__":{"a":1}}');
 });
 
-t.test('what the text of an object says more is stored', async (t) => {
+t.test("additional fields of an object's text are stored", async (t) => {
   const text = {
     ownOf: <T extends object>(object: T) => ({ ...object, status: null }),
     inside: (member: string, value: object) => ({ ...value, [member]: null }),
@@ -85,7 +85,7 @@ t.test('what the text of an object says more is stored', async (t) => {
   );
 });
 
-t.test('an object is spliced into memory that has room for it', async (t) => {
+t.test('an object is inserted into memory with room', async (t) => {
   const stored = encodeStored(pod);
   const served = splice(stored, 17n);
   const memory = Buffer.alloc(served.length);

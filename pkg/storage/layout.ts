@@ -1,7 +1,7 @@
 /**
- * The stored form of an object and the one served: JSON whose `metadata` comes right behind `kind` and `apiVersion`, so
- * that the first `"metadata":{` is the object's own. The resource version, which is the key's mod revision and therefore
- * not stored, is spliced in behind it without parsing.
+ * Layout of stored and served objects: JSON whose `metadata` directly follows `kind` and `apiVersion`, so that the
+ * first `"metadata":{` is the object's own. The resource version is the key's mod revision and not stored; it is
+ * inserted there without parsing.
  *
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
@@ -10,7 +10,7 @@ import { closeBrace, comma, JSONCursor, openBrace, quote } from '#apimachinery/c
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Revision } from '#storage/store.js';
 
-/** An object as the API knows it; only its outermost shape matters here. */
+/** The outermost shape of an API object. */
 export interface StorableObject {
   readonly kind?: string;
   readonly apiVersion?: string;
@@ -21,17 +21,17 @@ const metadataStart = Buffer.from('"metadata":{');
 const headMembers = [Buffer.from('"kind":'), Buffer.from('"apiVersion":')] as const;
 const lineFeed = '\n'.charCodeAt(0);
 
-/** What the text of an object says more than the object in memory. */
+/** Restores parts of an object that are not kept in memory, for its text. */
 export interface TextForm {
-  /** The object with what its own level has more. */
+  /** The object with additional fields of its own level. */
   ownOf<T extends object>(object: T): T;
-  /** The value of that member, likewise, with all that is in it. */
+  /** A member's value with all additional fields. */
   inside(member: string, value: object): object;
 }
 
 const asInMemory: TextForm = { ownOf: (object) => object, inside: (_member, value) => value };
 
-/** The bytes to store: laid out for `splice`, and without metadata.resourceVersion. Managed fields come last, as in 1.24. */
+/** Encodes an object for the store, without metadata.resourceVersion. Managed fields come last, as in 1.24. */
 export function encodeStored(object: StorableObject, text: TextForm = asInMemory): Buffer {
   const { kind, apiVersion, metadata = {}, ...others } = text.ownOf(object) as StorableObject & Record<string, unknown>;
   const { resourceVersion: _, managedFields, ...own } = text.inside('metadata', metadata) as Metadata;
@@ -46,17 +46,17 @@ export function encodeStored(object: StorableObject, text: TextForm = asInMemory
 
 type Metadata = NonNullable<StorableObject['metadata']>;
 
-/** True for what can be an object as this program and 1.24 store it in JSON; does not parse. */
+/** True if the bytes look like JSON as this program and 1.24 store it; does not parse. */
 export function isStoredLayout(bytes: Buffer): boolean {
   if (bytes[0] !== openBrace || metadataOffset(bytes) < 0) return false;
-  // 1.24 ends the JSON of its objects with a line feed.
+  // 1.24 ends its JSON with a line feed.
   const last = bytes[bytes.length - 1] === lineFeed ? bytes.length - 2 : bytes.length - 1;
   return bytes[last] === closeBrace;
 }
 
 /**
- * Where `{` of the object's metadata ends; -1 where more than `kind` and `apiVersion` is before it, as others may have a part of that
- * name in them.
+ * Offset after the `{` of the object's metadata; -1 if other members than `kind` and `apiVersion` precede it, since
+ * they may contain such a name.
  */
 function metadataOffset(bytes: Buffer): number {
   const cursor = new JSONCursor(bytes);
@@ -78,8 +78,8 @@ function isAt(bytes: Buffer, from: number, part: Buffer): boolean {
 }
 
 /**
- * The bytes to serve: in the memory given if there is room for them, which saves its taking and freeing, and otherwise in
- * memory of their own. Bytes that are not in the stored layout come back as they are.
+ * Inserts the revision, in the given memory if it fits, which saves an allocation. Bytes in another layout are returned
+ * unchanged.
  */
 export function splice(stored: Buffer, revision: Revision, memory?: Buffer): Buffer {
   const cut = metadataOffset(stored);
@@ -94,7 +94,7 @@ export function splice(stored: Buffer, revision: Revision, memory?: Buffer): Buf
   return served;
 }
 
-/** The stored bytes again, out of served ones of that revision. */
+/** Removes the inserted revision again. */
 export function unsplice(served: Buffer, revision: Revision): Buffer {
   const at = metadataOffset(served);
   if (at < 0) return served;
@@ -108,8 +108,9 @@ interface Member {
 }
 
 /**
- * The value in the stored layout: itself where it is, undefined where it is no object in JSON. Other programs store members in
- * any order, as 1.24 does those of custom objects, by the alphabet. Nothing is parsed, so that every value stays as it was written.
+ * Converts a value to the stored layout; undefined if it is not a JSON object. Other programs store members in other
+ * orders, such as 1.24, which sorts those of custom objects. Members are moved without parsing, so values keep their
+ * text.
  */
 export function laidOut(value: Buffer): Buffer | undefined {
   if (isStoredLayout(value)) return value;
@@ -121,7 +122,7 @@ export function laidOut(value: Buffer): Buffer | undefined {
   const hasMetadata = metadata?.[0] === openBrace;
   const parts: (string | Buffer)[] = [];
   for (const { name, value: part } of first) if (name !== 'metadata') parts.push(`"${name}":`, part, ',');
-  // What is no object cannot be anybody's metadata.
+  // Replace metadata that is not an object.
   parts.push('"metadata":', hasMetadata ? trimmed(metadata) : '{}');
   for (const { name, value: part } of members) {
     if (!head.includes(name)) parts.push(`,${JSON.stringify(name)}:`, part);
@@ -129,7 +130,7 @@ export function laidOut(value: Buffer): Buffer | undefined {
   return Buffer.concat(['{', ...parts, '}'].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
-/** An object without blanks behind its brace: the resource version is put there. */
+/** Removes blanks after the opening brace, where the resource version is inserted. */
 function trimmed(object: Buffer): Buffer {
   const cursor = new JSONCursor(object, 1);
   cursor.next();

@@ -1,4 +1,4 @@
-/** The storage's metrics, one set per API server. Names and labels follow 1.24. */
+/** Storage metrics, one set per API server, with 1.24's names and labels. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
@@ -27,7 +27,7 @@ export interface StorageMetrics {
   readonly transformationDuration: Histogram<'transformation_type'>;
 }
 
-/** Creates the metrics in `registry`; call once per registry. */
+/** Creates the metrics; call it once per registry. */
 export function createStorageMetrics(registry: Registry): StorageMetrics {
   const registers = [registry];
   const resource = ['resource'] as const;
@@ -161,14 +161,14 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
       name: 'apiserver_storage_transformation_duration_seconds',
       help: '[ALPHA] Latencies in seconds of value transformation operations.',
       labelNames: ['transformation_type'],
-      // From 5 µs to 41 ms, each twice the one before.
+      // 5 µs to 41 ms, doubling.
       buckets: Array.from({ length: 14 }, (_, i) => 5e-6 * 2 ** i),
       registers,
     }),
   };
 }
 
-/** Drops the series of a resource that is gone for good; `prefix` is what its lists are counted under. */
+/** Drops the series of a removed resource; `prefix` is the label of its lists. */
 export function forgetResource(metrics: StorageMetrics, resource: string, prefix: string): void {
   metrics.requestDuration.forget({ type: resource });
   metrics.cacheEvents.forget({ resource });

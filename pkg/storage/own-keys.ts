@@ -1,16 +1,16 @@
-/** Keys below the prefix of all objects that hold none: what API servers keep for themselves, as release 1.24 names it. */
+/** Keys of API servers below the objects' prefix, with release 1.24's names. */
 
-/** Written only to move watches along when writes elsewhere moved etcd's revision. */
+/** Written to advance watches when writes elsewhere increase etcd's revision. */
 export const progressKey = '/watch-progress';
 /**
- * Says which API server compacts next. Below the prefix on purpose: its write is an event like any other, so watches stay
- * complete without further questions.
+ * Coordinates compaction. Below the prefix, so that its write is an event like others, and watches stay complete
+ * without queries.
  */
 export const compactionKey = '/compact_rev_key';
-/** Addresses of the API servers that run, each with a lease. */
+/** Addresses of running API servers, each with a lease. */
 export const serverLeases = '/masterleases/';
 
-/** @param path Key behind the prefix, with its slash. */
+/** @param path The key after the prefix, with its slash. */
 export function isOwnKey(path: string): boolean {
   return path === progressKey || path === compactionKey || path.startsWith(serverLeases);
 }

@@ -6,7 +6,7 @@ import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import { pollMetrics } from '#storage/poll-metrics.js';
 
-void t.test('objects are counted and sizes asked for, each in its period', async (t) => {
+void t.test('object counts and sizes are polled, each with its period', async (t) => {
   const periods: number[] = [];
   const stop = new AbortController();
   const clock: Clock = {

@@ -1,10 +1,10 @@
-/** Metrics that are asked for now and then, as 1.24 polls them. */
+/** Metrics that are polled, as in 1.24. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
 
-/** What is counted: a filled cache. */
+/** A filled cache. */
 export interface Counted {
   /** `pods`, `deployments.apps`. */
   readonly resource: string;

@@ -1,30 +1,30 @@
-/** Which of several stores the objects of a resource are in. */
+/** Assigns resources to stores. */
 import type { Store } from '#storage/store.js';
 
 export interface StoreOverride {
-  /** With its group, `deployments.apps` or `events`; `*.apps` is all of a group. */
+  /** Resource with group, `deployments.apps` or `events`; `*.apps` is a whole group. */
   readonly resource: string;
   readonly store: Store;
 }
 
 export class ResourceStores {
-  /** Of everything that has no other. */
+  /** Store of all other resources. */
   readonly main: Store;
   readonly #overrides: ReadonlyMap<string, Store>;
 
-  /** Of two overrides of one resource the later counts. */
+  /** The last override of a resource counts. */
   constructor(main: Store, overrides: readonly StoreOverride[] = []) {
     this.main = main;
     this.#overrides = new Map(overrides.map(({ resource, store }) => [resource, store]));
   }
 
-  /** `resource` without its group, which is empty for the core. */
+  /** `resource` without group; the core group is empty. */
   of(group: string, resource: string): Store {
     const named = (name: string) => this.#overrides.get(group === '' ? name : `${name}.${group}`);
     return named(resource) ?? named('*') ?? this.main;
   }
 
-  /** Those beside the main one, each once. */
+  /** Stores besides the main one, without duplicates. */
   get others(): readonly Store[] {
     return [...new Set(this.#overrides.values())].filter((store) => store !== this.main);
   }
@@ -33,12 +33,12 @@ export class ResourceStores {
     return [this.main, ...this.others];
   }
 
-  /** The resources that are named, without those of whole groups. */
+  /** Resources with an override, except whole groups. */
   get named(): readonly string[] {
     return [...this.#overrides.keys()].filter((name) => name !== '*' && !name.startsWith('*.'));
   }
 
-  /** The main one stays open where it is somebody else's. */
+  /** `main`: whether to close the main store, too. */
   async close({ main }: { readonly main: boolean }): Promise<void> {
     await Promise.all((main ? this.all : this.others).map((store) => store.close()));
   }

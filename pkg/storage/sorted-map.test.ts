@@ -2,7 +2,7 @@ import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { SortedMap } from '#storage/sorted-map.js';
 
-void t.test('agrees with a plain map through random changes', async (t) => {
+void t.test('equals a plain map through random changes', async (t) => {
   const random = seededRandom(7);
   const map = new SortedMap<number>();
   const twin = new Map<string, number>();
@@ -62,7 +62,7 @@ void t.test('an empty map', async (t) => {
   t.same(map.snapshot().slice({}), []);
 });
 
-void t.test('loading replaces everything', async (t) => {
+void t.test('loading replaces the content', async (t) => {
   const map = new SortedMap<number>();
   map.set('old', 1);
   const before = map.snapshot();

@@ -1,28 +1,28 @@
 /**
- * A sorted map of strings: a list of sorted chunks of bounded size, so that inserting into 50,000 keys moves at most one
- * chunk, a scan walks plain arrays, and a snapshot copies only the list of chunks (chunks are copied on write).
- * Order is that of UTF-16 code units, which equals etcd's byte order for the ASCII keys used here.
+ * A sorted map with string keys: a list of sorted chunks of bounded size. Inserting into 50,000 keys moves at most one
+ * chunk, a scan reads plain arrays, and a snapshot copies only the list of chunks (copy on write). The order of UTF-16
+ * code units equals etcd's byte order for the ASCII keys used here.
  */
 
-/** Keys per chunk after which it is split in two. */
+/** Limit of keys per chunk, which is split above it. */
 const maxChunkKeys = 512;
-/** Keys per chunk after loading: room for some more before chunks are split. */
+/** Keys per chunk after loading, with room for insertions. */
 const loadedChunkKeys = 384;
 
 interface Chunk<V> {
   readonly keys: string[];
   readonly values: V[];
-  /** Generation that may change the chunk in place; an older one is shared with a snapshot. */
+  /** Generation that may modify the chunk; older chunks are shared with snapshots. */
   readonly generation: number;
 }
 
-/** Half-open range of keys; an absent bound is open. */
+/** A half-open range; an absent bound is open. */
 export interface KeyRange {
   readonly start?: string;
   readonly end?: string | undefined;
 }
 
-/** An immutable view: the map as it was when the view was taken. */
+/** An immutable snapshot of the map. */
 export class SortedView<V> {
   readonly #chunks: readonly Chunk<V>[];
   readonly size: number;
@@ -60,7 +60,7 @@ export class SortedMap<V> {
     return lookUp(this.#chunks, key);
   }
 
-  /** Sets the value and returns the one that was there. */
+  /** Sets a value and returns the previous one. */
   set(key: string, value: V): V | undefined {
     if (this.#chunks.length === 0) {
       this.#chunks.push({ keys: [key], values: [value], generation: this.#generation });
@@ -73,7 +73,7 @@ export class SortedMap<V> {
     if (chunk.keys[position] === key) {
       const before = chunk.values[position];
       chunk.values[position] = value;
-      // The value may have the same string.
+      // Release the old key string, since the value may share the new one.
       chunk.keys[position] = key;
       return before;
     }
@@ -99,7 +99,7 @@ export class SortedMap<V> {
     return before;
   }
 
-  /** Replaces everything by these pairs, whose keys are sorted and distinct. */
+  /** Replaces the content by these sorted, distinct pairs. */
   load(keys: readonly string[], values: readonly V[]): void {
     this.#chunks = [];
     for (let from = 0; from < keys.length; from += loadedChunkKeys) {
@@ -121,13 +121,13 @@ export class SortedMap<V> {
     return count(this.#chunks, this.#size, range);
   }
 
-  /** The map as it is now; later changes do not show in it. */
+  /** A snapshot; later changes do not affect it. */
   snapshot(): SortedView<V> {
     this.#generation++;
     return new SortedView(this.#chunks.slice(), this.#size);
   }
 
-  /** The chunk, made this generation's own so that snapshots do not see it change. */
+  /** The chunk, copied if a snapshot shares it. */
   #own(at: number): Chunk<V> {
     const chunk = this.#chunks[at];
     if (chunk === undefined) throw new RangeError('no such chunk');
@@ -138,7 +138,7 @@ export class SortedMap<V> {
   }
 
   #split(at: number, chunk: Chunk<V>): void {
-    // Keys mostly arrive in order: cutting behind the last key keeps chunks full then.
+    // Keys mostly arrive in order: splitting after the last key keeps chunks full.
     const appended = at === this.#chunks.length - 1;
     const half = appended ? maxChunkKeys : maxChunkKeys >> 1;
     const keys = chunk.keys.splice(half);
@@ -147,7 +147,7 @@ export class SortedMap<V> {
   }
 }
 
-/** Index of the chunk that holds `key` or would: the last whose first key is not greater. */
+/** Index of the chunk for `key`: the last whose first key is not greater. */
 function chunkIndex(chunks: readonly Chunk<unknown>[], key: string): number {
   return Math.max(0, firstIndex(chunks, ({ keys }) => (keys[0] ?? '') > key) - 1);
 }
@@ -157,7 +157,10 @@ function lowerBound(keys: readonly string[], key: string): number {
   return firstIndex(keys, (each) => each >= key);
 }
 
-/** The first, from the one at `from` on, of which that holds, as it does of all behind it; the length where there is none. */
+/**
+ * Index of the first item, from `from` on, for which `holds` is true, as it must be for all later items; the length if
+ * none.
+ */
 export function firstIndex<T>(items: readonly T[], holds: (item: T) => boolean, from = 0): number {
   let low = from;
   let high = items.length;
@@ -191,7 +194,7 @@ function slice<V>(chunks: readonly Chunk<V>[], range: KeyRange, limit: number): 
     room -= Math.max(0, to - from);
     if (until < keys.length) break;
   }
-  // All at once into an array of the right size: it is never copied while it grows.
+  // One concatenation, so that the array is never copied while growing.
   return ([] as V[]).concat(...parts);
 }
 

@@ -22,7 +22,7 @@ function twoStores() {
 
 const revisionOf = (result: WriteResult) => result.revision;
 
-t.test('a write happens only if what is elsewhere is as it was seen', async (t) => {
+t.test('a write requires that guards in other stores hold', async (t) => {
   const { there, split } = twoStores();
   const seen = revisionOf(await there.create('/there/lease', bytes('1')));
   const guard = { key: '/there/lease', modRevision: seen };
@@ -39,7 +39,7 @@ t.test('a write happens only if what is elsewhere is as it was seen', async (t) 
   );
 });
 
-t.test('what is put elsewhere is put with the write', async (t) => {
+t.test('values of guards in other stores are written, too', async (t) => {
   const { here, there, split } = twoStores();
   const seen = revisionOf(await there.create('/there/quota', bytes('0')));
   const beside = revisionOf(await here.create('/here/beside', bytes('x')));
@@ -53,7 +53,7 @@ t.test('what is put elsewhere is put with the write', async (t) => {
   t.equal(await storedAt(there, '/there/new'), 'new');
 });
 
-t.test('and taken back when the write does not happen', async (t) => {
+t.test('and are reverted if the write does not happen', async (t) => {
   const { here, there, split } = twoStores();
   const seen = revisionOf(await there.create('/there/quota', bytes('0')));
   await here.create('/here/a', bytes('a'));
@@ -64,7 +64,7 @@ t.test('and taken back when the write does not happen', async (t) => {
   t.equal(await storedAt(there, '/there/new'), undefined);
 });
 
-t.test('unless nobody knows whether it has happened', async (t) => {
+t.test('unless its outcome is unknown', async (t) => {
   const { here, there } = twoStores();
   let code: 'unavailable' | 'noSpace' = 'unavailable';
   here.update = () => Promise.reject(new StoreError(code, 'cannot'));
@@ -83,7 +83,7 @@ t.test('unless nobody knows whether it has happened', async (t) => {
   }
 });
 
-t.test('which store a resource is in', async (t) => {
+t.test('the store of a resource', async (t) => {
   const [main, events, apps] = [new MemoryStore({ clock }), new MemoryStore({ clock }), new MemoryStore({ clock })];
   const stores = new ResourceStores(main, [
     { resource: 'events', store: events },

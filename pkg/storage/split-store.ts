@@ -1,10 +1,10 @@
 /**
- * The store of a resource where resources are spread over several stores: conditions on keys that are elsewhere cannot be
- * part of its transactions.
+ * The store of a resource when resources are spread over several stores, so that guards of other stores cannot be part
+ * of its transactions.
  *
- * They are looked at, and what they put is written, right before the write itself, and taken back when that does not
- * happen. Somebody may see a state in between, and a crash may leave it: what is put there (what quotas have in use) has an
- * owner that counts anew. Release 1.24 does so for every write.
+ * Guards elsewhere are checked, and their values written, right before the write, and reverted if it does not happen.
+ * Other readers may see the state in between, and a crash may leave it: such values (quota usage) are recalculated by
+ * their owner. Release 1.24 does this for every write.
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -21,12 +21,12 @@ import {
 } from '#storage/store.js';
 
 export interface SplitStoreOptions {
-  /** Where a key is. */
+  /** The store of a key. */
   readonly storeOf: (key: string) => Store;
   readonly log: Logger;
 }
 
-/** Something that was put elsewhere, and what was there before. */
+/** A value written elsewhere, and the previous one. */
 interface Put {
   readonly key: string;
   readonly revision: Revision;
@@ -66,8 +66,8 @@ export class SplitStore extends ForwardingStore {
     signal: Cancellation | undefined,
     write: () => Promise<WriteResult>,
   ): Promise<WriteResult> {
-    const found = await Promise.all(guards.map(({ key }) => this.#read(key, signal)));
-    const unmet = guards.filter(({ modRevision }, i) => (found[i]?.modRevision ?? 0n) !== modRevision);
+    const current = await Promise.all(guards.map(({ key }) => this.#read(key, signal)));
+    const unmet = guards.filter(({ modRevision }, i) => (current[i]?.modRevision ?? 0n) !== modRevision);
     if (unmet.length > 0) return this.#refused(unmet, signal);
     const puts: Put[] = [];
     for (const [i, guard] of guards.entries()) {
@@ -76,19 +76,19 @@ export class SplitStore extends ForwardingStore {
       const store = this.#options.storeOf(key);
       const written = await (modRevision === 0n ? store.create(key, value) : store.update(key, value, modRevision));
       if (!written.ok) {
-        await this.#takeBack(puts);
+        await this.#revert(puts);
         return this.#refused([guard], signal);
       }
-      puts.push({ key, revision: written.revision, before: found[i] });
+      puts.push({ key, revision: written.revision, before: current[i] });
     }
     try {
       const result = await write();
       if (result.ok) return puts.length === 0 ? result : { ...result, putApart: true };
-      await this.#takeBack(puts);
+      await this.#revert(puts);
       return result;
     } catch (error) {
-      // Of the others nobody knows whether it has happened: better too much is counted than too little.
-      if (error instanceof StoreError && didNotHappen.has(error.code)) await this.#takeBack(puts);
+      // After other errors the outcome is unknown, and counting too much is better than too little.
+      if (error instanceof StoreError && didNotHappen.has(error.code)) await this.#revert(puts);
       throw error;
     }
   }
@@ -102,8 +102,8 @@ export class SplitStore extends ForwardingStore {
     return { ok: false, revision: await this.below.currentRevision(signal), failedGuards };
   }
 
-  /** Last first. Whoever has written there since knows better. */
-  async #takeBack(puts: readonly Put[]): Promise<void> {
+  /** Reverts in reverse order, except values that were written again since. */
+  async #revert(puts: readonly Put[]): Promise<void> {
     const { storeOf, log } = this.#options;
     for (const { key, revision, before } of [...puts].reverse()) {
       const store = storeOf(key);
@@ -112,7 +112,7 @@ export class SplitStore extends ForwardingStore {
         else await store.update(key, before.value, revision);
       } catch (err) {
         if (!(err instanceof StoreError)) throw err;
-        log.warn({ err, key }, 'Could not take back what was written for a write that did not happen');
+        log.warn({ err, key }, 'cannot revert a value of a write that did not happen');
       }
     }
   }

@@ -1,4 +1,4 @@
-/** What every Store must do. Each implementation runs this suite in its test. */
+/** The contract of Store as a test suite, which each implementation runs. */
 import type { Test } from 'tap';
 import {
   prefixEnd,
@@ -11,16 +11,15 @@ import {
   type WriteResult,
 } from '#storage/store.js';
 
-/** Gives an empty store (or one that nobody else uses `/registry/` of). The suite closes it. */
+/** Returns an empty store (or one without other users of `/registry/`). The suite closes it. */
 export type NewStore = () => Promise<Store> | Store;
 
 const all = { start: '/registry/', end: prefixEnd('/registry/') };
 const bytes = (text: string): Buffer => Buffer.from(text);
 
-/** The form in which the store keeps a value; the value itself unless it transforms them. */
+/** The stored form of a value; the value itself unless the store transforms it. */
 export type StoredForm = (value: Buffer, key: string) => Buffer;
 
-/** Runs the suite as subtests of `t`. */
 export async function storeContract(t: Test, newStore: NewStore, stored: StoredForm = (value) => value): Promise<void> {
   const cases: [string, (t: Test, store: Store) => Promise<void>][] = [
     ['conditional writes', conditionalWrites],
@@ -31,10 +30,10 @@ export async function storeContract(t: Test, newStore: NewStore, stored: StoredF
     ['a watch delivers each write of its range once, in order', watchOrder],
     ['a watch resumes at any kept revision', watchResumes],
     ['a watch of compacted history fails', watchCompacted],
-    ['a watch that looks back tells what was there before', watchPrevious],
-    ['progress is told to idle watches', progress],
+    ['a watch with previous values', watchPrevious],
+    ['idle watches get progress', progress],
     ['a slow watcher misses nothing', slowWatcher],
-    ['keys with a time to live go away', timeToLive],
+    ['keys with a time to live expire', timeToLive],
     ['large values and many keys', large],
     ['aborted calls', aborted],
   ];
@@ -110,13 +109,13 @@ async function companions(t: Test, store: Store, stored: StoredForm): Promise<vo
   const puts = (modRevision: bigint, value: string) => ({
     guards: [{ key: count, modRevision, value: stored(bytes(value), count) }],
   });
-  const made = await written(t, store.create('/registry/things/a', bytes('1'), puts(first, '1')));
+  const second = await written(t, store.create('/registry/things/a', bytes('1'), puts(first, '1')));
   const stale = puts(first, '2');
   const refused = await store.create('/registry/things/b', bytes('1'), stale);
   t.same(!refused.ok && refused.failedGuards, stale.guards, 'the guard that did not hold');
-  const taken = await store.create('/registry/things/a', bytes('1'), puts(made, '2'));
-  t.equal(taken.ok, false, 'a write that does not happen writes nothing else');
-  const gone = await written(t, store.delete('/registry/things/a', made, puts(made, '0')));
+  const duplicate = await store.create('/registry/things/a', bytes('1'), puts(second, '2'));
+  t.equal(duplicate.ok, false, 'a write that does not happen writes nothing else');
+  const gone = await written(t, store.delete('/registry/things/a', second, puts(second, '0')));
   const { kvs } = await store.range(all);
   t.same(
     kvs.map((kv) => [kv.key, kv.value.toString(), kv.modRevision]),
@@ -129,21 +128,21 @@ async function companions(t: Test, store: Store, stored: StoredForm): Promise<vo
     if (message.revision >= gone) stop.abort();
   }
   const expected: [string, bigint][] = [
-    ['/registry/things/a', made],
-    [count, made],
+    ['/registry/things/a', second],
+    [count, second],
     ['/registry/things/a', gone],
     [count, gone],
   ];
   const sorted = (events: [string, bigint][]) => events.map(([key, revision]) => `${revision} ${key}`).sort();
-  t.same(sorted(seen), sorted(expected), 'both are told of, at one revision');
+  t.same(sorted(seen), sorted(expected), 'events of both at one revision');
 }
 
 async function ranges(t: Test, store: Store): Promise<void> {
   for (const key of ['b/2', 'a', 'b/1', 'c', 'b/3']) await store.create(`/registry/${key}`, bytes(key));
   const b = { start: '/registry/b/', end: prefixEnd('/registry/b/') };
-  const found = await store.range(b);
+  const result = await store.range(b);
   t.same(
-    found.kvs.map((kv) => [kv.key, kv.value.toString()]),
+    result.kvs.map((kv) => [kv.key, kv.value.toString()]),
     [
       ['/registry/b/1', 'b/1'],
       ['/registry/b/2', 'b/2'],
@@ -151,8 +150,8 @@ async function ranges(t: Test, store: Store): Promise<void> {
     ],
     'in key order, the end excluded',
   );
-  t.equal(found.count, 3);
-  t.equal(found.revision, await store.currentRevision());
+  t.equal(result.count, 3);
+  t.equal(result.revision, await store.currentRevision());
 
   const page = await store.range({ ...all, limit: 2 });
   t.same(
@@ -196,16 +195,16 @@ async function watchOrder(t: Test, store: Store): Promise<void> {
   const revisions = new Map<string, Revision>();
   for (let i = 0; i < 60; i++) {
     const key = `/registry/pods/p${i % 7}`;
-    const known = revisions.get(key);
-    if (known === undefined) {
+    const current = revisions.get(key);
+    if (current === undefined) {
       revisions.set(key, await written(t, store.create(key, bytes(`${i}`))));
       expected.push(`create ${key}=${i}`);
     } else if (i % 5 === 0) {
-      await written(t, store.delete(key, known));
+      await written(t, store.delete(key, current));
       revisions.delete(key);
       expected.push(`delete ${key}`);
     } else {
-      revisions.set(key, await written(t, store.update(key, bytes(`${i}`), known)));
+      revisions.set(key, await written(t, store.update(key, bytes(`${i}`), current)));
       expected.push(`update ${key}=${i}`);
     }
     await store.create(`/registry/podsx${i}`, bytes('not in range'));
@@ -234,11 +233,11 @@ async function watchResumes(t: Test, store: Store): Promise<void> {
   const from = (revisions.at(-1) ?? 0n) + 10n;
   const future = collect(store, { prefix: '/registry/pods/', from });
   t.teardown(future.stop);
-  const later: Revision[] = [];
-  for (let i = 0; (later.at(-1) ?? 0n) < from + 2n; i++) {
-    later.push(await written(t, store.create(`/registry/pods/later${i}`, bytes(''))));
+  const laterRevisions: Revision[] = [];
+  for (let i = 0; (laterRevisions.at(-1) ?? 0n) < from + 2n; i++) {
+    laterRevisions.push(await written(t, store.create(`/registry/pods/later${i}`, bytes(''))));
   }
-  const expected = later.filter((revision) => revision >= from);
+  const expected = laterRevisions.filter((revision) => revision >= from);
   t.same(
     (await future.events(expected.length)).map(({ kv }) => kv.modRevision),
     expected,
@@ -354,9 +353,9 @@ async function large(t: Test, store: Store): Promise<void> {
   const from = (await store.currentRevision()) + 1n;
   const keys = Array.from({ length: 80 }, (_, i) => `/registry/blobs/${String(i).padStart(3, '0')}`);
   for (const key of keys) await written(t, store.create(key, value));
-  const found = await store.range(all);
-  t.equal(found.kvs.length, keys.length, 'an answer beyond 4 MiB');
-  t.ok(found.kvs.every((kv) => kv.value.equals(value)));
+  const result = await store.range(all);
+  t.equal(result.kvs.length, keys.length, 'an answer beyond 4 MiB');
+  t.ok(result.kvs.every((kv) => kv.value.equals(value)));
   const watch = collect(store, { prefix: '/registry/blobs/', from });
   t.same(
     (await watch.events(keys.length)).map(({ kv }) => kv.key),
@@ -393,9 +392,9 @@ async function fails(t: Test, promise: Promise<unknown>, code: StoreErrorCode): 
 }
 
 interface Collected {
-  /** Waits for that many further events. */
+  /** Waits for this many further events. */
   events(count: number): Promise<StoreEvent[]>;
-  /** Waits until the watch is complete up to the revision, and tells how far it is. */
+  /** Waits until the watch has delivered everything up to the revision, and returns its position. */
   reached(revision: Revision): Promise<Revision>;
   stop(): Promise<void>;
 }

@@ -29,7 +29,7 @@ function errorsOf(text: string, dialect: Dialect = kubernetesDialect): readonly 
   return [];
 }
 
-void t.test('files of both dialects, and of the old name', async (t) => {
+void t.test('files with either API group, and with the older name', async (t) => {
   const providers = [{ aesgcm: { keys: [{ name: 'a', secret: secret(16) }] } }, { identity: {} }];
   t.same(parseEncryptionConfig(one(...providers), kubernetesDialect), [
     {
@@ -43,7 +43,7 @@ void t.test('files of both dialects, and of the old name', async (t) => {
   t.same(errorsOf(config(rules, { apiVersion: 'v1', kind: 'EncryptionConfig' })), []);
 });
 
-void t.test('mistakes', async (t) => {
+void t.test('invalid files', async (t) => {
   const key = { name: 'a', secret: secret(32) };
   const path = 'resources[0].providers[0]';
   const rows: [string, string, string[]][] = [
@@ -133,9 +133,9 @@ void t.test('mistakes', async (t) => {
     ['a field twice', 'kind: hunter2\nkind: hunter2\n', ['line 2: cannot be read as YAML']],
     ['a bad alias', 'a: *hunter2\n', ['cannot be read as YAML']],
   ];
-  for (const [name, text, wanted] of rows) {
+  for (const [name, text, expected] of rows) {
     const errors = errorsOf(text);
-    t.same(errors, wanted, name);
+    t.same(errors, expected, name);
     t.notMatch(errors.join(), /hunter2|4242|a2tra2tr/, 'tells nothing of a secret');
   }
 });
@@ -161,7 +161,7 @@ const box = (...names: string[]) => ({
 });
 const identity = { identity: {} };
 
-void t.test('the first key writes, all of them read', async (t) => {
+void t.test('the first key writes, all keys read', async (t) => {
   const written = new Map(
     Object.entries({
       'k8s:enc:aescbc:v1:one:': one(cbc('one', 'two')),
@@ -198,7 +198,7 @@ void t.test('the first key writes, all of them read', async (t) => {
   t.equal(second.fromStorage(written.get('k8s:enc:aescbc:v1:two:') as Buffer, context).stale, false);
 });
 
-void t.test('encryption is turned off by putting identity first', async (t) => {
+void t.test('identity first turns encryption off', async (t) => {
   const bytes = transformerOf(one(cbc('one'))).toStorage(value, context);
   const off = transformerOf(one(identity, cbc('one')));
   t.same(off.fromStorage(bytes, context), { value, stale: true, authenticated: false });
@@ -221,7 +221,7 @@ void t.test('a key of the same name is replaced in place', async (t) => {
   t.same([read.value, read.stale], [value, true]);
 });
 
-void t.test('what cannot be read', async (t) => {
+void t.test('unreadable values', async (t) => {
   const bytes = transformerOf(one(cbc('one'))).toStorage(value, context);
   const rows: [string, Buffer, RegExp][] = [
     [one(cbc('two')), bytes, /^no matching key was found for the provided AES transformer$/],
@@ -235,7 +235,7 @@ void t.test('what cannot be read', async (t) => {
   }
 });
 
-void t.test('the metrics are those of 1.24', async (t) => {
+void t.test("metrics are 1.24's", async (t) => {
   const registry = new Registry();
   const transformer = transformerOf(one(gcm('one'), identity), registry);
   transformer.fromStorage(transformer.toStorage(value, context), context);

@@ -1,5 +1,5 @@
 /**
- * The file that says which resources are encrypted in the store, and with what (`EncryptionConfiguration` of version v1).
+ * The file that selects encrypted resources and their ciphers (`EncryptionConfiguration` of version v1).
  *
  * ```yaml
  * apiVersion: apiserver.config.orch.io/v1
@@ -12,8 +12,8 @@
  *       - identity: {}
  * ```
  *
- * The first key of the first provider writes; all keys of all providers read. Rules and wording are those of 1.24, except
- * that no message repeats any part of the file but names of fields, providers and keys: the rest may be a secret.
+ * The first key of the first provider encrypts; all keys of all providers decrypt. Rules and texts are 1.24's, except
+ * that messages repeat only names of fields, providers and keys: the rest may be secret.
  */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
@@ -40,7 +40,7 @@ export interface EncryptionRule {
 const redacted = '"REDACTED"';
 const providerNames = ['kms', 'aesgcm', 'aescbc', 'secretbox', 'identity'];
 
-/** The rules of the file, in its order. Throws an OptionsError with everything that is wrong with it. */
+/** The rules in order. Throws an OptionsError with all problems. */
 export function parseEncryptionConfig(text: string, dialect: Dialect): EncryptionRule[] {
   const file = parseFile(text);
   const errors: string[] = [];
@@ -53,7 +53,7 @@ export function parseEncryptionConfig(text: string, dialect: Dialect): Encryptio
   return rules;
 }
 
-/** Of the reader's messages only the place is told: what stands there may be a secret. */
+/** YAML errors contain only the line number: the text may be secret. */
 function parseFile(text: string): Plain {
   let file: unknown;
   try {
@@ -70,7 +70,7 @@ function parseFile(text: string): Plain {
 function checkType(file: Plain, dialect: Dialect, errors: string[]): void {
   const { apiVersion, kind } = file;
   const current = apiVersion === dialect.apiServerConfigVersion && kind === 'EncryptionConfiguration';
-  // 1.24 knows it under an older name too.
+  // 1.24 also accepts an older name.
   const old = apiVersion === 'v1' && kind === 'EncryptionConfig';
   if (!current && !old) {
     errors.push(
@@ -101,16 +101,16 @@ function rule(value: unknown, path: string, errors: string[]): EncryptionRule {
 function provider(value: unknown, path: string, errors: string[]): EncryptionProvider[] {
   const fields = object(value, path, errors);
   unknownFields(fields, providerNames, `${path}.`, errors);
-  const found = Object.keys(fields).filter((name) => providerNames.includes(name) && fields[name] !== null);
-  const [name] = found;
+  const providers = Object.keys(fields).filter((name) => providerNames.includes(name) && fields[name] !== null);
+  const [name] = providers;
   if (name === undefined) {
-    const wanted = 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
-    errors.push(`${path}: Invalid value: ${redacted}: ${wanted}`);
+    const reason = 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
+    errors.push(`${path}: Invalid value: ${redacted}: ${reason}`);
     return [];
   }
-  if (found.length > 1) {
-    const wanted = 'more than one provider specified in a single element, should split into different list elements';
-    errors.push(`${path}: Invalid value: ${redacted}: ${wanted}`);
+  if (providers.length > 1) {
+    const reason = 'more than one provider specified in a single element, should split into different list elements';
+    errors.push(`${path}: Invalid value: ${redacted}: ${reason}`);
   }
   if (name === 'kms') {
     errors.push(`${path}.kms: Forbidden: key management services are not supported; use aesgcm, aescbc or secretbox`);
@@ -148,13 +148,13 @@ function key(value: unknown, path: string, lengths: readonly number[], errors: s
     return [];
   }
   if (!lengths.includes(bytes.length)) {
-    const wanted = `secret is not of the expected length, got ${bytes.length}, expected one of [${lengths.join(' ')}]`;
-    errors.push(`${path}.secret: Invalid value: ${redacted}: ${wanted}`);
+    const reason = `secret is not of the expected length, got ${bytes.length}, expected one of [${lengths.join(' ')}]`;
+    errors.push(`${path}.secret: Invalid value: ${redacted}: ${reason}`);
   }
   return typeof name === 'string' ? [{ name, secret: bytes }] : [];
 }
 
-/** Undefined for what is not base64 in its standard alphabet with its padding; line breaks are let through. */
+/** Undefined for invalid base64 (standard alphabet with padding); line breaks are allowed. */
 function decodeBase64(text: string): Buffer | undefined {
   const compact = text.replace(/[\r\n]/g, '');
   const valid = compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
@@ -169,7 +169,7 @@ function object(value: unknown, path: string, errors: string[]): Plain {
   return {};
 }
 
-/** An absent list is an empty one; undefined after an error. */
+/** An absent list is empty; undefined after an error. */
 function list(value: unknown, path: string, errors: string[]): readonly unknown[] | undefined {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value as unknown[];
@@ -177,8 +177,8 @@ function list(value: unknown, path: string, errors: string[]): readonly unknown[
   return undefined;
 }
 
-function unknownFields(fields: Plain, known: readonly string[], path: string, errors: string[]): void {
+function unknownFields(fields: Plain, allowed: readonly string[], path: string, errors: string[]): void {
   for (const name of Object.keys(fields)) {
-    if (!known.includes(name)) errors.push(`unknown field ${JSON.stringify(`${path}${name}`)}`);
+    if (!allowed.includes(name)) errors.push(`unknown field ${JSON.stringify(`${path}${name}`)}`);
   }
 }

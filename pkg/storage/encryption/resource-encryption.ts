@@ -1,4 +1,4 @@
-/** From the rules of an encryption config to the transformer of each resource. */
+/** Builds each resource's transformer from the encryption rules. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { EncryptionProvider, EncryptionRule } from '#storage/encryption/encryption-config.js';
 import {
@@ -13,7 +13,7 @@ import { type RandomBytes, valueCipher } from '#storage/encryption/value-cipher.
 import type { StorageMetrics } from '#storage/metrics.js';
 
 export interface ResourceEncryptionOptions {
-  /** What stored bytes begin with that are encrypted: `k8s:enc:`. */
+  /** Prefix of encrypted values: `k8s:enc:`. */
   readonly reserved: string;
   readonly random: RandomBytes;
   readonly clock: Clock;
@@ -21,8 +21,8 @@ export interface ResourceEncryptionOptions {
 }
 
 /**
- * By the resource's name with its group: `secrets`, `deployments.apps`. A resource that several rules name takes the
- * providers of all of them, in their order.
+ * By resource with group: `secrets`, `deployments.apps`. A resource in several rules gets the providers of all, in
+ * order.
  */
 export function resourceEncryption(
   rules: readonly EncryptionRule[],

@@ -1,12 +1,12 @@
-/** How a resource's values are written to the store and read back: the first way writes, all of them read. */
+/** Transforms a resource's values for the store: the first transformer writes, all can read. */
 import { type CipherName, TransformError, type ValueCipher } from '#storage/encryption/value-cipher.js';
 
-/** A value as it was before it was stored. */
+/** A decoded value. */
 export interface Transformed {
   readonly value: Buffer;
-  /** It is not stored the way it would be written now. */
+  /** It is stored in another form than new values. */
   readonly stale: boolean;
-  /** Nobody can have changed the stored bytes without being noticed. */
+  /** The bytes are authenticated: a change would have been detected. */
   readonly authenticated: boolean;
 }
 
@@ -17,14 +17,14 @@ export interface ValueTransformer {
   fromStorage(bytes: Buffer, context: string): Transformed;
 }
 
-/** One way among several, told by what the stored bytes begin with. */
+/** A transformer and the prefix of its stored values. */
 export interface PrefixedTransformer {
-  /** Empty: as it is. */
+  /** Empty for plain values. */
   readonly prefix: string;
   readonly transformer: ValueTransformer;
 }
 
-/** Told of each attempt, for the metrics. */
+/** Records each attempt in the metrics. */
 export type RecordTransformation = (attempt: {
   readonly direction: 'to_storage' | 'from_storage';
   readonly prefix: string;
@@ -35,10 +35,10 @@ export type RecordTransformation = (attempt: {
 export interface PrefixTransformersOptions {
   /** The first one writes. */
   readonly transformers: readonly PrefixedTransformer[];
-  /** What is said of bytes that none of them can read. */
+  /** Error for bytes that no transformer can read. */
   readonly noMatch: string;
   readonly record: RecordTransformation;
-  /** Seconds of a clock that only goes forward. */
+  /** Monotonic seconds. */
   readonly seconds: () => number;
 }
 
@@ -79,12 +79,12 @@ export class PrefixTransformers implements ValueTransformer {
     for (const [i, { prefix, label, transformer }] of this.#rows.entries()) {
       if (!startsWith(bytes, prefix)) continue;
       const result = attempt(() => transformer.fromStorage(bytes.subarray(prefix.length), context));
-      // Plain values are recognized by not being encrypted: those that are belong to one of the next.
+      // The plain transformer refuses encrypted bytes, which belong to a later one.
       if (label === '' && result instanceof TransformError) continue;
       const ok = !(result instanceof TransformError);
       record({ direction, prefix: label === '' ? 'identity' : label, ok, seconds: seconds() - started });
       if (ok) return { ...result, stale: result.stale || i !== 0 };
-      // Another one may have the same prefix: a secret that is being replaced under the same name.
+      // Another key may have the same name, while a secret is being replaced.
       reasons.push(result.message);
     }
     if (reasons.length === 0) record({ direction, prefix: 'unknown', ok: false, seconds: seconds() - started });
@@ -93,7 +93,7 @@ export class PrefixTransformers implements ValueTransformer {
   }
 }
 
-/** One cipher with one secret. */
+/** A cipher with one secret. */
 export class CipherTransformer implements ValueTransformer {
   readonly #cipher: ValueCipher;
 
@@ -111,7 +111,7 @@ export class CipherTransformer implements ValueTransformer {
   }
 }
 
-/** Values as they are; `reserved` is what no plain value begins with. */
+/** Plain values; `reserved` is the prefix of encrypted ones. */
 export class IdentityTransformer implements ValueTransformer {
   readonly #reserved: Buffer;
 
@@ -131,7 +131,7 @@ export class IdentityTransformer implements ValueTransformer {
   }
 }
 
-/** What is said when no key of a cipher has the name that a value was encrypted under; wording of 1.24. */
+/** Errors if no key has the name in a value's prefix; texts of 1.24. */
 export const noMatchingKey: { readonly [name in CipherName]: string } = {
   aescbc: 'no matching key was found for the provided AES transformer',
   aesgcm: 'no matching key was found for the provided AES transformer',

@@ -1,6 +1,5 @@
 /**
- * A store whose values are written in another form than they are handed over. Keys, revisions, conditions, leases and
- * watches are those of the store below.
+ * A store that transforms values. Keys, revisions, conditions, leases and watches are those of the underlying store.
  */
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { TransformError } from '#storage/encryption/value-cipher.js';
@@ -66,7 +65,7 @@ export class TransformingStore extends ForwardingStore {
   }
 }
 
-/** The event as it is told above the transformer. */
+/** Decodes an event's values. */
 export function readEvent(transformer: ValueTransformer, event: StoreEvent): StoreEvent {
   const previous = event.previous && { previous: readPair(transformer, event.previous) };
   if (event.type === 'delete') return { ...event, ...previous };
@@ -84,7 +83,7 @@ function readPair(transformer: ValueTransformer, { key, modRevision, value: stor
   }
 }
 
-/** Bytes that were changed in the store may decrypt to something; it is not JSON any more then. */
+/** Without authentication, changed bytes may decrypt to something that is not JSON. */
 function checkJson(value: Buffer): void {
   try {
     JSON.parse(decoder.decode(value));

@@ -11,7 +11,7 @@ const names = Object.keys(secretLengths) as CipherName[];
 const context = '/registry/secrets/default/a';
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 
-void t.test('values of all lengths come back, each time in another form', async (t) => {
+void t.test('round trips for all lengths, with different ciphertexts', async (t) => {
   for (const name of names) {
     for (const length of secretLengths[name]) {
       const cipher = valueCipher(name, randomBytes(length), randomBytes);
@@ -26,8 +26,8 @@ void t.test('values of all lengths come back, each time in another form', async 
   }
 });
 
-void t.test('what another implementation wrote', async (t) => {
-  // NaCl's own test of its secretbox.
+void t.test('values of another implementation', async (t) => {
+  // Test vector of NaCl's secretbox.
   const key = hex('1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389');
   const nonce = hex('69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37');
   const value = hex(
@@ -55,7 +55,7 @@ void t.test('what another implementation wrote', async (t) => {
   t.same(valueCipher('aesgcm', secret, () => gcmNonce).encrypt(value, context), sealed);
 });
 
-void t.test('what was changed is noticed, or does not fit', async (t) => {
+void t.test('changed values are detected, or are not valid', async (t) => {
   const value = Buffer.from('{"kind":"Secret"}');
   for (const name of ['aesgcm', 'secretbox'] as const) {
     const cipher = valueCipher(name, randomBytes(32), randomBytes);
@@ -99,8 +99,8 @@ void t.test('what was changed is noticed, or does not fit', async (t) => {
   }
 });
 
-void t.test('an encrypting store is a store', async (t) => {
-  // The clock's timers do not keep a process alive that has nothing else to wait for.
+void t.test('a transforming store meets the store contract', async (t) => {
+  // The clock's timers do not keep a process alive that waits for nothing else.
   const alive = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(alive));
   const transformer = new CipherTransformer(valueCipher('aesgcm', randomBytes(32), randomBytes));

@@ -1,11 +1,8 @@
-/**
- * The ciphers that values are encrypted with in the store. What they make and read is byte for byte what 1.24 stores, so a
- * store can change hands in both directions.
- */
+/** Ciphers for stored values, byte-compatible with 1.24, so that servers of both can use the same store. */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 
-/** Gives that many bytes that nobody can foretell. */
+/** Returns unpredictable bytes. */
 export type RandomBytes = (size: number) => Buffer;
 
 export interface ValueCipher {
@@ -13,11 +10,11 @@ export interface ValueCipher {
   encrypt(value: Buffer, context: string): Buffer;
   /** Throws TransformError. */
   decrypt(bytes: Buffer, context: string): Buffer;
-  /** Whether `decrypt` notices every change of the bytes. */
+  /** Whether `decrypt` detects every change. */
   readonly authenticated: boolean;
 }
 
-/** A stored value that cannot be read. The message tells nothing of the value or of any key's secret. */
+/** A stored value that cannot be decrypted. The message contains nothing of the value or the secrets. */
 export class TransformError extends Error {
   override readonly name = 'TransformError';
 }
@@ -25,12 +22,12 @@ export class TransformError extends Error {
 const tooShort = 'the stored data was shorter than the required size';
 const notAuthentic = 'message authentication failed';
 
-/** Lengths of a secret that each cipher takes; bytes. */
+/** Lengths of each cipher's secret; bytes. */
 export const secretLengths = { aescbc: [16, 24, 32], aesgcm: [16, 24, 32], secretbox: [32] } as const;
 
 export type CipherName = keyof typeof secretLengths;
 
-/** The cipher of that name with a secret of one of its lengths. */
+/** Creates a cipher with a secret of a valid length. */
 export function valueCipher(name: CipherName, secret: Buffer, random: RandomBytes): ValueCipher {
   switch (name) {
     case 'aescbc':
@@ -46,7 +43,7 @@ export function valueCipher(name: CipherName, secret: Buffer, random: RandomByte
 
 const blockBytes = 16;
 
-/** `initial vector (16) | blocks`, padded as by PKCS#7. */
+/** `initial vector (16) | blocks`, with PKCS#7 padding. */
 class AesCbc implements ValueCipher {
   readonly authenticated = false;
   readonly #secret: Buffer;
@@ -84,7 +81,7 @@ class AesCbc implements ValueCipher {
 const gcmNonceBytes = 12;
 const gcmTagBytes = 16;
 
-/** `nonce (12) | ciphertext | tag (16)`; the key in the store is authenticated too, so values cannot be exchanged. */
+/** `nonce (12) | ciphertext | tag (16)`. The store key is authenticated, too, so values cannot be swapped. */
 class AesGcm implements ValueCipher {
   readonly authenticated = true;
   readonly #secret: Buffer;
@@ -122,7 +119,7 @@ class AesGcm implements ValueCipher {
 const boxNonceBytes = 24;
 const boxTagBytes = 16;
 
-/** `nonce (24) | tag (16) | ciphertext`: XSalsa20 and Poly1305, as NaCl's secretbox. */
+/** `nonce (24) | tag (16) | ciphertext`: XSalsa20 and Poly1305, as in NaCl's secretbox. */
 class Secretbox implements ValueCipher {
   readonly authenticated = true;
   readonly #secret: Buffer;

@@ -1,21 +1,21 @@
-/** Every write since the last compaction, in revision order, and those who follow it. */
+/** All writes since the last compaction in revision order, and their followers. */
 import { firstIndex } from '#storage/sorted-map.js';
 import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
-/** Where the store stands. */
+/** The store's position. */
 interface Position {
   readonly revision: Revision;
   readonly compacted: Revision;
 }
 
-/** Events handed over at once, but for those of the last revision among them. */
+/** Limit of events per batch; a revision is never split. */
 const maxBatch = 500;
 
 export class EventLog {
-  /** Event i has a revision no higher than that of event i + 1. */
+  /** Sorted by revision. */
   #events: StoreEvent[] = [];
   #wake: (() => void)[] = [];
-  /** Counts requests for progress. */
+  /** Number of progress requests. */
   #announced = 0;
   #closed = false;
 
@@ -24,13 +24,13 @@ export class EventLog {
     this.#wakeAll();
   }
 
-  /** Makes every follower report where it stands. */
+  /** Makes every follower report its position. */
   announce(): void {
     this.#announced++;
     this.#wakeAll();
   }
 
-  /** Forgets the events up to `revision` and returns their keys: only those keys' histories can shrink. */
+  /** Drops events up to `revision` and returns their keys, whose histories may shrink. */
   compact(revision: Revision): Set<string> {
     const dropped = this.#events.splice(0, this.#firstFrom(revision + 1n));
     this.#wakeAll();
@@ -42,11 +42,11 @@ export class EventLog {
     this.#wakeAll();
   }
 
-  /** The watch: pulls from the log at its own pace, so a slow reader holds nothing but its position. */
+  /** A watch that pulls from the log, so a slow reader holds only its position. */
   async *follow(options: WatchOptions, position: () => Position): AsyncGenerator<WatchMessage, void, void> {
     const { start, end, signal } = options;
     let next = options.fromRevision;
-    // Whoever asked before the iteration began is answered too.
+    // Also answer requests from before the iteration.
     let announced = -1;
     const onAbort = () => this.#wakeAll();
     signal.addEventListener('abort', onAbort, { once: true });
@@ -74,18 +74,18 @@ export class EventLog {
   }
 
   #between(start: string, end: string, from: Revision): StoreEvent[] {
-    const found: StoreEvent[] = [];
+    const events: StoreEvent[] = [];
     for (let i = this.#firstFrom(from); i < this.#events.length; i++) {
       const event = this.#events[i] as StoreEvent;
-      const last = found[found.length - 1];
-      if (found.length >= maxBatch && last !== undefined && last.kv.modRevision !== event.kv.modRevision) break;
+      const last = events[events.length - 1];
+      if (events.length >= maxBatch && last !== undefined && last.kv.modRevision !== event.kv.modRevision) break;
       const key = event.kv.key;
-      if (key >= start && key < end) found.push(event);
+      if (key >= start && key < end) events.push(event);
     }
-    return found;
+    return events;
   }
 
-  /** Index of the first event whose revision is not below `revision`. */
+  /** Index of the first event at or after `revision`. */
   #firstFrom(revision: Revision): number {
     return firstIndex(this.#events, ({ kv }) => kv.modRevision >= revision);
   }

@@ -1,11 +1,10 @@
 /**
- * The store in memory: the same revisions, history, watches, leases and compaction as etcd, for clusters that live
- * within one process and for fast tests.
+ * A store in memory with etcd's revisions, history, watches, leases and compaction, for in-process clusters and fast
+ * tests.
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { EventLog } from '#storage/memory/event-log.js';
-import { KeyHistory } from '#storage/memory/key-history.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import {
   type DeleteOptions,
@@ -33,7 +32,7 @@ export class MemoryStore implements Store {
   readonly #keys = new SortedMap<KeyHistory>();
   readonly #log = new EventLog();
   readonly #leases = new Map<string, Timer>();
-  // etcd's first revision is 1 as well.
+  // Like etcd's first revision.
   #revision: Revision = 1n;
   #compacted: Revision = 0n;
   #bytes = 0;
@@ -102,7 +101,7 @@ export class MemoryStore implements Store {
     this.#check(signal);
   }
 
-  /** Bytes of the current keys and values: there is no disk. */
+  /** Bytes of current keys and values. */
   async sizes(): Promise<ReadonlyMap<string, number>> {
     return new Map([['memory', this.#bytes]]);
   }
@@ -119,7 +118,7 @@ export class MemoryStore implements Store {
     signal?.throwIfAborted();
   }
 
-  /** Why a write must not happen: the key is not at `expected` (0: not there), or guards do not hold. */
+  /** Why a write must not happen: the key is not at `expected` (0: absent), or a guard does not hold. */
   #mismatch(key: string, expected: Revision, { guards = [] }: DeleteOptions): WriteResult | undefined {
     const current = this.#keys.get(key)?.current;
     const failedGuards = guards.filter((guard) => !this.#isAt(guard));
@@ -132,7 +131,7 @@ export class MemoryStore implements Store {
     return (this.#keys.get(key)?.current?.modRevision ?? 0n) === modRevision;
   }
 
-  /** One transaction: all that is put has the same revision. */
+  /** One transaction: all puts have the same revision. */
   #put(key: string, value: Buffer, options: WriteOptions): WriteResult {
     const revision = ++this.#revision;
     this.#putAt(revision, key, value);
@@ -178,5 +177,44 @@ export class MemoryStore implements Store {
       key,
       this.#clock.setTimer(() => this.#remove(key), ttlSeconds * 1000),
     );
+  }
+}
+
+/** The versions of a key, oldest first. */
+
+/** A write; without a pair, a deletion. */
+interface Version {
+  readonly revision: Revision;
+  readonly kv: KeyValue | undefined;
+}
+
+export class KeyHistory {
+  readonly #versions: Version[] = [];
+
+  get current(): KeyValue | undefined {
+    return this.#versions[this.#versions.length - 1]?.kv;
+  }
+
+  add(revision: Revision, kv: KeyValue | undefined): void {
+    this.#versions.push({ revision, kv });
+  }
+
+  /** The pair at `revision`. */
+  at(revision: Revision): KeyValue | undefined {
+    for (let i = this.#versions.length - 1; i >= 0; i--) {
+      const version = this.#versions[i];
+      if (version !== undefined && version.revision <= revision) return version.kv;
+    }
+    return undefined;
+  }
+
+  /** Drops versions that cannot be read at `revision` or later; true if none is left. */
+  compact(revision: Revision): boolean {
+    let keepFrom = 0;
+    while ((this.#versions[keepFrom + 1]?.revision ?? revision + 1n) <= revision) keepFrom++;
+    this.#versions.splice(0, keepFrom);
+    const [oldest] = this.#versions;
+    if (oldest !== undefined && oldest.kv === undefined && oldest.revision <= revision) this.#versions.shift();
+    return this.#versions.length === 0;
   }
 }

@@ -1,28 +1,28 @@
 /**
- * Bytes in less memory than they are long. Immutable.
+ * Immutable bytes in compact form.
  *
- * `PackedBytes` consist of some of their own and of stretches of a template: how many stretches there are, for each the
- * number of own bytes before it (two bytes, the low one first) and its index (one byte), then all own bytes.
- * `DeflatedBytes` are of what is large, which is compressed by itself.
+ * `PackedBytes` combine own bytes with stretches of a template: the number of stretches, then for each the number of
+ * preceding own bytes (two bytes, little-endian) and its index (one byte), then all own bytes. `DeflatedBytes` compress
+ * large values.
  */
 import { promisify } from 'node:util';
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { maxStretches, type Run, type Template } from '#storage/packing/template.js';
 import type { EntryBytes } from '#storage/resource-storage.js';
 
-/** For each stretch. */
+/** Size of a stretch's description. */
 const stretchBytes = 3;
-/** What is longer is not packed. */
+/** Larger values are not packed. */
 export const maxPackedBytes = 16 * 1024 - 1;
-/** What describes the longest. */
+/** Longest possible description. */
 export const maxOwnBytes = 1 + maxStretches * stretchBytes + maxPackedBytes;
-/** Up to here a plain loop is faster than a call. */
+/** Up to this size, a loop is faster than a call. */
 const loopBytes = 128;
 
 export class PackedBytes implements EntryBytes {
   readonly length: number;
   readonly template: Template;
-  /** A string of one byte per character takes a third of a kilobyte less than a Buffer, and no place in the heap of malloc. */
+  /** A one-byte string is a third of a kilobyte smaller than a Buffer, and is not on malloc's heap. */
   readonly #own: string;
 
   private constructor(template: Template, length: number, own: string) {
@@ -31,7 +31,7 @@ export class PackedBytes implements EntryBytes {
     this.#own = own;
   }
 
-  /** Undefined when more than `maxOwn` bytes of them would be their own. */
+  /** Undefined if more than `maxOwn` bytes are not in the template. */
   static of(bytes: Buffer, template: Template, maxOwn: number): PackedBytes | undefined {
     const runs = template.runs(bytes, maxOwn);
     return runs === undefined || runs.length === 0 ? undefined : PackedBytes.#of(bytes, template, runs);
@@ -39,21 +39,21 @@ export class PackedBytes implements EntryBytes {
 
   static #of(bytes: Buffer, template: Template, runs: readonly Run[]): PackedBytes | undefined {
     const { scratch } = template;
-    const taken: Run[] = [];
+    const shared: Run[] = [];
     let entry = 1;
     for (const run of runs) {
       const stretch = template.stretch(run);
-      if (stretch === undefined || taken.length === maxStretches) continue;
-      taken.push(run);
+      if (stretch === undefined || shared.length === maxStretches) continue;
+      shared.push(run);
       scratch[entry + 2] = stretch;
       entry += stretchBytes;
     }
-    if (taken.length === 0) return undefined;
-    scratch[0] = taken.length;
+    if (shared.length === 0) return undefined;
+    scratch[0] = shared.length;
     let to = entry;
     let from = 0;
     entry = 1;
-    for (const { at, length } of taken) {
+    for (const { at, length } of shared) {
       scratch[entry] = (at - from) & 0xff;
       scratch[entry + 1] = (at - from) >> 8;
       entry += stretchBytes;
@@ -64,7 +64,7 @@ export class PackedBytes implements EntryBytes {
     return new PackedBytes(template, bytes.length, scratch.toString('latin1', 0, to));
   }
 
-  /** Bytes that no others have, with what describes them. */
+  /** Own bytes including the description. */
   get ownLength(): number {
     return this.#own.length;
   }
@@ -72,7 +72,7 @@ export class PackedBytes implements EntryBytes {
   copy(target: Buffer, at: number, from = 0): number {
     const { template, length } = this;
     const { scratch } = template;
-    // Out of a string all at once, since each character by itself is slow.
+    // Decode the string at once, since single characters are slow.
     scratch.write(this.#own, 0, 'latin1');
     const ownStart = 1 + (scratch[0] as number) * stretchBytes;
     const end = Math.min(target.length, at + length - from);
@@ -98,7 +98,7 @@ export class PackedBytes implements EntryBytes {
   }
 }
 
-/** Returns where it ends. */
+/** Returns the end of the copy. */
 function copyPart(source: Buffer, start: number, end: number, target: Buffer, at: number): number {
   if (end - start > loopBytes) target.set(source.subarray(start, end), at);
   else for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
@@ -107,16 +107,16 @@ function copyPart(source: Buffer, start: number, end: number, target: Buffer, at
 
 const deflate = promisify(deflateRaw);
 
-/** Larger ones would hold the event loop for too long when they are read. */
+/** Inflating larger values would block the event loop for too long. */
 const maxDeflatedBytes = 2 * 1024 * 1024;
-/** What does not shrink to this part stays as it is. */
+/** Values that do not shrink to this share stay uncompressed. */
 const worthwhile = 0.5;
 const options = { level: constants.Z_BEST_SPEED };
 
-/** In one piece until they have been compressed. */
+/** Uncompressed until `deflate` has finished. */
 export class DeflatedBytes implements EntryBytes {
   readonly length: number;
-  /** Weak as soon as they are compressed: a large object is read several times in a row. */
+  /** Weak once compressed: a large object is usually read several times in a row. */
   #whole: Buffer | WeakRef<Buffer>;
   #deflated: Buffer | undefined;
 
@@ -125,13 +125,13 @@ export class DeflatedBytes implements EntryBytes {
     this.#whole = whole;
   }
 
-  /** Compresses them beside this thread, where that saves much. Never rejects: what it fails for stays as it is. */
+  /** Compresses in another thread, if that saves much. Never rejects; on failure the value stays as it is. */
   async deflate(): Promise<void> {
     const whole = this.#whole;
     if (whole instanceof WeakRef || whole.length > maxDeflatedBytes) return;
     const deflated = await deflate(whole, options).catch(() => undefined);
     if (deflated === undefined || deflated.length > this.length * worthwhile) return;
-    // Of its own size: zlib's is a part of something larger.
+    // A copy of exact size: zlib's buffer is part of a larger one.
     this.#deflated = Buffer.allocUnsafeSlow(deflated.length);
     this.#deflated.set(deflated);
     this.#whole = new WeakRef(whole);
@@ -141,12 +141,12 @@ export class DeflatedBytes implements EntryBytes {
     return this.whole().copy(target, at, from);
   }
 
-  /** Not to be changed. */
+  /** Must not be modified. */
   whole(): Buffer {
     const whole = this.#whole;
     if (!(whole instanceof WeakRef)) return whole;
-    const known = whole.deref();
-    if (known !== undefined) return known;
+    const cached = whole.deref();
+    if (cached !== undefined) return cached;
     const inflated = inflateRawSync(this.#deflated as Buffer, { maxOutputLength: this.length });
     this.#whole = new WeakRef(inflated);
     return inflated;

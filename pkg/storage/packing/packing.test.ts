@@ -8,21 +8,21 @@ import type { EntryBytes } from '#storage/resource-storage.js';
 
 const scratch = Buffer.alloc(maxOwnBytes);
 
-/** What comes behind the first `from` bytes. */
+/** Copies the bytes after the first `from`. */
 function behind(bytes: EntryBytes, from = 0): Buffer {
   const rest = Buffer.alloc(bytes.length - from);
   if (bytes.copy(rest, 0, from) !== rest.length) throw new Error('not all was copied');
   return rest;
 }
 
-/** The first bytes, as a place that has no room for more gets them. */
+/** Copies into a buffer with room for only the first bytes. */
 function beginning(bytes: EntryBytes, length: number): Buffer {
   const first = Buffer.alloc(length + 1);
   if (bytes.copy(first, 1) !== Math.min(length, bytes.length)) throw new Error('not as many as there is room for');
   return first.subarray(1);
 }
 
-/** The template that it is made of; undefined where it is in one piece. */
+/** The template; undefined for uncompacted bytes. */
 function templateOf(bytes: EntryBytes): Template | undefined {
   return bytes instanceof PackedBytes ? bytes.template : undefined;
 }
@@ -31,18 +31,18 @@ function ownLength(bytes: EntryBytes): number {
   return bytes instanceof PackedBytes ? bytes.ownLength : bytes.length;
 }
 
-/** Whole numbers below a limit, the same for the same seed. */
+/** Pseudo-random integers below a limit. */
 function numbers(seed: number): (limit: number) => number {
   const random = seededRandom(seed);
   return (limit) => Math.floor(random() * limit);
 }
 
-/** Bytes of a few letters, so that blocks are found where they do not belong. */
+/** Bytes of a small alphabet, so that blocks match at wrong offsets. */
 function text(random: (limit: number) => number, length: number, letters: number): Buffer {
   return Buffer.from(Array.from({ length }, () => 97 + random(letters)));
 }
 
-/** With stretches taken out, put in, changed and moved. */
+/** With parts removed, inserted, changed and moved. */
 function changed(random: (limit: number) => number, bytes: Buffer): Buffer {
   let result = bytes;
   for (let i = random(12); i > 0; i--) {
@@ -58,7 +58,7 @@ function changed(random: (limit: number) => number, bytes: Buffer): Buffer {
   return result;
 }
 
-t.test('whatever is made of a template comes back to the byte', (t) => {
+t.test('packed bytes are restored exactly', (t) => {
   const seed = Number(process.env['SEED'] ?? 20_230_911);
   t.comment(`seed ${seed}`);
   const random = numbers(seed);
@@ -68,19 +68,19 @@ t.test('whatever is made of a template comes back to the byte', (t) => {
     const template = new Template(base, scratch);
     for (let i = 0; i < 4; i++) {
       const bytes = changed(random, base);
-      const made = PackedBytes.of(bytes, template, bytes.length);
-      if (made === undefined) continue;
+      const packed = PackedBytes.of(bytes, template, bytes.length);
+      if (packed === undefined) continue;
       shared++;
       const from = random(bytes.length + 1);
       const places = Buffer.alloc(bytes.length + 2, '#');
-      made.copy(places.subarray(0, -1), 1);
+      packed.copy(places.subarray(0, -1), 1);
       const same =
-        behind(made).equals(bytes) &&
+        behind(packed).equals(bytes) &&
         places.subarray(1, -1).equals(bytes) &&
         places[0] === 35 &&
         places.at(-1) === 35 &&
-        behind(made, from).equals(bytes.subarray(from)) &&
-        beginning(made, from).equals(bytes.subarray(0, from));
+        behind(packed, from).equals(bytes.subarray(from)) &&
+        beginning(packed, from).equals(bytes.subarray(0, from));
       if (!same) t.fail(`seed ${seed}, round ${round}: ${bytes}`);
     }
   }
@@ -99,19 +99,19 @@ const pod = (n: number, spec = 'x', status = '') =>
   );
 const podKey = (n: number, set = 'web') => `/registry/pods/default/${set}-${n}`;
 
-t.test('objects of one template keep little but what is their own', (t) => {
+t.test('similar objects keep little more than their own bytes', (t) => {
   const packing = new Packing();
   const first = packing.pack(podKey(0), 'json', pod(0));
   t.equal(templateOf(first), undefined, 'the first is the template');
   for (let n = 1; n < 50; n++) {
-    const made = packing.pack(podKey(n), 'json', pod(n));
-    t.equal(templateOf(made)?.bytes, first);
-    t.ok(ownLength(made) < 250 && ownLength(made) < made.length / 8, `${ownLength(made)}`);
+    const packed = packing.pack(podKey(n), 'json', pod(n));
+    t.equal(templateOf(packed)?.bytes, first);
+    t.ok(ownLength(packed) < 250 && ownLength(packed) < packed.length / 8, `${ownLength(packed)}`);
   }
-  t.test('also where their names have nothing in common', async (t) => {
+  t.test('with unrelated names, too', async (t) => {
     t.equal(templateOf(packing.pack('/registry/pods/other/alone', 'json', pod(99)))?.bytes, first);
   });
-  t.test('the bytes may be used for others afterwards', async (t) => {
+  t.test('the source buffer may be reused', async (t) => {
     const place = pod(1, 'z');
     const one = packing.pack('/registry/others/a/b', 'json', place);
     place.fill(0);
@@ -120,10 +120,10 @@ t.test('objects of one template keep little but what is their own', (t) => {
     t.equal(templateOf(other)?.bytes, one);
     t.same(behind(other), pod(2, 'z'));
   });
-  t.test('each form has templates of its own', async (t) => {
+  t.test('each encoding has its own templates', async (t) => {
     t.equal(templateOf(packing.pack(podKey(50), 'protobuf v1', pod(50))), undefined);
   });
-  t.test('a new state of them becomes a template beside the old one', async (t) => {
+  t.test('a new state becomes an additional template', async (t) => {
     const status = 'running in all its glory ';
     packing.pack(podKey(51), 'json', pod(51, 'x', status));
     t.same(templateOf(packing.pack(podKey(52), 'json', pod(52, 'x', status)))?.bytes, pod(51, 'x', status));
@@ -132,7 +132,7 @@ t.test('objects of one template keep little but what is their own', (t) => {
   t.end();
 });
 
-t.test('what is small or unlike all others stays as it is', async (t) => {
+t.test('small and dissimilar values stay unpacked', async (t) => {
   const packing = new Packing();
   const random = numbers(1);
   for (const length of [0, 1, 100]) {
@@ -145,7 +145,7 @@ t.test('what is small or unlike all others stays as it is', async (t) => {
   }
 });
 
-t.test('what is large is compressed beside this thread, one after the other', async (t) => {
+t.test('large values are compressed outside of this thread, one at a time', async (t) => {
   const packing = new Packing();
   const texts = Array.from({ length: 5 }, (_, n) =>
     Buffer.from(`${n} ${'something about the field, and '.repeat(4000)}`),
@@ -161,7 +161,7 @@ t.test('what is large is compressed beside this thread, one after the other', as
   }
 });
 
-t.test('what would gain little by it stays as it is', async (t) => {
+t.test('values that would save little stay unpacked', async (t) => {
   for (const bytes of [randomBytes(50_000), Buffer.alloc(4 * 1024 * 1024)]) {
     const large = new DeflatedBytes(bytes);
     await large.deflate();
@@ -174,7 +174,7 @@ t.test('what would gain little by it stays as it is', async (t) => {
   t.equal(large.length, bytes.length);
 });
 
-t.test('what is remembered is bounded, whatever comes', async (t) => {
+t.test('the index is bounded', async (t) => {
   const maxTemplateBytes = 300_000;
   const packing = new Packing({ maxTemplateBytes });
   const random = numbers(2);
@@ -184,32 +184,32 @@ t.test('what is remembered is bounded, whatever comes', async (t) => {
   }
 });
 
-t.test('nothing is made of a template that is much larger', async (t) => {
+t.test('much larger templates are not used', async (t) => {
   const packing = new Packing();
   const large = text(numbers(3), 10_000, 26);
   packing.pack(podKey(0), 'json', large);
   t.equal(templateOf(packing.pack(podKey(1), 'json', large.subarray(0, 2000))), undefined);
 });
 
-t.test('a template has a bounded number of stretches; what comes then is its own', async (t) => {
+t.test('the number of stretches per template is bounded', async (t) => {
   const random = numbers(4);
   const base = text(random, 4000, 26);
   const template = new Template(base, scratch);
   for (let i = 0; i < 2000; i++) {
     const at = random(3000);
     const bytes = Buffer.concat([base.subarray(0, at), Buffer.from('!'), base.subarray(at + 56 + random(400))]);
-    const made = PackedBytes.of(bytes, template, bytes.length);
-    if (made !== undefined && !behind(made).equals(bytes)) t.fail(`at ${at}`);
+    const packed = PackedBytes.of(bytes, template, bytes.length);
+    if (packed !== undefined && !behind(packed).equals(bytes)) t.fail(`at ${at}`);
   }
   t.equal(template.stretches.length, maxStretches);
 });
 
-t.test('blocks of equal hashes are told apart by their bytes', async (t) => {
-  // All blocks but one are the same, and more than are looked at.
+t.test('blocks with equal hashes are compared by their bytes', async (t) => {
+  // All blocks but one are equal, more than are compared.
   const base = Buffer.concat([Buffer.alloc(4000, 'a'), Buffer.from('b'.repeat(64)), Buffer.alloc(4000, 'a')]);
   const template = new Template(base, scratch);
   for (const bytes of [base, base.subarray(3), Buffer.alloc(6000, 'a'), Buffer.alloc(6000, 'ab')]) {
-    const made = PackedBytes.of(bytes, template, bytes.length);
-    if (made !== undefined) t.ok(behind(made).equals(bytes));
+    const packed = PackedBytes.of(bytes, template, bytes.length);
+    if (packed !== undefined) t.ok(behind(packed).equals(bytes));
   }
 });

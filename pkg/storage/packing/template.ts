@@ -1,31 +1,31 @@
 /**
- * Bytes that others resemble. What they have in common with others is found as rsync does it, by blocks of fixed size in the
- * template that may be anywhere in the others; blocks are compared byte by byte, so that what is shared is equal whatever
- * the hashes say. Any bytes will do, JSON or Protobuf.
+ * Bytes that similar objects share. Common runs are searched like rsync does: fixed blocks of the template may occur
+ * anywhere in the other bytes. Blocks are compared byte by byte, so hash collisions do not matter. Works for JSON and
+ * Protobuf.
  */
 
-/** Stretches begin and end at multiples of this in the template, so that many objects share the very same ones. */
+/** Stretches are aligned to this in the template, so that many objects share the same ones. */
 const blockBytes = 8;
-/** Shorter ones cost more than they save. */
+/** Shorter stretches cost more than they save. */
 const minStretch = 48;
-/** Stretches per template at most: their number fits a byte. */
+/** Limit of stretches per template: an index is one byte. */
 export const maxStretches = 255;
-/** Blocks with the same hash that are looked at: long chains are of text that is everywhere the same. */
+/** Limit of compared blocks per hash: long chains are repetitive text. */
 const maxChain = 8;
 
 export interface Run {
-  /** Where it begins in the bytes that were compared. */
+  /** Offset in the compared bytes. */
   readonly at: number;
-  /** Where it begins in the template. */
+  /** Offset in the template. */
   readonly from: number;
   readonly length: number;
 }
 
 export class Template {
   readonly bytes: Buffer;
-  /** Where descriptions of what is made of it are written and read; overwritten by the next one. */
+  /** Buffer for packed descriptions; overwritten by the next one. */
   readonly scratch: Buffer;
-  /** Parts of the bytes that others have too. Only grows. */
+  /** Stretches in use; only grows. */
   readonly stretches: Buffer[] = [];
   readonly #indexes = new Map<number, number>();
   readonly #words: DataView;
@@ -39,7 +39,7 @@ export class Template {
   }
 
   /**
-   * What of `bytes` is in the template too, in order and without overlaps; undefined when more than `maxOwn` bytes are
+   * Parts of `bytes` that are in the template, in order and without overlaps; undefined if more than `maxOwn` bytes are
    * not.
    */
   runs(bytes: Buffer, maxOwn: number): Run[] | undefined {
@@ -65,11 +65,11 @@ export class Template {
     return own + bytes.length - at > maxOwn ? undefined : runs;
   }
 
-  /** The index of that part among the stretches; undefined when there are too many already. */
+  /** Index of the stretch; undefined if the limit is reached. */
   stretch({ from, length }: Run): number | undefined {
     const key = from * 2 ** 20 + length;
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indexes.get(key);
+    if (existing !== undefined) return existing;
     const index = this.stretches.length;
     if (index === maxStretches) return undefined;
     this.stretches.push(this.bytes.subarray(from, from + length));
@@ -77,7 +77,7 @@ export class Template {
     return index;
   }
 
-  /** Bytes in whole blocks that are the same from there on. */
+  /** Length of equal bytes from there on, in whole blocks. */
   #common(from: number, words: DataView, at: number): number {
     const ours = this.#words;
     const most = Math.min(ours.byteLength - from, words.byteLength - at) - blockBytes;
@@ -96,12 +96,12 @@ function wordsOf(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Where each block of a template is. */
+/** Index of a template's blocks. */
 class BlockIndex {
   readonly #words: DataView;
-  /** Number of the first block of each hash, plus one. */
+  /** First block of each hash, plus one. */
   readonly #first: Int32Array;
-  /** Number of the next block of the same hash, plus one. */
+  /** Next block with the same hash, plus one. */
   readonly #next: Int32Array;
   readonly #shift: number;
 
@@ -120,7 +120,7 @@ class BlockIndex {
     }
   }
 
-  /** The nearest to `expected` of the blocks that consist of these two words; -1 when there is none. */
+  /** The block with these words nearest to `expected`; -1 if none. */
   find(low: number, high: number, expected: number): number {
     const words = this.#words;
     if (
@@ -129,15 +129,15 @@ class BlockIndex {
       words.getInt32(expected + 4, true) === high
     )
       return expected;
-    let found = -1;
+    let nearest = -1;
     let block = this.#first[this.#slot(low, high)] as number;
     for (let i = 0; block !== 0 && i < maxChain; i++) {
       const at = (block - 1) * blockBytes;
-      const nearer = found < 0 || Math.abs(at - expected) < Math.abs(found - expected);
-      if (nearer && words.getInt32(at, true) === low && words.getInt32(at + 4, true) === high) found = at;
+      const nearer = nearest < 0 || Math.abs(at - expected) < Math.abs(nearest - expected);
+      if (nearer && words.getInt32(at, true) === low && words.getInt32(at + 4, true) === high) nearest = at;
       block = this.#next[block - 1] as number;
     }
-    return found;
+    return nearest;
   }
 
   #slot(low: number, high: number): number {
