@@ -1,57 +1,29 @@
 import { gunzipSync } from 'node:zlib';
-import protobuf from 'protobufjs';
+import { Profile } from 'pprof-format';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { cpuProfile, heapProfile } from '#daemon/debugging/inspector-profiles.js';
 import { encodeProfile } from '#daemon/debugging/pprof.js';
 import { InspectorProfilerSource, ProfilerBusyError } from '#daemon/debugging/profiler.js';
 
-/** The written parts of github.com/google/pprof's profile.proto. */
-const { root } = protobuf.parse(`syntax = "proto3";
-message Profile {
-  repeated ValueType sample_type = 1; repeated Sample sample = 2; repeated Location location = 4;
-  repeated Function function = 5; repeated string string_table = 6; int64 time_nanos = 9; int64 duration_nanos = 10;
-  ValueType period_type = 11; int64 period = 12;
-}
-message ValueType { int64 type = 1; int64 unit = 2; }
-message Sample { repeated uint64 location_id = 1; repeated int64 value = 2; }
-message Location { uint64 id = 1; uint64 mapping_id = 2; uint64 address = 3; repeated Line line = 4; }
-message Line { uint64 function_id = 1; int64 line = 2; }
-message Function { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5; }`);
-const Profile = root.lookupType('Profile');
+type Numeric = number | bigint;
 
-interface Decoded {
-  types: string[];
-  stacks: Record<string, number[]>;
-  durationNanos: string;
-  timeNanos: string;
-}
-
-interface Raw {
-  stringTable: string[];
-  sampleType: { type: number; unit: number }[];
-  sample: { locationId: number[]; value: number[] }[];
-  location: { id: number; line: { functionId: number; line: number }[] }[];
-  function: { id: number; name: number; filename: number }[];
-  timeNanos: string;
-  durationNanos: string;
-}
-
-function decode(bytes: Buffer): Decoded {
-  const message = Profile.decode(gunzipSync(bytes));
-  const raw = Profile.toObject(message, { longs: Number, arrays: true, defaults: true }) as unknown as Raw;
-  const exact = Profile.toObject(message, { longs: String, defaults: true }) as unknown as Raw;
-  const text = (id: number) => raw.stringTable[id] ?? '?';
-  const name = (location: number) => {
-    const line = raw.location.find(({ id }) => id === location)?.line[0];
-    const frameFunction = raw.function.find(({ id }) => id === line?.functionId);
-    return `${text(frameFunction?.name ?? -1)}@${text(frameFunction?.filename ?? -1)}:${line?.line}`;
+function decode(bytes: Buffer) {
+  const profile = Profile.decode(gunzipSync(bytes));
+  const { location, function: functions, sample, sampleType, timeNanos, durationNanos } = profile;
+  const text = (id: Numeric | undefined) => profile.stringTable.strings[Number(id ?? -1)] ?? '?';
+  const name = (locationID: Numeric) => {
+    const line = location.find(({ id }) => id === locationID)?.line[0];
+    const frameFunction = functions.find(({ id }) => id === line?.functionId);
+    return `${text(frameFunction?.name)}@${text(frameFunction?.filename)}:${line?.line}`;
   };
   return {
-    types: raw.sampleType.map(({ type, unit }) => `${text(type)}/${text(unit)}`),
-    stacks: Object.fromEntries(raw.sample.map(({ locationId, value }) => [locationId.map(name).join('<'), value])),
-    timeNanos: exact.timeNanos,
-    durationNanos: exact.durationNanos,
+    types: sampleType.map(({ type, unit }) => `${text(type)}/${text(unit)}`),
+    stacks: Object.fromEntries(
+      sample.map(({ locationId, value }) => [locationId.map(name).join('<'), value.map(Number)]),
+    ),
+    timeNanos: `${timeNanos}`,
+    durationNanos: `${durationNanos}`,
   };
 }
 
