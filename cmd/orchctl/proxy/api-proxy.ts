@@ -36,7 +36,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
   const app: FastifyInstance = fastify({ forceCloseConnections: true, schemaController: schemaless });
   app.setNotFoundHandler((_request, reply) => plain(reply, 404, '404 page not found\n'));
   app.setErrorHandler((error, _request, reply) => plain(reply, statusCodeOf(error), `${messageOf(error)}\n`));
-  const upgrades = new AppUpgrades();
+  const upgrades = new AppUpgrades({ isForwarding: true });
   upgrades.addTo(app);
   const agent = new Agent({
     // Watches are silent as long as nothing happens.

@@ -39,7 +39,7 @@ import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-ce
 import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
-import { endWithResponse } from '#daemon/streaming/raw-response.js';
+import { AppUpgrades, detachUpgrade, type UpgradeRequest } from '#daemon/streaming/app-upgrades.js';
 
 /** An authenticated and authorized connection that switches to another protocol. */
 export interface Upgrade {
@@ -107,6 +107,7 @@ export class DaemonServer {
   readonly #options: DaemonServerOptions;
   readonly #app: DaemonApp;
   readonly #admissions = new WeakMap<IncomingMessage, Admission>();
+  readonly #upgrades = new AppUpgrades({ isForwarding: false });
   /** TLS context for a server name; undefined: the default certificate. */
   #contextFor: (serverName: string) => SecureContext | undefined;
 
@@ -138,9 +139,12 @@ export class DaemonServer {
     this.#app.server.headersTimeout = timeouts.headersTimeout;
     this.#app.server.maxConnections = options.limits?.connections ?? maxConnections;
     this.#app.addHook('onRequest', async (request, reply) => {
-      const refusal = await this.#admit(request.raw);
-      if (refusal === undefined) return;
-      await this.#refuse(request.raw, reply, refusal.status);
+      const upgrade = this.#upgrades.of(request);
+      const refusal =
+        upgrade !== undefined && options.upgrade === undefined ? pathNotFound() : await this.#admit(request.raw);
+      if (refusal !== undefined) await this.#refuse(request.raw, reply, refusal.status);
+      else if (upgrade === undefined) return;
+      else this.#upgrade(upgrade, request.raw, reply);
       return reply;
     });
     this.#app.setNotFoundHandler((request, reply) => this.#refuse(request.raw, reply, pathNotFound().status));
@@ -156,16 +160,11 @@ export class DaemonServer {
     if (options.onConnection !== undefined) this.#app.server.on('connection', options.onConnection);
     const { onRequest } = options;
     if (onRequest !== undefined) {
-      this.#app.server.on('request', ({ method = '', url = '' }: IncomingMessage, response: ServerResponse) => {
-        response.once('close', onRequest(method, url));
-      });
+      const observe = ({ method = '', url = '' }: IncomingMessage, exchange: ServerResponse | Duplex) =>
+        exchange.once('close', onRequest(method, url));
+      this.#app.server.on('request', observe).on('upgrade', observe);
     }
-    this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      this.#onUpgrade(request, socket, head).catch((error) => {
-        options.log.error({ err: error }, 'upgrade failed');
-        socket.destroy();
-      });
-    });
+    this.#upgrades.addTo(this.#app);
   }
 
   /** Starts to listen. Rejects if the address is in use or not local. */
@@ -266,18 +265,11 @@ export class DaemonServer {
     }
   }
 
-  async #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { upgrade, onRequest } = this.#options;
-    socket.on('error', () => socket.destroy());
-    if (onRequest !== undefined) socket.once('close', onRequest(request.method ?? '', request.url ?? ''));
-    const refusal = upgrade === undefined ? pathNotFound() : await this.#admit(request);
+  #upgrade({ socket, head }: UpgradeRequest, request: IncomingMessage, reply: FastifyReply): void {
     const { target, user } = this.#read(request);
-    if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {
-      const { type, body } = this.#refusalBody(request, refusal?.status ?? internalError(undefined).status);
-      endWithResponse(socket, { code: refusal?.code ?? 500, contentType: type, body });
-      return;
-    }
-    upgrade({ target, user, request, socket, head });
+    if (target === undefined || user === undefined) throw new Error('the request was not admitted');
+    detachUpgrade(reply, socket);
+    this.#options.upgrade?.({ target, user, request, socket, head });
   }
 }
 

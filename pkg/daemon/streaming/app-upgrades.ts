@@ -21,6 +21,12 @@ const clearHttp2 = 'h2c';
 
 export class AppUpgrades {
   readonly #requests = new WeakMap<object, UpgradeRequest>();
+  readonly #ignored: string | undefined;
+
+  /** `isForwarding`: requests go to backends, so clear-text HTTP/2 is treated as a request without an upgrade. */
+  constructor({ isForwarding }: { readonly isForwarding: boolean }) {
+    this.#ignored = isForwarding ? clearHttp2 : undefined;
+  }
 
   addTo(app: FastifyInstance): void {
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -32,12 +38,13 @@ export class AppUpgrades {
     return this.#requests.get(raw);
   }
 
-  /** Node.js has detached the connection, so the response is created here. */
+  /** Node.js has detached the connection and its listeners, so the response is created here. */
   #upgrade(
     route: RequestListener,
     request: IncomingMessage,
     { head, socket }: { readonly socket: Socket; readonly head: Buffer },
   ): void {
+    socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
@@ -46,7 +53,7 @@ export class AppUpgrades {
     const isClear = protocol
       .toLowerCase()
       .split(',')
-      .some((each) => each.trim() === clearHttp2);
+      .some((each) => each.trim() === this.#ignored);
     const refuse = (text: string) => response.writeHead(400, { 'content-type': 'text/plain' }).end(text);
     if (encoding !== undefined || length !== '0') refuse('an upgrade request must not have a body\n');
     else if (isClear && head.length > 0) refuse('HTTP/2 requires TLS\n');
@@ -69,9 +76,14 @@ export function answerUpgrade(
     reply.raw.statusMessage = statusMessage;
     return reply.code(statusCode).headers(endToEndHeaders(headers)).send(answered.refusal);
   }
-  reply.hijack();
-  reply.raw.detachSocket(client);
-  client.removeAllListeners('timeout');
+  detachUpgrade(reply, client);
   openTunnel({ ...answered, ...options, client, clientHead });
   return reply;
+}
+
+/** Gives up the reply, so that the caller owns the connection. */
+export function detachUpgrade(reply: FastifyReply, socket: Socket): void {
+  reply.hijack();
+  reply.raw.detachSocket(socket);
+  socket.removeAllListeners('timeout');
 }

@@ -56,7 +56,7 @@ const clientGone = new Error('the client has gone');
 export class IngressProxy {
   readonly #options: IngressProxyOptions;
   readonly #backends: Backends;
-  readonly #upgrades = new AppUpgrades();
+  readonly #upgrades = new AppUpgrades({ isForwarding: true });
   readonly #passages = new WeakMap<FastifyRequest, Passage>();
 
   constructor(options: IngressProxyOptions) {
