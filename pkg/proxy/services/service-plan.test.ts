@@ -165,8 +165,8 @@ t.test('SCTP', (t) => {
     rules(plan, 'cluster4-sctp-1')?.at(-1),
     'dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints4-sctp',
   );
-  const nobody = lines(planService(service(spec), [slice(b)], context()));
-  t.equal(nobody[0], 'no-endpoints4: 10.96.0.1 . sctp . 132 → goto refuse', 'TCP endpoints are none of its own');
+  const rejection = lines(planService(service(spec), [slice(b)], context()));
+  t.equal(rejection[0], 'no-endpoints4: 10.96.0.1 . sctp . 132 → goto refuse', 'TCP endpoints are none of its own');
   t.end();
 });
 
