@@ -188,7 +188,7 @@ interface Version {
   readonly kv: KeyValue | undefined;
 }
 
-export class KeyHistory {
+class KeyHistory {
   readonly #versions: Version[] = [];
 
   get current(): KeyValue | undefined {
