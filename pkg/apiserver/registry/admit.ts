@@ -109,7 +109,7 @@ export async function runAdmission(
   let current = '';
   try {
     do {
-      for (const plugin of concernedWith(plugins, attributes.resource)) {
+      for (const plugin of concernedWith(plugins)(attributes.resource)) {
         // The first pass checks even plugins without `admit`, so that a dry run is refused before any side effect.
         if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
         if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {

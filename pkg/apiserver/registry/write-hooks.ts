@@ -120,7 +120,7 @@ function begin(
   object: Draft<ApiObjectShape>,
   call: Begin,
 ): MaybePromise<Undo[]> {
-  const concerned = concernedWith(server.hooks, resource.declaration);
+  const concerned = concernedWith(server.hooks)(resource.declaration);
   if (concerned.length === 0) return [];
   Object.assign(object, copyJson(object));
   return beginAll(server, concerned, call);
@@ -175,7 +175,7 @@ export async function updated(
   object: ApiObjectShape,
   old: ApiObjectShape,
 ): Promise<void> {
-  for (const hook of concernedWith(server.hooks, resource.declaration)) {
+  for (const hook of concernedWith(server.hooks)(resource.declaration)) {
     try {
       await hook.afterUpdate?.(object, old);
     } catch (err) {
@@ -186,7 +186,7 @@ export async function updated(
 
 /** Notifies the hooks that an object is gone. */
 export async function deleted(server: WriteHooks, resource: ServedResource, object: ApiObjectShape): Promise<void> {
-  for (const hook of concernedWith(server.hooks, resource.declaration)) {
+  for (const hook of concernedWith(server.hooks)(resource.declaration)) {
     try {
       await hook.afterDelete?.(object);
     } catch (err) {

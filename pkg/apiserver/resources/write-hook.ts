@@ -13,16 +13,12 @@ interface Concerned {
   readonly resources?: readonly GroupResource[];
 }
 
-const selected = oncePer((all: readonly Concerned[]) =>
+/** The items of a list that concern a resource: those that name it or name none. Computed once per list and resource. */
+export const concernedWith = oncePer((all: readonly Concerned[]) =>
   oncePer(({ group, resource }: ResourceDeclaration) =>
     all.filter(({ resources }) => resources?.some((one) => one.group === group && one.resource === resource) !== false),
   ),
-);
-
-/** The items of a list that concern a resource: those that name it or name none. Computed once per list and resource. */
-export function concernedWith<T extends Concerned>(all: readonly T[], resource: ResourceDeclaration): readonly T[] {
-  return selected(all)(resource) as readonly unknown[] as readonly T[];
-}
+) as <T extends Concerned>(all: readonly T[]) => (resource: ResourceDeclaration) => readonly T[];
 
 /** Undoes the effects of a hook whose write did not happen. */
 export type Undo = () => Promise<void>;
