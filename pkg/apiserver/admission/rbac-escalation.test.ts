@@ -145,7 +145,7 @@ t.test('the message names missing rights briefly, and a role of excessive size i
   const many = Array.from({ length: 1000 }, (_, i) => `x${i}`);
   const huge: PolicyRule = { verbs: many, apiGroups: many, resources: many, resourceNames: many };
   t.same(uncoveredRules([read], [huge]), [huge], '10^12 rights, not one of which is written down');
-  t.same(uncoveredRules(everything, [huge]), [], 'who has all has these too');
+  t.same(uncoveredRules(everything, [huge]), [], 'full authority covers them');
   const rules = many.flatMap((resource): PolicyRule[] => [
     { verbs: many.slice(0, 30), apiGroups: [''], resources: [resource] },
   ]);

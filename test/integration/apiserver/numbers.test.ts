@@ -96,7 +96,7 @@ t.test('numbers keep their values', { timeout: 300_000 }, async (t) => {
     }
   };
   const created = await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition());
-  t.match(created, `"default":${odd}`, 'a default as it was written');
+  t.match(created, `"default":${odd}`, 'the default keeps its spelling');
   await eventually('it is served', async () => (await call('GET', `/apis/${group}/v1`)).includes('APIResourceList'));
   await t.test('custom objects', (t) => customObjects(t, call));
   await t.test('patches of custom objects', (t) => customPatches(t, call));
@@ -112,7 +112,7 @@ t.test('numbers keep their values', { timeout: 300_000 }, async (t) => {
     object.spec.copy = [object.spec.any];
     object.spec.any = { copy: object.spec.any };
     await cluster.client.request('PUT', path, object);
-    t.match(await call('GET', path), `"any":{"copy":${largest}}`, 'what was read is written');
+    t.match(await call('GET', path), `"any":{"copy":${largest}}`, 'an unchanged object keeps its number');
   });
 });
 
@@ -149,7 +149,7 @@ async function customPatches(t: Test, call: Call): Promise<void> {
   const path = `${things}/p`;
   await call('POST', things, thing('p', `{"any":{"old":${largest}}}`));
   t.match(await call('PATCH', path, `{"spec":{"i":${odd}}}`, merge), `"i":${odd}`, 'a merge patch');
-  t.match(await call('GET', path), `"old":${largest}`, 'leaves alone what it does not name');
+  t.match(await call('GET', path), `"old":${largest}`, 'unnamed fields are unchanged');
   const operations = `[{"op":"test","path":"/spec/i","value":${odd}},{"op":"add","path":"/spec/any/new","value":${smallest}},{"op":"copy","from":"/spec/any/old","path":"/spec/any/copy"}]`;
   t.match(await call('PATCH', path, operations, jsonPatch), `{"old":${largest},"new":${smallest},"copy":${largest}}`);
   const wrong = '[{"op":"test","path":"/spec/i","value":9007199254740992}]';

@@ -81,7 +81,7 @@ async function live(
   const { resource } = given.resource;
   const draft = enlarged(given.object(dialect), resource, bytes);
   const witness = await Witness.create(server, repetition.collection, draft, `${bytes}`);
-  if (!unique.has(resource)) t.ok(witness, 'there can be another one');
+  if (!unique.has(resource)) t.ok(witness, 'a second object is possible');
   const seen = await witness?.seen();
   for (const media of repetition.medias) {
     let first: string | undefined;
@@ -95,7 +95,7 @@ async function live(
       sameJSON(t, lived, first, `life ${life}`);
     }
   }
-  t.strictSame(await witness?.seen(), seen, 'others see what they saw');
+  t.strictSame(await witness?.seen(), seen, 'other objects are unchanged');
   await witness?.remove();
   t.strictSame(scribblers.take(), [], `${bytes} bytes`);
 }
@@ -120,19 +120,19 @@ function variants(): Variant[] {
   });
   const one = (bytes: number): Lives => ({ bytes, lives: 1 });
   return [
-    variant('strategies, plugins and hooks, caches that cannot be changed', all, [
+    variant('strategies, plugins and hooks, frozen caches', all, [
       one(600),
       one(6_000),
       { ...one(60_000), of: large },
     ]),
     variant(
-      'strategies, plugins and hooks, caches as they are',
+      'strategies, plugins and hooks, unfrozen caches',
       (scribblers) => ({ ...all(scribblers), decode: scribblers.decoder() }),
       [one(1_500)],
     ),
-    variant('a hook of every kind, caches that cannot be changed', hook, [one(1_500)]),
+    variant('a hook of every kind, frozen caches', hook, [one(1_500)]),
     variant(
-      'a hook of every kind, caches as they are',
+      'a hook of every kind, unfrozen caches',
       (scribblers) => ({ ...hook(scribblers), decode: scribblers.decoder() }),
       [one(1_500)],
     ),

@@ -29,7 +29,7 @@ t.test('all pages come from one snapshot', async (t) => {
   t.equal(first.metadata.remainingItemCount, 3);
   await call(server, 'DELETE', `${path}/c003`);
   const second = (await call(server, 'GET', `${path}?limit=2&continue=${first.metadata.continue}`)).json;
-  t.same(names(second), ['c002', 'c003'], 'what was deleted meanwhile is still there');
+  t.same(names(second), ['c002', 'c003'], 'objects deleted meanwhile are still listed');
   t.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
   const third = (await call(server, 'GET', `${path}?limit=2&continue=${second.metadata.continue}`)).json;
   t.same(names(third), ['c004']);
@@ -118,10 +118,10 @@ t.test('large lists are streamed, and compressed if the client accepts gzip', as
   await fill(server, 60, 8000);
   const plain = await callHttps(server, 'GET', path);
   t.equal(plain.json.items.length, 60);
-  t.equal(plain.headers['content-length'], String(Buffer.byteLength(plain.text)), 'its length is said before');
+  t.equal(plain.headers['content-length'], String(Buffer.byteLength(plain.text)), 'it has a content length');
   const pretty = await callHttps(server, 'GET', `${path}?pretty=true`);
   t.same(pretty.json.items, plain.json.items);
-  t.notOk(pretty.headers['content-length'], 'made while it is sent');
+  t.notOk(pretty.headers['content-length'], 'it is encoded while it is sent');
   const compressed = await callHttps(server, 'GET', path, { headers: { 'accept-encoding': 'gzip' } });
   t.equal(compressed.headers['content-encoding'], 'gzip');
   t.ok(compressed.text.length < plain.text.length / 10);
@@ -379,13 +379,13 @@ t.test('items of lists omit their kind', async (t) => {
     ['a', ...meta],
     ['b', ...meta],
   ]);
-  t.match((await get('application/json', '/a')).json, { kind: 'ConfigMap', apiVersion: 'v1' }, 'one object says it');
+  t.match((await get('application/json', '/a')).json, { kind: 'ConfigMap', apiVersion: 'v1' }, 'a single object has its kind');
   t.match((await get('application/json', '?watch=1&timeoutSeconds=1')).text, /"object":\{"kind":"ConfigMap"/);
   const view = '/apis/events.k8s.io/v1/namespaces/default/events';
   const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' }, reason: 'r', type: 'Normal' };
   await call(server, 'POST', '/api/v1/namespaces/default/events', { body: event });
   const [item] = (await call(server, 'GET', view)).json.items;
-  t.same([item.kind, item.metadata.name, item.reason], [undefined, 'e', 'r'], 'nor do views of other versions');
+  t.same([item.kind, item.metadata.name, item.reason], [undefined, 'e', 'r'], 'as do converted objects');
 });
 
 t.test('a Table has no Protobuf form', async (t) => {

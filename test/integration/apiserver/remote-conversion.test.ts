@@ -79,7 +79,7 @@ t.test('all verbs wait for the conversion', async (t) => {
     apiVersion: 'batch/v1beta1',
     items: [{ metadata: { annotations: { out: 'yes' } } }, { metadata: { annotations: { out: 'yes' } } }],
   });
-  t.ok(remote.batchSizes.length <= 1, 'all objects at once, and none twice');
+  t.ok(remote.batchSizes.length <= 1, 'all objects in one batch, each once');
   const headers = { 'content-type': 'application/merge-patch+json' };
   const patched = await call(server, 'PATCH', `${beta}/b`, { headers, body: { spec: { suspend: true } } });
   t.match(patched, { status: 200, json: { apiVersion: 'batch/v1beta1', spec: { suspend: true } } });
@@ -119,8 +119,8 @@ t.test('a failed conversion fails the request, and nothing is written', async (t
   t.match(await call(server, 'DELETE', `${beta}/a`), failure, 'delete');
   t.equal((await call(server, 'GET', `${stable}/a`)).json.metadata.labels, undefined);
   const events = await watching.until('ERROR');
-  t.match(events, [{ type: 'ERROR', object: { kind: 'Status', code: 500 } }], 'a watch says why it ends');
+  t.match(events, [{ type: 'ERROR', object: { kind: 'Status', code: 500 } }], 'a watch reports the failure');
   await watching.close();
   remote.failing = false;
-  t.equal((await call(server, 'GET', `${beta}/a`)).status, 200, 'and it goes on when the other does');
+  t.equal((await call(server, 'GET', `${beta}/a`)).status, 200, 'and requests succeed again once the converter works');
 });

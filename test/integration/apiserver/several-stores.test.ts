@@ -90,9 +90,9 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.same(await keysOf(other, '/registry/configmaps/default/'), ['/registry/configmaps/default/a']);
       t.same(await keysOf(main, '/registry/example.com/'), []);
       t.same(await keysOf(other, '/registry/example.com/'), ['/registry/example.com/turns/default/a']);
-      t.same(await keysOf(other, '/registry/namespaces/'), [], 'all others are where they were');
+      t.same(await keysOf(other, '/registry/namespaces/'), [], 'other keys are in the main store');
       t.not((await keysOf(main, '/registry/namespaces/')).length, 0);
-      t.not((await keysOf(other, '/registry/ranges/')).length, 0, 'what Services take is beside them');
+      t.not((await keysOf(other, '/registry/ranges/')).length, 0, 'ranges are in the store of Services');
       t.same(await keysOf(main, '/registry/ranges/'), []);
     });
 
@@ -153,7 +153,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       );
       t.equal((await ask('GET', '/readyz')).status, 500);
       t.equal((await ask('GET', '/readyz/etcd')).status, 200);
-      t.equal((await ask('GET', '/api/v1/namespaces')).status, 200, 'what is elsewhere is still served');
+      t.equal((await ask('GET', '/api/v1/namespaces')).status, 200, 'resources in the other store are still served');
     });
   });
 }

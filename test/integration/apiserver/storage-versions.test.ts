@@ -77,7 +77,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     const names = all.map(({ metadata }) => metadata.name);
     t.notOk(
       names.some((name = '') => /review|metrics|componentstatuses/.test(name)),
-      'what is not stored has none',
+      'unstored resources have none',
     );
 
     const definitions = first.client.resource<CustomResourceDefinition>(customresourcedefinitions);

@@ -127,7 +127,7 @@ async function status(t: Test, fixture: Fixture, resource: string): Promise<void
   t.strictSame((await fixture.call('GET', '/status')).json, put.json);
   const patch = await fixture.call('PATCH', '/status', { status: status, spec: null }, merge);
   t.equal(patch.status, 200, patch.text);
-  t.strictSame(patch.json.spec, before.spec, 'a patch neither');
+  t.strictSame(patch.json.spec, before.spec, 'as does a patch');
   const { status: written, metadata } = patch.json;
   const main = await fixture.call('PUT', '', { ...before, metadata: { ...metadata, labels: { a: 'b' } }, status: {} });
   t.equal(main.status, 200, main.text);
@@ -175,7 +175,7 @@ async function scale(t: Test, fixture: Fixture): Promise<void> {
     );
   };
   t.match((await apply({ replicas: 3 })).json, { spec: { replicas: 3 } });
-  t.strictSame((await apply({ replicas: 0 })).json.spec, {}, 'none is a number, too');
+  t.strictSame((await apply({ replicas: 0 })).json.spec, {}, 'zero is a number, too');
   t.equal((await fixture.call('GET', '')).json.spec.replicas, 0);
   t.match((await apply({ odd: 1 })).json, { code: 500, message: /\.spec\.odd: field not declared in schema/ });
 }

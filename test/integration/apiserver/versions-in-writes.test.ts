@@ -15,7 +15,7 @@ t.test('a resource version in a created object', async (t) => {
     call(server, 'POST', `${configmaps}${query}`, { body: named(name, version) });
   const dry = await post('dry', '17', '?dryRun=All');
   t.match(dry.json, { kind: 'ConfigMap', metadata: { resourceVersion: '17' } });
-  t.equal(dry.status, 201, 'a dry run does not look at it');
+  t.equal(dry.status, 201, 'a dry run ignores it');
   for (const none of ['0', '00', 'abc', '-1']) {
     t.equal((await post(`x${none}`, none)).status, 201, `${none} is none`);
     t.equal((await post(`x${none}`, none)).json.reason, 'AlreadyExists');
@@ -27,7 +27,7 @@ t.test('a resource version in a created object', async (t) => {
   };
   for (const name of ['new', 'x0']) t.match((await post(name, '17')).json, refusal, name);
   t.notOk('reason' in (await post('new', '17')).json, 'without a reason');
-  t.match((await post('Not_Valid', '17')).json, { code: 422 }, 'what is not valid is said first');
+  t.match((await post('Not_Valid', '17')).json, { code: 422 }, 'validation comes first');
 });
 
 t.test('a resource version in an updated object', async (t) => {
@@ -42,7 +42,7 @@ t.test('a resource version in an updated object', async (t) => {
     for (const none of ['0', '00', ''])
       t.match((await write(none, `${i}${none}`)).json.data, { x: `${i}${none}` }, none);
     const { resourceVersion } = (await call(server, 'GET', `${configmaps}/a`)).json.metadata;
-    t.equal((await write(`0${resourceVersion}`, `${i}same`)).status, 200, 'a number is compared as one');
+    t.equal((await write(`0${resourceVersion}`, `${i}same`)).status, 200, 'versions are compared as numbers');
     t.match((await write('1', 'old')).json, { code: 409, reason: 'Conflict' });
     const bad = (await write('abc', 'bad')).json;
     t.match(bad, { code: 500, message: 'strconv.ParseUint: parsing "abc": invalid syntax' });
@@ -106,7 +106,7 @@ t.test('fieldValidation does nothing while its gate is off', async (t) => {
   ] as const) {
     const { paths } = (await call(of, 'GET', '/openapi/v2')).json;
     const { parameters } = paths['/api/v1/namespaces/{namespace}/configmaps'].post;
-    t.equal(JSON.stringify(parameters).includes('fieldValidation'), offered, 'clients see whether it is there');
+    t.equal(JSON.stringify(parameters).includes('fieldValidation'), offered, 'OpenAPI reflects the gate');
   }
 });
 

@@ -163,7 +163,7 @@ t.test('partial metadata are the same in all versions', async (t) => {
     for (const served of ['v1', 'v2']) {
       const object = await named(served);
       t.match(object, { apiVersion, metadata: { name: 'h' } });
-      t.notOk(object.metadata.annotations, 'what carries fields of other versions is none of the metadata');
+      t.notOk(object.metadata.annotations, 'annotations with other versions’ fields are not in the metadata');
     }
     const table = `application/json;as=Table;v=${version};g=meta.k8s.io`;
     const rows = await call(server, 'GET', scalers('v2beta1'), { headers: { accept: table } });
@@ -195,7 +195,7 @@ for (const each of [dialect, orchDialect]) {
       const { object, kind } = own.decode(bytes, { encoding: 'protobuf' });
       t.equal(kind.apiVersion, `${group}/${version}`);
       t.match(object, { items: [{ metadata: { name: 'a', labels: { x: 'y' } } }], metadata: { resourceVersion: /./ } });
-      t.ok(own.encode(object, kind, 'protobuf').equals(bytes), 'in the order in which it is written as a whole');
+      t.ok(own.encode(object, kind, 'protobuf').equals(bytes), 'with the same order of fields');
     }
   });
 }
@@ -335,7 +335,7 @@ t.test('managers keep their fields in their own version', async (t) => {
       'Apply failed with 1 conflict: conflict with "edit" using autoscaling/v1: .spec.targetCPUUtilizationPercentage',
   });
   const same = await apply('v2beta2', 'b', { maxReplicas: 5, ...processor(50) });
-  t.equal(same.status, 200, 'what changes nothing is shared');
+  t.equal(same.status, 200, 'an unchanged part is shared');
   t.same(await owned('edit'), ['autoscaling/v1 f:targetCPUUtilizationPercentage']);
   t.same(await owned('b'), ['autoscaling/v2beta2 f:maxReplicas f:metrics f:scaleTargetRef']);
 });

@@ -130,7 +130,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     );
     t.same(applied.body.data, { by: 'hook', mine: '1', again: 'yes' });
     const applier = applied.body.metadata.managedFields.find((each: Any) => each.manager === 'applier');
-    t.same(applier.fieldsV1['f:data'], { 'f:mine': {} }, 'what the webhook set is not the applier’s');
+    t.same(applier.fieldsV1['f:data'], { 'f:mine': {} }, 'fields set by the webhook are not owned by the applier');
 
     hook.answer = { allowed: true };
     t.equal((await cluster.send('DELETE', `${maps}/one`, { propagationPolicy: 'Background' })).status, 200);
@@ -314,7 +314,7 @@ t.test('patches that do not apply are refused', async (t) => {
   );
   const created = await cluster.send('POST', maps, map('one'));
   t.equal(created.status, 201);
-  t.match(created.body.metadata.uid, /^[0-9a-f-]{36}$/, 'what is the system’s stays');
+  t.match(created.body.metadata.uid, /^[0-9a-f-]{36}$/, 'system fields are unchanged');
   hook.answer = patch(add('/metadata/name', 'other'));
   const renamed = await cluster.send('PATCH', `${maps}/one`, { data: { a: 'b' } }, 'application/merge-patch+json');
   t.match(renamed, { status: 422, body: { message: /metadata\.name: Invalid value: "other": field is immutable/ } });
@@ -470,7 +470,7 @@ t.test('webhooks are called again after later changes', async (t) => {
   t.same(
     order,
     ['early:', 'late:early', 'early:early+late'],
-    'in the order of names; once more where it was asked for',
+    'in the order of names; again if reinvocation is configured',
   );
 });
 

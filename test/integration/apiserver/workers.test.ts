@@ -62,7 +62,7 @@ async function watchersSeeEverythingAlthoughWorkersDie(t: Test, server: ServerPr
   t.same(
     acknowledged.filter((write) => !seen.has(write)),
     [],
-    'what was acknowledged was seen',
+    'all acknowledged writes were seen',
   );
   t.ok(first.events.length - 1 - acknowledged.length <= uncertain, 'and nothing else');
 }
@@ -100,10 +100,10 @@ async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise
     if (ended === undefined) rounds++;
   }
   t.ok(rounds > 0, 'all that time others were answered');
-  t.equal(ended, 'broken off', 'it is stopped in the end');
+  t.equal(ended, 'broken off', 'it ends at last');
   await server.until(async () => (await server.metric('apiserver_workers')) === 2);
   t.equal(await server.metric('apiserver_worker_restarts_total{reason="held"}'), 1);
-  t.ok((await server.metric(counted)) >= total, 'what it had counted when it was last asked is kept');
+  t.ok((await server.metric(counted)) >= total, 'counts of an ended worker are kept');
 }
 
 /** Metrics of definitions that have come and gone, and of their objects. */
@@ -124,7 +124,7 @@ async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   for await (const _ of watch);
   t.same(await server.exited, [0, null]);
   t.equal(server.log.split('"stopped" code=0').length - 1, 3, 'all processes ended by themselves');
-  t.equal(server.log.split('received a signal').length - 1, 1, 'one tells of the signal');
+  t.equal(server.log.split('received a signal').length - 1, 1, 'one process logs the signal');
 }
 
 /** Writes until all are acknowledged, and kills workers meanwhile. */

@@ -130,7 +130,7 @@ t.test('updates without a required version are refused in 1.24’s words', async
   });
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'r' }, rules: [] };
   const put = await call(server, 'PUT', '/apis/rbac.authorization.k8s.io/v1/clusterroles/r', { body: role });
-  t.equal(put.status, 201, 'and one that creates');
+  t.equal(put.status, 201, 'as does one that creates');
 });
 
 t.test('names in bodies of subresources', async (t) => {
@@ -206,7 +206,7 @@ t.test('labels of jobs', async (t) => {
   const labelled = await labelsOf(job({ name: 'labelled' }, { a: 'b' }));
   t.strictSame(labelled.own, { a: 'b', 'controller-uid': labelled.uid, 'job-name': 'labelled' });
   const own = await labelsOf(job({ name: 'own', labels: { a: 'b' } }, { a: 'b' }));
-  t.strictSame(own.own, { a: 'b' }, 'labels of its own stay as they are');
+  t.strictSame(own.own, { a: 'b' }, 'its own labels are unchanged');
   t.strictSame(own.pods, { a: 'b', 'controller-uid': own.uid, 'job-name': 'own' });
   const generated = await make(server, jobs, job({ generateName: 'g-' }, { a: 'b' }));
   const { name, labels } = generated.json.metadata;
@@ -215,7 +215,7 @@ t.test('labels of jobs', async (t) => {
   t.strictSame((await labelsOf(manual)).own, { a: 'b' });
   const { metadata: _metadata, ...rest } = (await call(server, 'GET', `${jobs}/plain`)).json;
   const put = await call(server, 'PUT', `${jobs}/plain`, { body: { ...rest, metadata: { name: 'plain' } } });
-  t.strictSame(put.json.metadata.labels, plain.own, 'they come back when they are left out');
+  t.strictSame(put.json.metadata.labels, plain.own, 'omitted labels are restored');
 });
 
 t.test('various rules', async (t) => {
@@ -240,7 +240,7 @@ t.test('various rules', async (t) => {
   for (const procMount of ['Default', 'Unmasked']) {
     const { containers } = (await make(server, dry, secured(procMount))).json.spec;
     t.equal(containers[0].securityContext.procMount, 'Default', `${procMount} without its gate`);
-    t.equal(containers[0].imagePullPolicy, 'IfNotPresent', 'of what names no image');
+    t.equal(containers[0].imagePullPolicy, 'IfNotPresent', 'without an image');
   }
 
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
@@ -382,13 +382,13 @@ t.test('lists that are always present, even if empty', async (t) => {
   t.match((await call(server, 'GET', `${rbac}/clusterroles`, yaml)).text, /^ +rules: null$/m);
   t.match((await watch).text, /"rules":null/);
   const same = await call(server, 'PUT', `${rbac}/clusterroles/r`, { body: got.json });
-  t.equal(same.json.metadata.resourceVersion, got.json.metadata.resourceVersion, 'nothing is new in it');
+  t.equal(same.json.metadata.resourceVersion, got.json.metadata.resourceVersion, 'it is unchanged');
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
   const patched = await call(server, 'PATCH', `${rbac}/clusterroles/r`, { headers: mergePatch, body: { rules } });
   t.match(patched.json, { rules });
 
   const other = await startServer(t, { store });
-  t.equal((await call(other, 'GET', `${rbac}/clusterroles/s`)).json.rules, null, 'at a server that has only read it');
+  t.equal((await call(other, 'GET', `${rbac}/clusterroles/s`)).json.rules, null, 'at a server that only read it');
   const labelled = await call(other, 'PATCH', `${rbac}/clusterroles/s`, {
     headers: mergePatch,
     body: { metadata: { labels: { a: 'b' } } },
@@ -411,5 +411,5 @@ t.test('lists that are always present, even if empty', async (t) => {
   t.equal((await call(server, 'PUT', `${older}/a?dryRun=All`, { body: autoscaler })).status, 200, 'a dry run');
   t.equal((await call(server, 'DELETE', `${older}/a?dryRun=All`)).status, 200);
   const newer = await call(server, 'GET', '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/a');
-  t.equal(newer.json.status.currentMetrics, null, 'in one version of a kind and not in the other');
+  t.equal(newer.json.status.currentMetrics, null, 'in only one version of the kind');
 });

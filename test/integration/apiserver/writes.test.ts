@@ -115,7 +115,7 @@ t.test('repeated keys cause warnings, are refused or ignored, as requested', asy
     for (const mode of ['Warn', '', 'Ignore']) {
       const { status, json, headers } = await send(mode);
       t.ok(status < 300, `${name} ${mode}`);
-      t.strictSame(json.data, { a: '2' }, 'the last one counts');
+      t.strictSame(json.data, { a: '2' }, 'the last value wins');
       t.equal(headers['warning'], mode === 'Ignore' ? undefined : `299 - "${warning.replaceAll('"', '\\"')}"`, name);
     }
   }
@@ -212,7 +212,7 @@ t.test('pods on a node are deleted gracefully', async (t) => {
   await create(t, server, pods, pod('waiting'));
   const gone = await call(server, 'DELETE', `${pods}/waiting`);
   t.equal(gone.json.kind, 'Pod');
-  t.equal((await call(server, 'GET', `${pods}/waiting`)).status, 404, 'an unscheduled pod goes at once');
+  t.equal((await call(server, 'GET', `${pods}/waiting`)).status, 404, 'an unscheduled pod is removed at once');
   await create(t, server, pods, pod('running', { spec: { nodeName: 'n1' } }));
   const marked = (await call(server, 'DELETE', `${pods}/running`)).json;
   t.match(marked.metadata, { deletionTimestamp: /Z$/, deletionGracePeriodSeconds: 30 });

@@ -276,7 +276,7 @@ t.test('volumes and claims get protection finalizers', async (t) => {
   t.strictSame(volume.metadata.finalizers, ['a.b/c', 'orch.io/pv-protection']);
   const left: PersistentVolumeClaim = { metadata: { name: 'c' }, spec: {} };
   await admit(persistentvolumeclaims, { operation: 'UPDATE', object: left, oldObject: claim });
-  t.equal(left.metadata.finalizers, undefined, 'what updates take away stays away');
+  t.equal(left.metadata.finalizers, undefined, 'finalizers removed by an update stay removed');
 });
 
 t.test('claims grow if their class allows it', async (t) => {

@@ -125,7 +125,7 @@ export class Repetition {
     for (const query of queries) {
       await this.#put(media, `${this.#path}${query}`, { labels: { put: 'yes' } });
     }
-    sameJSON(this.#t, this.#body(await this.#read()), this.#body(created), 'an update leaves the rest as it is');
+    sameJSON(this.#t, this.#body(await this.#read()), this.#body(created), 'an update leaves the rest unchanged');
     await this.#patches();
     const patched = await this.#read();
     this.#t.match(patched.metadata.labels, {

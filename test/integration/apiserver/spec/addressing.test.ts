@@ -181,7 +181,7 @@ t.test('addressing', withEtcd, async (t) => {
       reason: 'Conflict',
       message: `Operation cannot be fulfilled on leases.coordination.k8s.io "l": uid mismatch: the provided object specified uid ${created.metadata.uid}, and no existing object was found`,
     };
-    t.match((await client.put(`${leases}/l`, created)).json, gone, 'no other one takes the place of one that is gone');
+    t.match((await client.put(`${leases}/l`, created)).json, gone, 'a removed object is not replaced by another');
     const { uid, resourceVersion, name } = created.metadata;
     const named = { ...lease, metadata: { name, uid } };
     t.match((await client.patch(`${leases}/l?fieldManager=m`, applyPatch, named)).json, gone);
@@ -271,7 +271,7 @@ t.test('addressing', withEtcd, async (t) => {
       client.patch(`${url}?fieldManager=${manager}${more}`, applyPatch, configMap('a', data));
     const created = await apply('one', { x: '1', y: '1' });
     t.equal(created.status, 201);
-    t.equal(requests.at(-1)?.verb, 'create', 'a new object takes the right to create it');
+    t.equal(requests.at(-1)?.verb, 'create', 'a new object requires the right to create it');
     t.equal((await apply('one', { x: '1', y: '2' })).status, 200);
     const conflict = await apply('two', { x: '2' });
     t.same(conflict.json, {
@@ -384,8 +384,8 @@ t.test('addressing', withEtcd, async (t) => {
         }
       }
       const curl = { 'user-agent': 'curl/8.0' };
-      t.match((await client.get(`${path}/b`, curl)).text, /^\{\n/, 'people get it without asking');
-      t.match((await client.get(`${path}/b?pretty=false`, curl)).text, /^\{"/, 'unless they say no');
+      t.match((await client.get(`${path}/b`, curl)).text, /^\{\n/, 'browsers and curl get it by default');
+      t.match((await client.get(`${path}/b?pretty=false`, curl)).text, /^\{"/, 'unless it is disabled');
     },
   );
 

@@ -64,9 +64,9 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       const both = await apply(url, 'one', configMap('a', { x: '2' }));
       t.match(both.json, { code: 409, message: 'Apply failed with 1 conflict: conflict with "two": .data.x' });
       const left = await apply(url, 'one', configMap('a', {}, { labels: { l: '1' } }));
-      t.strictSame(left.json.data, { x: '1' }, 'y goes, x stays for the other');
+      t.strictSame(left.json.data, { x: '1' }, 'y is removed, x stays with its other owner');
       const updated = await client.patch(`${url}?fieldManager=editor`, mergePatch, { data: { x: '3' } });
-      t.strictSame(owners(updated)['editor Update'], { 'f:data': { 'f:x': {} } }, 'an update takes what it changes');
+      t.strictSame(owners(updated)['editor Update'], { 'f:data': { 'f:x': {} } }, 'an update owns the fields that it changes');
       t.equal(owners(updated)['two Apply'], undefined, 'from all others');
       const conflict = await apply(url, 'two', configMap('a', { x: '4', z: '1' }));
       t.match(conflict.json, {
@@ -104,7 +104,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
         t.match(json, { code: status, message });
       }
       const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {x: "1"}\n';
-      t.equal((await apply(url, 'm', yaml)).status, 201, 'YAML, as its media type says');
+      t.equal((await apply(url, 'm', yaml)).status, 201, 'YAML, as its media type allows');
       const stale = await apply(url, 'm', configMap('b', { x: '2' }, { resourceVersion: '1' }));
       t.equal(stale.json.reason, 'Conflict', 'a version is a condition');
     });
@@ -133,7 +133,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.same(
         gone.json.spec.template.spec.containers.map(({ name }: { name: string }) => name),
         ['c'],
-        'with its owner’s wish the element goes',
+        'the element is removed by its owner',
       );
     });
 

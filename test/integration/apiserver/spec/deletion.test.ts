@@ -59,7 +59,7 @@ t.test('deletion', withEtcd, async (t) => {
       '2.3 deletionTimestamp',
       '2.3 finalizers',
     ],
-    'with finalizers it is marked and stays until the last one is gone',
+    'an object with finalizers is marked and stays until the last is removed',
     async (t) => {
       const watch = await client.watch(t, `${path}?watch=1`);
       const before = Math.floor(Date.now() / 1000) * 1000;
@@ -72,7 +72,7 @@ t.test('deletion', withEtcd, async (t) => {
       const again = await client.delete(`${path}/held`);
       t.same(again.json, marked.json, 'asking again changes nothing');
       const patched = await client.patch(`${path}/held`, mergePatch, { metadata: { deletionTimestamp: null } });
-      t.equal(patched.json.metadata.deletionTimestamp, deletionTimestamp, 'there is no way back');
+      t.equal(patched.json.metadata.deletionTimestamp, deletionTimestamp, 'the mark cannot be removed');
       const reordered = { metadata: { finalizers: ['example.com/b', 'example.com/a'] } };
       t.equal(
         (await client.patch(`${path}/held`, mergePatch, reordered)).status,
@@ -88,7 +88,7 @@ t.test('deletion', withEtcd, async (t) => {
           /^ConfigMap "held" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"example.com\/c"\}$/,
       });
       t.equal((await client.patch(`${path}/held`, mergePatch, { data: { x: '1' } })).status, 200, 'it can be changed');
-      t.equal((await client.post(path, configMap('held'))).status, 409, 'its name is still taken');
+      t.equal((await client.post(path, configMap('held'))).status, 409, 'its name is still in use');
       await client.patch(`${path}/held`, mergePatch, { metadata: { finalizers: ['example.com/a'] } });
       t.match((await client.get(`${path}/held`)).json.metadata, { finalizers: ['example.com/a'], deletionTimestamp });
       const last = await client.patch(`${path}/held`, mergePatch, { metadata: { finalizers: null } });
@@ -98,7 +98,7 @@ t.test('deletion', withEtcd, async (t) => {
       t.same(
         events.map(({ type }) => type),
         ['ADDED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'],
-        'marked, reordered, changed, one finalizer less, gone',
+        'marked, reordered, changed, one finalizer removed, deleted',
       );
       watch.close();
     },
@@ -214,7 +214,7 @@ t.test('deletion', withEtcd, async (t) => {
       const { metadata } = (await client.delete(`${pods}/${name}`, body)).json;
       t.equal(metadata.deletionGracePeriodSeconds, seconds);
       const after = Date.parse(metadata.deletionTimestamp) - sent;
-      t.ok(after >= seconds * 1000 && after < (seconds + 10) * 1000, 'the time at which it ends');
+      t.ok(after >= seconds * 1000 && after < (seconds + 10) * 1000, 'its deletion time');
     }
     const shorter = (await client.delete(`${pods}/default`, options({ gracePeriodSeconds: 10 }))).json.metadata;
     t.equal(shorter.deletionGracePeriodSeconds, 10, 'shorter is possible');
@@ -244,7 +244,7 @@ t.test('deletion', withEtcd, async (t) => {
     t.same(namesOf(left), ['b', 'd']);
     t.match(left.items[1].metadata.deletionTimestamp, /Z$/, 'those with finalizers are marked');
     const some = await client.delete(`${all}?limit=1`);
-    t.same(namesOf(some.json), ['b'], 'no more than asked for');
+    t.same(namesOf(some.json), ['b'], 'at most the requested number');
     t.same(namesOf((await client.get(all)).json), ['d']);
     t.equal((await client.delete('/api/v1/configmaps')).status, 405, 'not across namespaces');
   });

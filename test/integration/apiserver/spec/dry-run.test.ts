@@ -119,7 +119,7 @@ t.test('dry run', withEtcd, async (t) => {
       ['eviction', () => client.post(`${pods}/p/eviction${q}`, evicting), 201, { status: 'Success' }],
       ['delete', () => client.delete(`${path}/kept${q}`), 200, { status: 'Success', details: { name: 'kept' } }],
       [
-        'delete, told in the body',
+        'delete, requested in the body',
         () => client.delete(`${path}/kept`, { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] }),
         200,
         { status: 'Success' },
@@ -203,7 +203,7 @@ t.test('dry run', withEtcd, async (t) => {
     const body = { kind: 'ConfigMap', metadata: { generateName: 'g-' } };
     const tried = (await client.post(`${path}?dryRun=All`, body)).json.metadata;
     t.match(tried, { name: /^g-.{5}$/, uid: /./, creationTimestamp: /Z$/ });
-    t.equal(tried.resourceVersion, undefined, 'what is not stored has no version');
+    t.equal(tried.resourceVersion, undefined, 'an object that is not stored has no version');
     const real = (await client.post(path, body)).json.metadata;
     t.not(real.name, tried.name);
     t.not(real.uid, tried.uid);

@@ -126,7 +126,7 @@ t.test('new events', withEtcd, async (t) => {
       '2.8 deprecatedLastTimestamp',
       '2.8 deprecatedSource',
     ],
-    'what older reporters write is read',
+    'events of older reporters are readable',
     async (t) => {
       const core = {
         apiVersion: 'v1',

@@ -80,7 +80,7 @@ t.test('events', withEtcd, async (t) => {
       message: /message: Invalid value: "other": field is immutable/,
     });
     const created = await client.put(`${path}/put`, event('put', 'default'));
-    t.equal(created.status, 201, 'an event that is not there is created');
+    t.equal(created.status, 201, 'a missing event is created');
     const tried = await client.put(`${path}/tried?dryRun=All`, event('tried', 'default'));
     t.equal(tried.status, 201);
     t.equal((await client.get(`${path}/tried`)).status, 404);
@@ -164,14 +164,14 @@ t.test('events', withEtcd, async (t) => {
     await short.make(pathIn('brief'), event('gone', 'brief'));
     await client.make(pathIn('brief'), event('stays', 'brief'));
     await until(async () => namesOf((await client.get(pathIn('brief'))).json).join() === 'stays');
-    t.pass('the store has forgotten it');
+    t.pass('the store no longer has it');
     const watch = await short.watch(t, `${pathIn('brief')}?watch=1`);
     await short.make(pathIn('brief'), event('again', 'brief'));
     const events = await watch.until(3);
     t.same(
       events.map(({ type }) => type),
       ['ADDED', 'ADDED', 'DELETED'],
-      'and watches are told',
+      'and watches see it',
     );
     watch.close();
   });

@@ -51,7 +51,7 @@ t.test('names', withEtcd, async (t) => {
       details: { name: 'once', kind: 'configmaps' },
       code: 409,
     });
-    t.same((await client.get(`${path}/once`)).json, first, 'and the first is as it was');
+    t.same((await client.get(`${path}/once`)).json, first, 'and the first is unchanged');
     t.equal((await client.post(configMaps('names2'), configMap('once'))).status, 201, 'another namespace');
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'once' } };
     t.equal((await client.post('/api/v1/namespaces/names/secrets', secret)).status, 201, 'another kind');
@@ -65,7 +65,7 @@ t.test('names', withEtcd, async (t) => {
     const api = '/apis/authentication.k8s.io/v1/tokenreviews';
     for (let i = 0; i < 2; i += 1) {
       const { status, json } = await client.post(api, review);
-      t.equal(status, 201, 'as often as one likes, without a name');
+      t.equal(status, 201, 'repeatedly, without a name');
       t.match(json, { kind: 'TokenReview', status: { error: 'invalid bearer token' } });
     }
     t.equal((await client.get(`${api}/x`)).status, 404);
@@ -110,7 +110,7 @@ t.test('names', withEtcd, async (t) => {
   await covers(
     t,
     ['2.3 namespace', '2.3 uid', '2.3 creationTimestamp', '2.3 resourceVersion', '2.3 labels'],
-    'what the system sets stays as it set it',
+    'system fields are unchanged',
     async (t) => {
       const forged = { uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z', generation: 7, selfLink: '/x' };
       const labels = { tier: 'front' };
@@ -136,10 +136,10 @@ t.test('names', withEtcd, async (t) => {
         t.equal(next.metadata[field], metadata[field], field);
       }
       const same = (await client.patch(`${path}/meta`, mergePatch, { metadata: { labels: { tier: 'back' } } })).json;
-      t.equal(same.metadata.resourceVersion, next.metadata.resourceVersion, 'what changes nothing makes no version');
+      t.equal(same.metadata.resourceVersion, next.metadata.resourceVersion, 'an unchanged object keeps its version');
       const turned = Object.fromEntries(Object.entries({ ...next, metadata: reversed(next.metadata) }).reverse());
       const put = (await client.put(`${path}/meta`, turned)).json;
-      t.same(put, next, 'nor does another order of members');
+      t.same(put, next, 'as does a reordered object');
       const versioned = await client.post(path, configMap('v', {}, { resourceVersion: '5' }));
       t.match(versioned.json, { code: 500, message: 'resourceVersion should not be set on objects to be created' });
       const elsewhere = await client.post(path, configMap('e', {}, { namespace: 'other' }));

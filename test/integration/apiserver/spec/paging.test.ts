@@ -124,8 +124,8 @@ t.test('paging', withEtcd, async (t) => {
       t.equal(page.metadata.resourceVersion, first.metadata.resourceVersion);
       items.push(...page.items);
     }
-    t.same(namesOf({ items }), names, 'what went is there, what came is not');
-    t.equal(items.at(-1).data, undefined, 'what changed is as it was');
+    t.same(namesOf({ items }), names, 'deleted objects are listed, new ones are not');
+    t.equal(items.at(-1).data, undefined, 'changed objects have their old contents');
     const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${first.metadata.resourceVersion}`);
     const events = await watch.until(writes.length);
     t.same(
@@ -150,7 +150,7 @@ t.test('paging', withEtcd, async (t) => {
     const next = gone.json.metadata.continue;
     t.type(next, 'string');
     const rest = (await c.get(`${path}?limit=2&continue=${next}`)).json;
-    t.same(namesOf(rest), ['c02', 'c02a'], 'from where it was, at the newest version');
+    t.same(namesOf(rest), ['c02', 'c02a'], 'from the same key, at the newest version');
     t.not(rest.metadata.resourceVersion, metadata.resourceVersion);
     const last = (await c.get(`${path}?limit=9&continue=${rest.metadata.continue}`)).json;
     t.same(namesOf(last), ['c03', 'c04']);

@@ -119,7 +119,7 @@ t.test('patches', withEtcd, async (t) => {
     const wrong = await client.patch(url, strategicPatch, {
       spec: { strategy: { $retainKeys: [], type: 'Recreate' } },
     });
-    t.ok(wrong.status >= 400 && wrong.status < 500, 'what is given has to be retained');
+    t.ok(wrong.status >= 400 && wrong.status < 500, 'set fields must be retained');
   });
 
   await covers(t, ['4.1.6'], 'strategic: $deleteFromPrimitiveList', async (t) => {

@@ -239,6 +239,6 @@ t.test('representations', withEtcd, async (t) => {
       t.equal(headers['content-encoding'], undefined, encoding);
     }
     const small = await client.get(path, { 'accept-encoding': 'gzip' });
-    t.equal(small.headers['content-encoding'], undefined, 'not worth it');
+    t.equal(small.headers['content-encoding'], undefined, 'too small');
   });
 });

@@ -101,7 +101,7 @@ t.test('resource versions', withEtcd, async (t) => {
       const written = (await a.patch(`${path}/one`, mergePatch, { metadata: { labels: { fresh: 'yes' } } })).json;
       const version = written.metadata.resourceVersion;
       t.same((await b.get(`${path}/one?resourceVersion=${version}`)).json, written);
-      t.equal((await b.get(`${path}/one?resourceVersion=${old}`)).json.data.n, '2', 'a newer one will do');
+      t.equal((await b.get(`${path}/one?resourceVersion=${old}`)).json.data.n, '2', 'a newer version is allowed');
       for (const match of ['', '&resourceVersionMatch=NotOlderThan']) {
         const list = (await b.get(`${path}?resourceVersion=${version}${match}`)).json;
         t.ok(BigInt(list.metadata.resourceVersion) >= BigInt(version));
@@ -276,7 +276,7 @@ t.test('resource versions', withEtcd, async (t) => {
     t.equal(watch.status, 200);
     for (const n of ['1', '2', '3']) await a.patch(`${path}/three`, mergePatch, { data: { n: `w${n}` } });
     const [event] = await watch.until(1);
-    t.equal(event?.object.data.n, 'w3', 'what came up to that version is not told');
+    t.equal(event?.object.data.n, 'w3', 'earlier changes are not sent');
     watch.close();
   });
 

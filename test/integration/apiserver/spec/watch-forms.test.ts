@@ -86,7 +86,7 @@ t.test('forms of watches', withEtcd, async (t) => {
   await covers(t, ['4.5 websocket'], 'subprotocols, ends and refusals', async (t) => {
     const socket = open(t, spec, `${path}?watch=1&timeoutSeconds=1`, { protocols: ['base64.binary.k8s.io'] });
     await once(socket, 'open');
-    t.equal(socket.protocol, 'base64.binary.k8s.io', 'the one asked for');
+    t.equal(socket.protocol, 'base64.binary.k8s.io', 'the requested one');
     await once(socket, 'close');
     const token = `base64url.bearer.authorization.${dialect.apiDomain}.c2VjcmV0`;
     const browser = open(t, spec, `${path}?watch=1`, { protocols: [token, 'base64.binary.k8s.io'] });

@@ -142,7 +142,7 @@ t.test('watches', withEtcd, async (t) => {
     t.same(shown(await watch.until(1)), ['DELETED x'], 'list again and go on');
     watch.close();
     const kept = await a.watch(t, `${path}?watch=1&resourceVersion=${start}`);
-    t.same(shown(await kept.until(2)), ['ADDED x', 'DELETED x'], 'the server that was there knows it all');
+    t.same(shown(await kept.until(2)), ['ADDED x', 'DELETED x'], 'a server that saw the changes has them');
     kept.close();
   });
 
@@ -171,7 +171,7 @@ t.test('watches', withEtcd, async (t) => {
     }
     const version = events.at(-1)?.object.metadata.resourceVersion;
     t.ok(BigInt(version) >= BigInt(other.metadata.resourceVersion), 'etcd’s progress, not only the own changes');
-    t.same(await plain.end(), [], 'not for those who did not ask');
+    t.same(await plain.end(), [], 'only on request');
     const resumed = await a.watch(t, `${path}?watch=1&resourceVersion=${version}`);
     await a.delete(`${path}/x`);
     t.same(shown(await resumed.until(1)), ['DELETED x']);
@@ -206,7 +206,7 @@ t.test('watches', withEtcd, async (t) => {
     for (const from of ['', '0', version]) {
       const watch = await b.watch(t, `${path}?${common}&sendInitialEvents=false&resourceVersion=${from}`);
       await a.patch(`${path}/x`, mergePatch, { data: { from: `f${from}` } });
-      t.same(shown(await watch.until(from === version ? 3 : 1)).at(-1), 'MODIFIED x', 'only what comes');
+      t.same(shown(await watch.until(from === version ? 3 : 1)).at(-1), 'MODIFIED x', 'only new changes');
       watch.close();
     }
     const refusals = [
@@ -243,7 +243,7 @@ t.test('watches', withEtcd, async (t) => {
     selecting.close();
     named.close();
     const initial = await b.watch(t, `${path}?watch=1&labelSelector=in&timeoutSeconds=1`);
-    t.same(await initial.end(), [], 'what does not match is not in the state');
+    t.same(await initial.end(), [], 'objects that do not match are not in the state');
     for (const query of ['labelSelector=a%20b', 'fieldSelector=data.x=1', 'timeoutSeconds=soon']) {
       t.match((await a.get(`${path}?watch=1&${query}`)).json, { code: 400, reason: 'BadRequest' }, query);
     }
@@ -263,7 +263,7 @@ t.test('watches', withEtcd, async (t) => {
       await fillStore(etcd, 'slow', count, 20_000);
       watch.resume();
       const events = [...(await watch.end())];
-      t.ok(events.length < count, 'the server has let it go');
+      t.ok(events.length < count, 'the server has disconnected it');
       t.notOk(
         events.some(({ type }) => type === 'ERROR'),
         'without an error',
@@ -273,7 +273,7 @@ t.test('watches', withEtcd, async (t) => {
       await rest.until(count - events.length);
       const all = [...events, ...rest.events];
       t.equal(new Set(all.map(({ object }) => object.metadata.name)).size, count, 'nothing is missing');
-      t.equal(all.length, count, 'and nothing is told twice');
+      t.equal(all.length, count, 'and no event comes twice');
       const revisions = all.map(({ object }) => BigInt(object.metadata.resourceVersion));
       t.ok(revisions.every((revision, i) => i === 0 || revision > (revisions[i - 1] ?? 0n)));
       rest.close();
@@ -286,7 +286,7 @@ t.test('watches', withEtcd, async (t) => {
     const one = await a.watch(t, `${configMaps('state').replace('/v1/', '/v1/watch/')}/a?timeoutSeconds=1`);
     t.same(shown(await one.end()), ['ADDED a'], 'one object’s path');
     t.match((await a.get(`${configMaps('state')}/a?watch=1`)).json, { kind: 'ConfigMap' }, 'an object is got');
-    t.match((await a.get(`${configMaps('state')}?watch=0`)).json, { kind: 'ConfigMapList' }, 'watch=0 is none');
-    t.match((await a.get(`${configMaps('state')}?watch=false`)).json, { kind: 'ConfigMapList' }, 'watch=false is none');
+    t.match((await a.get(`${configMaps('state')}?watch=0`)).json, { kind: 'ConfigMapList' }, 'watch=0 is a list');
+    t.match((await a.get(`${configMaps('state')}?watch=false`)).json, { kind: 'ConfigMapList' }, 'watch=false is a list');
   });
 });
