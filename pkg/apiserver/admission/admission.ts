@@ -1,12 +1,10 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -74,10 +72,4 @@ export interface AdmissionPlugin {
   admit?(attributes: MutableAttributes): MaybePromise<void>;
   /** Second pass: sees the final object. */
   validate?(attributes: AdmissionAttributes): MaybePromise<void>;
-}
-
-/** Dependencies of plugins that read other objects. */
-export interface ReadingPluginOptions {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
 }

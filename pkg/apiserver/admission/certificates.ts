@@ -5,7 +5,7 @@ import { readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import { concerns, refusal } from '#apiserver/admission/plugin.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { type DistinguishedName, decodeName } from '#pki/distinguished-name.js';
 

@@ -7,13 +7,8 @@ import type { Ingress } from '#api/networking/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin, refusal } from '#apiserver/admission/plugin.js';
 
 /** The name of the default class, if there is one. Refuses the request if there are several. */
 function defaultClass(
@@ -27,21 +22,16 @@ function defaultClass(
   throw refusal(attributes, dialect, why);
 }
 
-export class DefaultStorageClass implements AdmissionPlugin {
+export class DefaultStorageClass extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'DefaultStorageClass';
   readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'persistentvolumeclaims');
   }
 
   async admit(attributes: MutableAttributes): Promise<void> {
-    const { dialect, reader } = this.#options;
+    const { dialect, reader } = this;
     const claim = attributes.object as Draft<PersistentVolumeClaim>;
     // An empty name requests no class; only an absent one is filled in.
     const old = `volume.beta.${dialect.labelDomain}/storage-class`;
@@ -53,21 +43,16 @@ export class DefaultStorageClass implements AdmissionPlugin {
   }
 }
 
-export class DefaultIngressClass implements AdmissionPlugin {
+export class DefaultIngressClass extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'DefaultIngressClass';
   readonly resources = [{ group: 'networking', resource: 'ingresses' }] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'CREATE' && concerns(attributes, 'networking', 'ingresses');
   }
 
   async admit(attributes: MutableAttributes): Promise<void> {
-    const { dialect, reader } = this.#options;
+    const { dialect, reader } = this;
     const ingress = attributes.object as Draft<Ingress>;
     const { classAnnotation: old, defaultClassAnnotation: annotation } = dialect.ingress;
     if (ingress.spec?.ingressClassName !== undefined || ingress.metadata.annotations?.[old] !== undefined) return;

@@ -4,13 +4,8 @@ import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod 
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { addQuantities, compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin } from '#apiserver/admission/plugin.js';
 
 interface Usage {
   readonly requests: Readonly<Record<string, string>>;
@@ -82,17 +77,12 @@ function sumResources(containers: readonly Usage[], initContainers: readonly Usa
 /** Limit of amounts times containers: a hundred of each, and some reserve. */
 const maxChecks = 50_000;
 
-export class LimitRanger implements AdmissionPlugin {
+export class LimitRanger extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'LimitRanger';
   readonly resources = [
     { group: 'core', resource: 'pods' },
     { group: 'core', resource: 'persistentvolumeclaims' },
   ] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     const { operation } = attributes;
@@ -122,7 +112,7 @@ export class LimitRanger implements AdmissionPlugin {
         notes.push(...applyDefaults(container, item, 'init container'));
     }
     if (notes.length === 0) return;
-    const key = `${this.#options.dialect.labelDomain}/limit-ranger`;
+    const key = `${this.dialect.labelDomain}/limit-ranger`;
     const text = `LimitRanger plugin set: ${notes.join('; ')}`;
     pod.metadata.annotations = { ...pod.metadata.annotations, [key]: text };
   }
@@ -138,7 +128,7 @@ export class LimitRanger implements AdmissionPlugin {
     }
     if (failures.length === 0) return;
     const why = failures.length === 1 ? (failures[0] ?? '') : `[${failures.join(', ')}]`;
-    throw refusal(attributes, this.#options.dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   /** Bounds the work: every container is checked against every amount, and an object may contain many of both. */
@@ -147,11 +137,11 @@ export class LimitRanger implements AdmissionPlugin {
     const amounts = items.reduce((sum, item) => sum + amountsOf(item), 0);
     if (containers * amounts <= maxChecks) return;
     const why = `the limit ranges of the namespace have ${amounts} amounts, which is too many for ${containers} containers`;
-    throw refusal(attributes, this.#options.dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   #items({ namespace }: AdmissionAttributes): MaybePromise<readonly LimitRangeItem[]> {
-    const ranges: MaybePromise<readonly LimitRange[]> = this.#options.reader.list(limitranges, namespace);
+    const ranges: MaybePromise<readonly LimitRange[]> = this.reader.list(limitranges, namespace);
     return andThen(ranges, (objects) => objects.flatMap((range) => range.spec?.limits ?? []));
   }
 }

@@ -6,16 +6,15 @@ import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import { notFound } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionPlugin, ReadingPluginOptions } from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin, type ReadingPluginOptions } from '#apiserver/admission/plugin.js';
 
-export class NamespaceLifecycle implements AdmissionPlugin {
+export class NamespaceLifecycle extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'NamespaceLifecycle';
-  readonly #options: ReadingPluginOptions;
   readonly #protected: ReadonlySet<string>;
 
   constructor(options: ReadingPluginOptions) {
-    this.#options = options;
+    super(options);
     const { default: usual, system, public: open } = options.dialect.namespaces;
     this.#protected = new Set([usual, system, open]);
   }
@@ -26,9 +25,8 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   admit(attributes: AdmissionAttributes): MaybePromise<void> {
     const { operation, resource, namespace, name } = attributes;
-    const { dialect } = this.#options;
     if (operation === 'DELETE' && concerns(attributes, 'core', 'namespaces') && this.#protected.has(name))
-      throw refusal(attributes, dialect, 'this namespace may not be deleted');
+      throw this.refusal(attributes, 'this namespace may not be deleted');
     if (!resource.namespaced || namespace === '' || operation === 'DELETE') return;
     // Access reviews are answered even for namespaces that do not exist.
     if (concerns(attributes, 'authorization', 'localsubjectaccessreviews')) return;
@@ -40,9 +38,8 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     const { operation, namespace } = attributes;
     if (namespaceObject === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
     if (operation !== 'CREATE' || !isTerminating(namespaceObject)) return;
-    const error = refusal(
+    const error = this.refusal(
       attributes,
-      this.#options.dialect,
       `unable to create new content in namespace ${namespace} because it is being terminated`,
     );
     error.status.details = {
@@ -59,10 +56,9 @@ export class NamespaceLifecycle implements AdmissionPlugin {
   }
 
   #find(name: string): MaybePromise<Namespace | undefined> {
-    const { reader } = this.#options;
     // The cache may not show yet that the namespace was just created or re-created.
-    return andThen(reader.get(namespaces, '', name), (cached) =>
-      cached !== undefined && !isTerminating(cached) ? cached : reader.get(namespaces, '', name, 'latest'),
+    return andThen(this.reader.get(namespaces, '', name), (cached) =>
+      cached !== undefined && !isTerminating(cached) ? cached : this.reader.get(namespaces, '', name, 'latest'),
     );
   }
 }

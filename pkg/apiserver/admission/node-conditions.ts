@@ -4,7 +4,7 @@ import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
-import { concerns } from '#apiserver/admission/refusal.js';
+import { concerns } from '#apiserver/admission/plugin.js';
 
 /** A node takes no pods until the node lifecycle controller has seen it ready. */
 export class TaintNodesByCondition implements AdmissionPlugin {

@@ -5,8 +5,8 @@ import type { Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound, type StatusError } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionPlugin, ReadingPluginOptions } from '#apiserver/admission/admission.js';
-import { refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { ReadingPlugin } from '#apiserver/admission/plugin.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
 import { podReferences } from '#apiserver/authorization/node/pod-references.js';
 
@@ -17,24 +17,19 @@ interface NodeRequest {
   refuse(why: string): StatusError;
 }
 
-export class NodeRestriction implements AdmissionPlugin {
+export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'NodeRestriction';
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     if (attributes.operation === 'CONNECT') return false;
-    return nodeOf(attributes.user, this.#options.dialect) !== undefined;
+    return nodeOf(attributes.user, this.dialect) !== undefined;
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
-    const { dialect } = this.#options;
+    const { dialect } = this;
     const { user, resource } = attributes;
     const node = nodeOf(user, dialect) ?? '';
-    const refuse = (why: string) => refusal(attributes, dialect, why);
+    const refuse = (why: string) => this.refusal(attributes, why);
     if (node === '') throw refuse(`could not determine node from user ${JSON.stringify(user.name)}`);
     const request: NodeRequest = { node, attributes, refuse };
     switch (`${resource.group}/${resource.resource}`) {
@@ -78,7 +73,7 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   async #mirror({ node, attributes, refuse }: NodeRequest): Promise<void> {
-    const { dialect, reader } = this.#options;
+    const { dialect, reader } = this;
     const failure = mirrorPodFailure(attributes.object as Pod, await reader.get(nodes, '', node), { node, dialect });
     if (failure === 'no node') throw notFound({ group: '', resource: 'nodes' }, node);
     if (failure !== undefined) throw refuse(failure);
@@ -86,7 +81,7 @@ export class NodeRestriction implements AdmissionPlugin {
 
   /** A deletion is judged by the stored object; an eviction by the cache, or by the store if the cache lacks the pod. */
   async #ownPod({ node, attributes, refuse }: NodeRequest, what: string): Promise<void> {
-    const { reader } = this.#options;
+    const { reader } = this;
     const { namespace, name, oldObject } = attributes;
     const cached = (oldObject as Pod | undefined) ?? (await reader.get(pods, namespace, name));
     const pod = cached ?? (await reader.get(pods, namespace, name, 'latest'));
@@ -113,7 +108,7 @@ export class NodeRestriction implements AdmissionPlugin {
       if (!semanticEqual(next?.metadata.ownerReferences, old?.metadata.ownerReferences))
         throw refuse(`${who} modify ownerReferences`);
     }
-    const labels = forbiddenLabels(next?.metadata.labels ?? {}, old?.metadata.labels ?? {}, this.#options.dialect);
+    const labels = forbiddenLabels(next?.metadata.labels ?? {}, old?.metadata.labels ?? {}, this.dialect);
     if (labels.length === 0) return;
     throw refuse(
       `${who} ${operation === 'CREATE' ? 'set the following labels' : 'modify labels'}: ${labels.join(', ')}`,
@@ -127,7 +122,7 @@ export class NodeRestriction implements AdmissionPlugin {
     if (reference?.kind !== 'Pod' || (reference.apiVersion ?? '') !== 'v1' || name === '')
       throw refuse('node requested token not bound to a pod');
     if (uid === '') throw refuse('node requested token with a pod binding without a uid');
-    const pod = await this.#options.reader.get(pods, attributes.namespace, name);
+    const pod = await this.reader.get(pods, attributes.namespace, name);
     if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
     if (pod.metadata.uid !== uid) {
       const why = 'does not match the UID in record. The object might have been deleted and then recreated';
@@ -137,7 +132,7 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   #lease({ node, attributes, refuse }: NodeRequest): void {
-    const { nodeLease } = this.#options.dialect.namespaces;
+    const { nodeLease } = this.dialect.namespaces;
     if (attributes.namespace !== nodeLease)
       throw refuse(`can only access leases in the ${JSON.stringify(nodeLease)} system namespace`);
     if (nameOf(attributes) !== node)

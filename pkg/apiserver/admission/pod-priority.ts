@@ -5,13 +5,8 @@ import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin } from '#apiserver/admission/plugin.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
 
 interface Priority {
@@ -22,17 +17,12 @@ interface Priority {
 
 const noClass: Priority = { name: '', value: 0, preemptionPolicy: 'PreemptLowerPriority' };
 
-export class PodPriority implements AdmissionPlugin {
+export class PodPriority extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'Priority';
   readonly resources = [
     { group: 'core', resource: 'pods' },
     { group: 'scheduling', resource: 'priorityclasses' },
   ] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     const { operation } = attributes;
@@ -68,7 +58,7 @@ export class PodPriority implements AdmissionPlugin {
     if (!concerns(attributes, 'scheduling', 'priorityclasses')) return;
     const priorityClass = attributes.object as PriorityClass;
     if (priorityClass.globalDefault !== true) return;
-    return andThen(this.#options.reader.list(priorityclasses), (others) => this.#only(attributes, others));
+    return andThen(this.reader.list(priorityclasses), (others) => this.#only(attributes, others));
   }
 
   /** Allows only one default. */
@@ -77,7 +67,7 @@ export class PodPriority implements AdmissionPlugin {
     const other = others.find((one) => one.globalDefault === true && one.metadata.name !== priorityClass.metadata.name);
     if (other === undefined) return;
     const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
-    throw refusal(attributes, this.#options.dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   /** The client's value must be the class's. */
@@ -89,22 +79,22 @@ export class PodPriority implements AdmissionPlugin {
   ): void {
     if (requested === undefined || requested === computed) return;
     const why = `the ${what} (${requested}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`;
-    throw refusal(attributes, this.#options.dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   #priorityOf(attributes: AdmissionAttributes, name: string): MaybePromise<Priority> {
     return name === ''
-      ? andThen(this.#options.reader.list(priorityclasses), defaultPriority)
+      ? andThen(this.reader.list(priorityclasses), defaultPriority)
       : this.#namedPriority(attributes, name);
   }
 
   async #namedPriority(attributes: AdmissionAttributes, name: string): Promise<Priority> {
-    const { reader, dialect } = this.#options;
+    const { reader } = this;
     const priorityClass =
       systemPriorityClasses.find((own) => own.metadata.name === name) ??
       (await reader.get(priorityclasses, '', name)) ??
       (await reader.get(priorityclasses, '', name, 'latest'));
-    if (priorityClass === undefined) throw refusal(attributes, dialect, `no PriorityClass with name ${name} was found`);
+    if (priorityClass === undefined) throw this.refusal(attributes, `no PriorityClass with name ${name} was found`);
     return priorityOf(priorityClass);
   }
 }

@@ -8,7 +8,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { refusal } from '#apiserver/admission/refusal.js';
+import { refusal } from '#apiserver/admission/plugin.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import type { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';

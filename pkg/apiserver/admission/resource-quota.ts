@@ -17,6 +17,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/plugin.js';
 import {
   type Charge,
   checkQuotas,
@@ -24,7 +25,6 @@ import {
   limitedByDefault,
   type QuotaRequest,
 } from '#apiserver/admission/quota-check.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { QuotaEvaluator } from '#quota/evaluator.js';
 import type { QuotaEvaluators } from '#quota/evaluators.js';
 import { encodeStored } from '#storage/layout.js';

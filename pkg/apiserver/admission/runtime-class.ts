@@ -8,22 +8,12 @@ import type { Draft } from '#apimachinery/draft.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { unclassified } from '#apimachinery/errors/status.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin } from '#apiserver/admission/plugin.js';
 
-export class RuntimeClassAdmission implements AdmissionPlugin {
+export class RuntimeClassAdmission extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'RuntimeClass';
   readonly resources = [{ group: 'core', resource: 'pods' }] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
@@ -43,19 +33,14 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     const { overhead, scheduling } = runtimeClass;
     if (overhead?.podFixed !== undefined) {
       if (spec.overhead !== undefined && !sameAmounts(spec.overhead, overhead.podFixed))
-        throw refusal(
-          attributes,
-          this.#options.dialect,
-          "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
-        );
+        throw this.refusal(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
       spec.overhead = { ...overhead.podFixed };
     }
     for (const [key, value] of Object.entries(scheduling?.nodeSelector ?? {})) {
       const requested = spec.nodeSelector?.[key];
       if (requested !== undefined && requested !== value)
-        throw refusal(
+        throw this.refusal(
           attributes,
-          this.#options.dialect,
           `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${requested}`,
         );
       spec.nodeSelector = { ...spec.nodeSelector, [key]: value };
@@ -69,9 +54,8 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     const overhead = runtimeClass?.overhead?.podFixed;
     if (spec.overhead === undefined) return;
     if (overhead === undefined)
-      throw refusal(
+      throw this.refusal(
         attributes,
-        this.#options.dialect,
         'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
       );
   }
@@ -83,7 +67,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   }
 
   async #named(attributes: AdmissionAttributes, name: string): Promise<RuntimeClass> {
-    const { reader, dialect } = this.#options;
+    const { reader } = this;
     // 1.24's client refuses such names with an error that is no Status.
     if (name === '') throw unclassified('resource name may not be empty');
     const wrong = pathSegmentErrors(name);
@@ -91,7 +75,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     const runtimeClass =
       (await reader.get(runtimeclasses, '', name)) ?? (await reader.get(runtimeclasses, '', name, 'latest'));
     if (runtimeClass !== undefined) return runtimeClass;
-    throw refusal(attributes, dialect, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+    throw this.refusal(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
   }
 }
 

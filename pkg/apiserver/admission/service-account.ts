@@ -6,13 +6,8 @@ import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { generateName } from '#apimachinery/generate-name.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin, type ReadingPluginOptions } from '#apiserver/admission/plugin.js';
 import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
 
 export interface ServiceAccountOptions extends ReadingPluginOptions {
@@ -23,13 +18,14 @@ export interface ServiceAccountOptions extends ReadingPluginOptions {
 const defaultAccount = 'default';
 const fileMode = 0o644;
 
-export class ServiceAccountAdmission implements AdmissionPlugin {
+export class ServiceAccountAdmission extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'ServiceAccount';
   readonly resources = [{ group: 'core', resource: 'pods' }] as const;
-  readonly #options: ServiceAccountOptions;
+  readonly #random: () => number;
 
   constructor(options: ServiceAccountOptions) {
-    this.#options = options;
+    super(options);
+    this.#random = options.random;
   }
 
   handles(attributes: AdmissionAttributes): boolean {
@@ -59,23 +55,21 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   validate(attributes: AdmissionAttributes): void {
     const pod = attributes.object as Draft<Pod>;
     if (!this.#isMirror(pod)) return;
-    const { dialect } = this.#options;
     // A node must not give its mirror pods an account's rights.
     if ((pod.spec.serviceAccountName ?? '') !== '')
-      throw refusal(attributes, dialect, 'a mirror pod may not reference service accounts');
+      throw this.refusal(attributes, 'a mirror pod may not reference service accounts');
     const projected = (pod.spec.volumes ?? []).some((volume) =>
       volume.projected?.sources?.some((source) => source.serviceAccountToken !== undefined),
     );
-    if (projected)
-      throw refusal(attributes, dialect, 'a mirror pod may not use ServiceAccountToken volume projections');
+    if (projected) throw this.refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
   }
 
   #isMirror(pod: Pod): boolean {
-    return pod.metadata.annotations?.[this.#options.dialect.annotations.configMirror] !== undefined;
+    return pod.metadata.annotations?.[this.dialect.annotations.configMirror] !== undefined;
   }
 
   #account(attributes: AdmissionAttributes, name: string): MaybePromise<ServiceAccount> {
-    const { reader } = this.#options;
+    const { reader } = this;
     const { namespace } = attributes;
     return andThen(
       reader.get(serviceaccounts, namespace, name),
@@ -89,17 +83,16 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   #missing(attributes: AdmissionAttributes, name: string): never {
-    const { dialect } = this.#options;
     const { namespace } = attributes;
     const why = `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
-    throw refusal(attributes, dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   #mount({ spec }: Draft<Pod>): void {
-    const { dialect, random } = this.#options;
+    const { dialect } = this;
     const prefix = volumePrefix(dialect);
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
-    const name = present ?? generateName(prefix, random);
+    const name = present ?? generateName(prefix, this.#random);
     let used = false;
     for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])])
       used = mountInto(container, name, dialect.serviceAccountPath) || used;

@@ -4,29 +4,18 @@ import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
-import type {
-  AdmissionAttributes,
-  AdmissionPlugin,
-  MutableAttributes,
-  ReadingPluginOptions,
-} from '#apiserver/admission/admission.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
+import { concerns, ReadingPlugin } from '#apiserver/admission/plugin.js';
 
-export class PersistentVolumeClaimResize implements AdmissionPlugin {
+export class PersistentVolumeClaimResize extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'PersistentVolumeClaimResize';
   readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
-  readonly #options: ReadingPluginOptions;
-
-  constructor(options: ReadingPluginOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'UPDATE' && concerns(attributes, 'core', 'persistentvolumeclaims');
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
-    const { dialect } = this.#options;
     const [claim, old] = [attributes.object, attributes.oldObject] as PersistentVolumeClaim[];
     if (
       claim === undefined ||
@@ -35,15 +24,15 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
     )
       return;
     if (old.status?.phase !== 'Bound')
-      throw refusal(attributes, dialect, 'Only bound persistent volume claims can be expanded');
+      throw this.refusal(attributes, 'Only bound persistent volume claims can be expanded');
     if (await this.#mayGrow(claim, old)) return;
     const why =
       'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
-    throw refusal(attributes, dialect, why);
+    throw this.refusal(attributes, why);
   }
 
   async #mayGrow(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Promise<boolean> {
-    const { dialect, reader } = this.#options;
+    const { dialect, reader } = this;
     const name = storageClassOf(claim, dialect);
     if (name === '' || name !== storageClassOf(old, dialect)) return false;
     return (await reader.get(storageclasses, '', name))?.allowVolumeExpansion === true;

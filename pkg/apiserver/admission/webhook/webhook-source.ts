@@ -6,7 +6,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
-import { refusal } from '#apiserver/admission/refusal.js';
+import { refusal } from '#apiserver/admission/plugin.js';
 import {
   type CompiledWebhook,
   compileConfiguration,

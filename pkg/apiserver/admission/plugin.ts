@@ -1,8 +1,9 @@
-/** Helpers of admission plugins. */
+/** Base class and helpers of admission plugins. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { forbidden, type Qualified, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 /** True for that resource or, if named, that subresource. */
 export function concerns(
@@ -30,4 +31,24 @@ export function refusal(attributes: AdmissionAttributes, dialect: Dialect, why: 
 
 function nameOf(object: ApiObjectShape | undefined): string {
   return object?.metadata.name ?? object?.metadata.generateName ?? '';
+}
+
+export interface ReadingPluginOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+}
+
+/** Base of plugins that read other objects. */
+export abstract class ReadingPlugin {
+  protected readonly dialect: Dialect;
+  protected readonly reader: ObjectReader;
+
+  constructor({ dialect, reader }: ReadingPluginOptions) {
+    this.dialect = dialect;
+    this.reader = reader;
+  }
+
+  protected refusal(attributes: AdmissionAttributes, why: string): StatusError {
+    return refusal(attributes, this.dialect, why);
+  }
 }
