@@ -44,7 +44,7 @@ export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
       case 'coordination/leases':
         return this.#lease(request);
       case 'storage/csinodes':
-        if (nameOf(attributes) === node) return;
+        if (requestedName(attributes) === node) return;
         throw refuse('can only access CSINode with the same name as the requesting node');
       default:
     }
@@ -93,7 +93,7 @@ export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
   #nodes({ node, attributes, refuse }: NodeRequest): void {
     const { operation } = attributes;
     const who = `node ${JSON.stringify(node)} is not allowed to`;
-    const name = nameOf(attributes);
+    const name = requestedName(attributes);
     if (name !== node) throw refuse(`${who} modify node ${JSON.stringify(name)}`);
     if (operation === 'DELETE') return;
     const [next, old] = [attributes.object, attributes.oldObject] as (Node | undefined)[];
@@ -135,13 +135,13 @@ export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
     const { nodeLease } = this.dialect.namespaces;
     if (attributes.namespace !== nodeLease)
       throw refuse(`can only access leases in the ${JSON.stringify(nodeLease)} system namespace`);
-    if (nameOf(attributes) !== node)
+    if (requestedName(attributes) !== node)
       throw refuse('can only access node lease with the same name as the requesting node');
   }
 }
 
 /** A new object may leave its name to the server: then it has none yet. */
-function nameOf({ operation, object, name }: AdmissionAttributes): string {
+function requestedName({ operation, object, name }: AdmissionAttributes): string {
   return operation === 'CREATE' ? (object?.metadata.name ?? '') : name;
 }
 
@@ -232,15 +232,15 @@ function mayChange(key: string, dialect: Dialect): boolean {
   if (within(domain, `node-restriction.${dialect.labelDomain}`)) return false;
   if (![dialect.labelDomain, dialect.apiDomain].some((own) => within(domain, own))) return true;
   const { labels } = dialect;
-  const own = [labels.hostname, labels.os, labels.arch, labels.zone, labels.region, labels.instanceType];
-  const old = [
+  const ownLabels = [labels.hostname, labels.os, labels.arch, labels.zone, labels.region, labels.instanceType];
+  const betaLabels = [
     labels.betaOS,
     labels.betaArch,
     `beta.${dialect.labelDomain}/instance-type`,
     `failure-domain.beta.${dialect.labelDomain}/zone`,
     `failure-domain.beta.${dialect.labelDomain}/region`,
   ];
-  if ([...own, ...old].includes(key)) return true;
+  if ([...ownLabels, ...betaLabels].includes(key)) return true;
   return (
     within(domain, `${dialect.components.nodeAgent}.${dialect.labelDomain}`) ||
     within(domain, `node.${dialect.labelDomain}`)

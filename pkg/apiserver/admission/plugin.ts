@@ -25,11 +25,11 @@ function qualifiedOf(attributes: AdmissionAttributes, dialect: Dialect): Qualifi
 
 /** 403: `pods "web" is forbidden: <why>`. */
 export function refusal(attributes: AdmissionAttributes, dialect: Dialect, why: string): StatusError {
-  const name = attributes.name === '' ? nameOf(attributes.object) : attributes.name;
+  const name = attributes.name === '' ? objectName(attributes.object) : attributes.name;
   return forbidden(qualifiedOf(attributes, dialect), name, why);
 }
 
-function nameOf(object: ApiObjectShape | undefined): string {
+function objectName(object: ApiObjectShape | undefined): string {
   return object?.metadata.name ?? object?.metadata.generateName ?? '';
 }
 

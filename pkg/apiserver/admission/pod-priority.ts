@@ -102,8 +102,9 @@ export class PodPriority extends ReadingPlugin implements AdmissionPlugin {
 /** The priority of pods without a class: the default class's, or the lowest of several. */
 function defaultPriority(classes: readonly PriorityClass[]): Priority {
   let least: PriorityClass | undefined;
-  for (const one of classes) {
-    if (one.globalDefault === true && (least === undefined || one.value < least.value)) least = one;
+  for (const priorityClass of classes) {
+    if (priorityClass.globalDefault === true && (least === undefined || priorityClass.value < least.value))
+      least = priorityClass;
   }
   return least === undefined ? noClass : priorityOf(least);
 }

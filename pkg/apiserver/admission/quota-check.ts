@@ -45,8 +45,8 @@ export function checkQuotas(quotas: readonly ResourceQuota[], request: QuotaRequ
     if (refused !== undefined) return { refused };
   }
   const usage = evaluator.usage(object, nowMs);
-  const before = old === undefined ? {} : evaluator.usage(old, nowMs);
-  const increase = increaseOf(usage, before);
+  const oldUsage = old === undefined ? {} : evaluator.usage(old, nowMs);
+  const increase = increaseOf(usage, oldUsage);
   const increases = counting.flatMap((quota) => {
     // An object that enters a quota's scope by a change counts in full.
     const wasCounted = old !== undefined && isCounted(evaluator, quota, old);

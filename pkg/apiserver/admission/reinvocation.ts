@@ -7,7 +7,7 @@ export class Reinvocation {
   #required = false;
   /** Webhooks to call again if the object changes after them. */
   readonly #invoked = new Set<string>();
-  readonly #again = new Set<string>();
+  readonly #reinvoked = new Set<string>();
   /** The object as the last webhook left it. */
   output: string | undefined;
 
@@ -34,7 +34,7 @@ export class Reinvocation {
   }
 
   changed(): void {
-    for (const id of this.#invoked) this.#again.add(id);
+    for (const id of this.#invoked) this.#reinvoked.add(id);
     this.#invoked.clear();
   }
 
@@ -44,6 +44,6 @@ export class Reinvocation {
 
   /** The second round calls no webhook for the first time. */
   mayCall(id: string): boolean {
-    return this.#round === 0 || this.#again.has(id);
+    return this.#round === 0 || this.#reinvoked.has(id);
   }
 }

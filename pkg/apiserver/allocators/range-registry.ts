@@ -101,9 +101,9 @@ export class RangeRegistry {
 
   /** Runs one change at a time; `step` runs again if another server was faster. */
   #change<R>(step: (bitmap: Bitmap) => { readonly result: R; readonly changed: boolean }): Promise<R> {
-    const done = this.#queue.then(() => this.#swap(step));
-    this.#queue = done.catch(() => undefined);
-    return done;
+    const change = this.#queue.then(() => this.#swap(step));
+    this.#queue = change.catch(() => undefined);
+    return change;
   }
 
   async #swap<R>(step: (bitmap: Bitmap) => { readonly result: R; readonly changed: boolean }): Promise<R> {

@@ -83,9 +83,9 @@ export class RangeRepair {
       report({ service, ...words.unrecorded(at(offset)) });
     }
     const unowned = unownedNumbers(record, holders);
-    const before = this.#suspects.get(registry);
-    const certain = unowned.filter((offset) => before?.has(offset) === true);
-    this.#suspects.set(registry, new Set(unowned.filter((offset) => before?.has(offset) !== true)));
+    const suspects = this.#suspects.get(registry);
+    const certain = unowned.filter((offset) => suspects?.has(offset) === true);
+    this.#suspects.set(registry, new Set(unowned.filter((offset) => suspects?.has(offset) !== true)));
     if (certain.length === 0) return;
     await registry.free(certain);
     log.info({ count: certain.length }, 'freed numbers that no Service holds');

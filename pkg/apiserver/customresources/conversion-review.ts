@@ -95,14 +95,14 @@ export function restored(original: ApiObjectShape, converted: unknown, desiredAP
   const { metadata } = converted;
   if (metadata === undefined) throw new WrongConversion('metadata', 'missing metadata in converted object');
   if (!isJsonObject(metadata)) throw wrongTypeError('metadata', metadata);
-  const before = original.metadata as unknown as JsonObject;
+  const oldMetadata = original.metadata as unknown as JsonObject;
   for (const name of ['name', 'namespace', 'uid']) {
-    const [was, is] = [before[name] ?? '', metadata[name] ?? ''];
+    const [was, is] = [oldMetadata[name] ?? '', metadata[name] ?? ''];
     if (was === is) continue;
-    const shown = name === 'uid' ? 'UID' : name;
-    throw new WrongConversion('object', `must have the same ${shown}: ${textOf(was)} != ${textOf(is)}`);
+    const label = name === 'uid' ? 'UID' : name;
+    throw new WrongConversion('object', `must have the same ${label}: ${textOf(was)} != ${textOf(is)}`);
   }
-  const { labels: _labels, annotations: _annotations, ...systemFields } = before;
+  const { labels: _labels, annotations: _annotations, ...systemFields } = oldMetadata;
   const texts = { ...textsIn(metadata, 'labels'), ...textsIn(metadata, 'annotations') };
   return { ...converted, metadata: { ...systemFields, ...texts } } as unknown as ApiObjectShape;
 }

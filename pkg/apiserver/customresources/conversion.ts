@@ -55,12 +55,12 @@ export class StoredForms {
     const version = this.versionOf(object);
     if (version === undefined) return object;
     const { schema, metadataType } = version;
-    const own = copyJson(object);
-    own.metadata = readMetadata(own.metadata, metadataType);
-    pruneObject(own, schema);
-    fillCustomDefaults(own, schema);
-    coerceResources(own, schema, { type: metadataType, dropInvalid: true });
-    return own;
+    const copy = copyJson(object);
+    copy.metadata = readMetadata(copy.metadata, metadataType);
+    pruneObject(copy, schema);
+    fillCustomDefaults(copy, schema);
+    coerceResources(copy, schema, { type: metadataType, dropInvalid: true });
+    return copy;
   }
 
   /** Undefined for versions that the definition no longer has: their objects are not changed. */
@@ -77,8 +77,8 @@ export function renamingConversion(kind: CustomKind, forms: StoredForms, apiVers
     isAsStored: (entry) => forms.isCurrent(entry, apiVersion),
     fromStored: (stored) => ({ ...forms.normalized(stored), apiVersion, kind: kind.kind }),
     *toStored(object) {
-      const own = yield* copyJsonSteps(object);
-      return { ...own, apiVersion: storedVersion };
+      const copy = yield* copyJsonSteps(object);
+      return { ...copy, apiVersion: storedVersion };
     },
   };
 }

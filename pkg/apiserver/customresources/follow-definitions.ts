@@ -73,7 +73,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     // Reading any key brings the cache up to date with the store.
     const entry = await storage.get(name ?? '', version, signal);
     const entries = name === undefined ? storage.cachedIn('') : entry === undefined ? [] : [entry];
-    for (const one of entries) this.#look(storage.prefix, one);
+    for (const entry of entries) this.#look(storage.prefix, entry);
   }
 
   /** Catches up with all definitions, or continues with those already read while the store is away. */

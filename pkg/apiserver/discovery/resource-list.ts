@@ -123,7 +123,7 @@ export function resourceDocuments(
     const declared = [...(declaration.subresources ?? [])];
     const ordered = declared.sort((a, b) => (a.name < b.name ? -1 : 1));
     if (edition !== undefined) ordered.reverse();
-    for (const each of ordered) documents.push(subresource(resource, each, dialect));
+    for (const declaredSubresource of ordered) documents.push(subresource(resource, declaredSubresource, dialect));
   }
   return documents;
 }

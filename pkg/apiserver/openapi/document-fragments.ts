@@ -102,8 +102,8 @@ export class Fragments {
     const foreign = all.filter(([name]) => !collector.customNames.has(name));
     for (const [name, schema] of foreign)
       if (!this.#shared[format.version].has(name)) this.#shared[format.version].set(name, schema);
-    const own = all.filter(([name]) => collector.customNames.has(name));
-    return this.#fragment(format, Object.entries(paths), own, { shared: foreign.map(([name]) => name) });
+    const customSchemas = all.filter(([name]) => collector.customNames.has(name));
+    return this.#fragment(format, Object.entries(paths), customSchemas, { shared: foreign.map(([name]) => name) });
   }
 
   async #makeBuiltIn(resources: readonly ServedResource[], format: DocumentFormat): Promise<Fragment> {

@@ -116,9 +116,9 @@ export function addPaths(
   const scoped = declaration.namespaced ? `${root}/namespaces/{namespace}` : root;
   const collection = `${scoped}/${declaration.resource}`;
   const { kind } = declaration;
-  const own = { group, version: declaration.version, kind };
+  const ownKind = { group, version: declaration.version, kind };
   const type = context.scheme.kind(resource.apiVersion, kind)?.type ?? resource.type;
-  const subject: Subject = { resource, path: collection, kind: own, type, title: kind };
+  const subject: Subject = { resource, path: collection, kind: ownKind, type, title: kind };
   addPath(context, paths, subject, collectionVerbs);
   addPath(context, paths, { ...subject, path: `${collection}/{name}` }, objectVerbs);
   if (declaration.namespaced && declaration.verbs.includes('list')) {
@@ -245,13 +245,15 @@ function bodyParameter(schema: SchemaDocument, verb: Verb): ParameterDocument {
 
 function queryParameter({ version }: PathsContext, name: string, description: string | undefined): ParameterDocument {
   const type = integers.has(name) ? 'integer' : booleans.has(name) ? 'boolean' : 'string';
-  const own = { name, in: 'query' as const, ...(description === undefined ? {} : { description }) };
-  return version === 2 ? { ...own, type, uniqueItems: true } : { ...own, schema: { type } };
+  const parameter = { name, in: 'query' as const, ...(description === undefined ? {} : { description }) };
+  return version === 2 ? { ...parameter, type, uniqueItems: true } : { ...parameter, schema: { type } };
 }
 
 function pathParameter({ version }: PathsContext, name: string, description: string): ParameterDocument {
-  const own = { name, in: 'path' as const, description, required: true };
-  return version === 2 ? { ...own, type: 'string', uniqueItems: true } : { ...own, schema: { type: 'string' } };
+  const parameter = { name, in: 'path' as const, description, required: true };
+  return version === 2
+    ? { ...parameter, type: 'string', uniqueItems: true }
+    : { ...parameter, schema: { type: 'string' } };
 }
 
 /** `AppsV1`, `CoreV1`. */

@@ -41,10 +41,10 @@ function descriptions({ scheme, dialect, groups, paths }: PlainDocumentsOptions)
   const all = [...json, 'application/yaml', dialect.protobufMediaType];
   const meta = (kind: string) => (collector: SchemaCollector) => {
     const reference = collector.reference(scheme.type(`meta.v1.${kind}`));
-    for (const each of ['APIGroup', 'APIGroupList', 'APIVersions']) {
-      const type = scheme.type(`meta.v1.${each}`);
+    for (const name of ['APIGroup', 'APIGroupList', 'APIVersions']) {
+      const type = scheme.type(`meta.v1.${name}`);
       const isThere = Object.hasOwn(collector.schemas, definitionName(type, dialect));
-      if (isThere) collector.markKind(type, { group: '', version: 'v1', kind: each });
+      if (isThere) collector.markKind(type, { group: '', version: 'v1', kind: name });
     }
     return reference;
   };

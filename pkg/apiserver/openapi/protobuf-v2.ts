@@ -67,9 +67,9 @@ function parameterItem(parameter: ParameterDocument): Message {
     if (schema !== undefined) body.message(5, schemaOf(schema));
     return new Message().message(1, new Message().message(1, body));
   }
-  const own = new Message().flag(1, required).text(2, place).text(3, description).text(4, name);
-  own.text(place === 'query' ? 6 : 5, type);
-  const nonBody = new Message().message(place === 'query' ? 3 : 4, own);
+  const subSchema = new Message().flag(1, required).text(2, place).text(3, description).text(4, name);
+  subSchema.text(place === 'query' ? 6 : 5, type);
+  const nonBody = new Message().message(place === 'query' ? 3 : 4, subSchema);
   return new Message().message(1, new Message().message(2, nonBody));
 }
 

@@ -220,6 +220,6 @@ function hasExtensions(field: FieldInfo): boolean {
 
 /** Release 1.24 lists required fields in declaration order, not by number. Undeclared names come last. */
 function inDeclaredOrder(names: readonly string[], declared: readonly string[]): string[] {
-  const own = declared.filter((name) => names.includes(name));
-  return [...own, ...names.filter((name) => !declared.includes(name))];
+  const ordered = declared.filter((name) => names.includes(name));
+  return [...ordered, ...names.filter((name) => !declared.includes(name))];
 }

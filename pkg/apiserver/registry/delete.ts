@@ -93,7 +93,7 @@ export async function remove(operation: Operation, { name, options: requested }:
     await runAdmission('admit', operation, attributes);
     await runAdmission('validate', operation, attributes);
     const outcome = await step(operation, { key, entry, object, options });
-    if ('done' in outcome) return outcome.done;
+    if ('removal' in outcome) return outcome.removal;
     entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.cancellation));
   }
 }
@@ -102,7 +102,7 @@ function pick({ namespace, name }: ObjectName): ObjectName {
   return { namespace, name };
 }
 
-type Step = { readonly done: Removed } | { readonly raced: Entry | undefined };
+type Step = { readonly removal: Removed } | { readonly raced: Entry | undefined };
 
 async function step(
   operation: Operation,
@@ -112,21 +112,21 @@ async function step(
   const graceSeconds = graceOf(operation, object, options);
   const now = registry.clock.now();
   const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
-  if (plan.action === 'pending') return { done: { entry, removed: false } };
+  if (plan.action === 'pending') return { removal: { entry, removed: false } };
   const conditions = { signal: context.cancellation, conditions: leaderCondition(registry, context) };
   if (plan.action === 'remove') {
     const { answer } = plan;
-    if (options.dryRun) return { done: { entry, removed: true, answer } };
+    if (options.dryRun) return { removal: { entry, removed: true, answer } };
     const result = await resource.storage.delete(key, entry.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
-    return { done: { entry: result.entry, removed: true, answer } };
+    return { removal: { entry: result.entry, removed: true, answer } };
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
-  if (options.dryRun) return { done: { entry: await transient(operation, entry, marked), removed: false } };
+  if (options.dryRun) return { removal: { entry: await transient(operation, entry, marked), removed: false } };
   const bytes = await encodeForStorage(resource, marked, { request: context, pause: pauseOf(operation, entry) });
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
-  return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
+  return result.ok ? { removal: { entry: result.entry, removed: false } } : { raced: result.current };
 }
 
 /** In 1.24 the stores of namespaces and definitions check preconditions themselves, with other messages. Throws 409. */

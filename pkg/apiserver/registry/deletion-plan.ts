@@ -41,9 +41,9 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
     return shortened(input, marked, metadata.deletionGracePeriodSeconds);
   }
   const finalizers = withCleanUp(input, requestedFinalizers(input, dialect));
-  const held = finalizers.length > 0 || isHeldBySpec(input);
+  const isHeld = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
-  if (!held && grace === 0) return graceSeconds === undefined ? { action: 'remove' } : removed(object, now);
+  if (!isHeld && grace === 0) return graceSeconds === undefined ? { action: 'remove' } : removed(object, now);
   const next: OwnMetadata = { ...object, metadata: { ...metadata } };
   setFinalizers(next, finalizers);
   if (marked === undefined) {
@@ -76,13 +76,13 @@ function removed(object: ApiObjectShape, now: number): DeletionPlan {
 function shortened(input: DeletionInput, marked: string, graceBefore: number | bigint): DeletionPlan {
   const { object, options } = input;
   const seconds = options.gracePeriodSeconds;
-  const held = (object.metadata.finalizers ?? []).length > 0 || isHeldBySpec(input);
+  const isHeld = (object.metadata.finalizers ?? []).length > 0 || isHeldBySpec(input);
   if (seconds === undefined || seconds >= graceBefore) {
-    return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
+    return !isHeld && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
   }
   const deletionTimestamp = formatTime(parseTime(marked) + (Number(seconds) - Number(graceBefore)) * 1000);
   const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: seconds };
-  if (!held && seconds === 0) return { action: 'remove', answer: { ...object, metadata } };
+  if (!isHeld && seconds === 0) return { action: 'remove', answer: { ...object, metadata } };
   return { action: 'mark', object: { ...object, metadata } };
 }
 

@@ -165,8 +165,8 @@ function recordedEntries(
 
 /** Copies the entries: the stored object's belong to the cache, and plugins may change the new ones. */
 function setEntries({ metadata }: OwnMetadata, entries: readonly ManagedFieldsEntry[]): void {
-  const own = entries.map((entry) => ({ ...entry }));
-  if (own.length > 0) metadata.managedFields = own;
+  const copies = entries.map((entry) => ({ ...entry }));
+  if (copies.length > 0) metadata.managedFields = copies;
   else delete metadata.managedFields;
 }
 

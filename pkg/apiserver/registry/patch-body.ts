@@ -183,10 +183,10 @@ export function* applyPatchTracking(patch: Patch, object: object, type: TypeInfo
     const part = patched[key];
     if (part === undefined) continue;
     const before = (object as JsonObject)[key];
-    const own = key === 'metadata' ? yield* ownMetadata(part, before, unchanged) : yield* copyJsonSteps(part);
+    const copy = key === 'metadata' ? yield* ownMetadata(part, before, unchanged) : yield* copyJsonSteps(part);
     // Numbers and strings have no identity to track.
-    if (part === before && typeof own === 'object' && own !== null) unchanged.add(own);
-    setMember(value, key, own);
+    if (part === before && typeof copy === 'object' && copy !== null) unchanged.add(copy);
+    setMember(value, key, copy);
   }
   return { value, unchanged };
 }
@@ -196,11 +196,11 @@ function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown
   if (!isJsonObject(metadata) || !isJsonObject(before)) return yield* copyJsonSteps(metadata);
   const { managedFields, ...others } = metadata;
   if (!Array.isArray(managedFields) || managedFields !== before['managedFields']) return yield* copyJsonSteps(metadata);
-  const own = yield* copyJsonSteps(others);
+  const copy = yield* copyJsonSteps(others);
   const entries = (managedFields as readonly unknown[]).map((entry) => (isJsonObject(entry) ? { ...entry } : entry));
   unchanged.add(entries);
-  own['managedFields'] = entries;
-  return own;
+  copy['managedFields'] = entries;
+  return copy;
 }
 
 /** The result of a JSON or merge patch as 1.24 shows it in messages: with sorted members. */

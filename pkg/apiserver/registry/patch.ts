@@ -175,8 +175,8 @@ export function patchedObject(
   const { options, patch, object, canonical, findings = [] } = outcome;
   const strategic = patch.kind === 'strategic';
   const refusal = (why: string) => {
-    const shown = strategic ? goText(patch.body) : shownOutcome(patch, object, registry.codec.typeOf(type));
-    return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
+    const patchText = strategic ? goText(patch.body) : shownOutcome(patch, object, registry.codec.typeOf(type));
+    return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), patchText, why)]);
   };
   // 1.24 converts the result of a strategic patch without checking its kind.
   if (strategic && isJsonObject(object)) Object.assign(object, type);

@@ -28,9 +28,9 @@ export async function deflatePart(parts: readonly Buffer[]): Promise<DeflatedPar
   const bytes = Buffer.concat(parts);
   const blocks = await deflate(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
   // A buffer of exact size: zlib's is a slice of a larger one.
-  const own = Buffer.allocUnsafeSlow(blocks.length);
-  own.set(blocks);
-  return { blocks: own, length: bytes.length, crc: crc32(bytes) };
+  const copy = Buffer.allocUnsafeSlow(blocks.length);
+  copy.set(blocks);
+  return { blocks: copy, length: bytes.length, crc: crc32(bytes) };
 }
 
 /** A part too small to compress, as one stored block of at most 65,535 bytes. */

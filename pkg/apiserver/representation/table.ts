@@ -151,9 +151,9 @@ export interface RowOptions {
 
 /** One row's JSON. Not cached, because ages change. */
 export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
-  const shown = objectOf(resource, entry);
-  const cells = toJSONText(cellsOf(resource, shown, options.context));
-  const conditions = resource.strategy.rowConditions?.(shown) ?? [];
+  const source = objectOf(resource, entry);
+  const cells = toJSONText(cellsOf(resource, source, options.context));
+  const conditions = resource.strategy.rowConditions?.(source) ?? [];
   const members = `"cells":${cells}${conditions.length === 0 ? '' : `,"conditions":${toJSONText(conditions)}`}`;
   if (options.include === 'None') return Buffer.from(`{${members},"object":null}`);
   const object =

@@ -62,11 +62,11 @@ export function inProcess(
       const converted = conversion.toStored(object, scheme);
       yield;
       // Both work in place, and the object may share parts with a cached one.
-      const own = yield* copyJsonSteps(converted);
+      const copy = yield* copyJsonSteps(converted);
       yield;
       // Metadata are the same in all versions.
-      const canonicalParts = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
-      const { object: canonical } = codec.normalize(own, stored, 'Ignore', canonicalParts);
+      const canonicalParts = new Set(Object.values(copy.metadata).filter((part) => typeof part === 'object'));
+      const { object: canonical } = codec.normalize(copy, stored, 'Ignore', canonicalParts);
       yield;
       stored.strategy.defaults?.(canonical, { dialect: scheme.dialect, scheme, monotonic: () => 0, gate, now: 0 });
       return canonical;

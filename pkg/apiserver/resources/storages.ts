@@ -103,8 +103,11 @@ export class ResourceStorages {
         const bulk = strategy.bulk?.(options.dialect);
         const upgraded =
           strategy.upgraded && ((stored: Buffer) => strategy.upgraded?.(stored, options.dialect) ?? stored);
-        const own = { ...place, resource, transformer, awaitsHistory: true, bulk, upgraded };
-        return [name, { form, cache: new WatchCache({ ...rest, ...own, packing, decode: decodeOf(form, decode) }) }];
+        const ownOptions = { ...place, resource, transformer, awaitsHistory: true, bulk, upgraded };
+        return [
+          name,
+          { form, cache: new WatchCache({ ...rest, ...ownOptions, packing, decode: decodeOf(form, decode) }) },
+        ];
       }),
     );
   }

@@ -54,14 +54,14 @@ export class StorageVersions {
   async run(signal: AbortSignal): Promise<void> {
     const { reader, clock } = this.#options;
     const custom = new CustomVersions({ reader, recorder: this.#recorder });
-    const again = async () => {
+    const rewritePeriodically = async () => {
       while (!signal.aborted) {
         await clock.sleep(againMs, signal);
         await this.ensure(signal);
         custom.again();
       }
     };
-    await Promise.all([custom.run(signal), again(), aborted(signal)]);
+    await Promise.all([custom.run(signal), rewritePeriodically(), aborted(signal)]);
   }
 }
 

@@ -51,11 +51,15 @@ export class VersionRecorder {
       const object =
         existing ?? (await resource.create({ metadata: { name: record.name }, spec: {}, status: {} }, { signal }));
       const { encodingVersion, decodableVersions } = record;
-      const own: ServerStorageVersion = { apiServerID: id, encodingVersion, decodableVersions: [...decodableVersions] };
+      const ownVersion: ServerStorageVersion = {
+        apiServerID: id,
+        encodingVersion,
+        decodableVersions: [...decodableVersions],
+      };
       const servers = object.status?.storageVersions ?? [];
       const others = servers.filter(({ apiServerID }) => apiServerID !== id);
-      if (servers.some((server) => isDeepStrictEqual(server, own))) return;
-      await this.#write(object, [...others, own], signal);
+      if (servers.some((server) => isDeepStrictEqual(server, ownVersion))) return;
+      await this.#write(object, [...others, ownVersion], signal);
     });
   }
 

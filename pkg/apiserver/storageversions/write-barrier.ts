@@ -58,8 +58,8 @@ export class StorageVersionBarrier {
     const { group, resource: name } = resource.qualified;
     if (name === 'storageversions' && group === dialect.groupName('apiserverinternal')) return undefined;
     if (name === 'leases' && group === dialect.groupName('coordination')) return undefined;
-    const own = info.verb === 'create' && user.name === dialect.users.apiServer;
-    if (name === 'namespaces' && group === '' && own) return undefined;
+    const isOwnRequest = info.verb === 'create' && user.name === dialect.users.apiServer;
+    if (name === 'namespaces' && group === '' && isOwnRequest) return undefined;
     if ('kindInfo' in resource) return this.#wait(resource);
     throw this.#refusal(resource);
   }
@@ -91,8 +91,8 @@ export class StorageVersionBarrier {
     if (this.#recorded.has(key)) return undefined;
     const entry = versions.ready() ? versions.cached(name) : undefined;
     const servers = (entry?.object() as StorageVersion | undefined)?.status?.storageVersions ?? [];
-    const own = servers.find(({ apiServerID }) => apiServerID === id);
-    if (own?.encodingVersion !== apiVersion) return key;
+    const ownVersion = servers.find(({ apiServerID }) => apiServerID === id);
+    if (ownVersion?.encodingVersion !== apiVersion) return key;
     // Only the version now written counts for a custom resource.
     for (const other of this.#recorded) if (other.startsWith(`${name} `)) this.#recorded.delete(other);
     this.#recorded.add(key);

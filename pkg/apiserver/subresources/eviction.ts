@@ -49,7 +49,7 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   // Before a budget is charged.
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
-  await removeUnchanged(operation, { given: deleteOptions, dryRun });
+  await removeUnchanged(operation, { deleteOptions, dryRun });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
 }
@@ -63,23 +63,23 @@ const maxAttempts = 20;
  */
 async function removeUnchanged(
   operation: Operation,
-  { given, dryRun }: { readonly given: Omit<DeleteOptions, 'dryRun'>; readonly dryRun: boolean },
+  { deleteOptions, dryRun }: { readonly deleteOptions: Omit<DeleteOptions, 'dryRun'>; readonly dryRun: boolean },
 ): Promise<void> {
   const { context, resource } = operation;
   const { info } = context;
   for (let attempt = 1; ; attempt += 1) {
     const latest = await readEntry(resource, info, { kind: 'latest' }, context.signal);
     const pod = objectOf(resource, latest) as unknown as Pod;
-    const { uid, resourceVersion } = given.preconditions ?? {};
+    const { uid, resourceVersion } = deleteOptions.preconditions ?? {};
     const paid = isBudgeted(pod) && (await useBudget(operation, { pod, dryRun }));
     const unchanged = !paid && !isOver(pod) && resourceVersion === undefined;
     const preconditions = {
-      ...given.preconditions,
+      ...deleteOptions.preconditions,
       ...(uid === undefined && pod.metadata.uid !== undefined ? { uid: pod.metadata.uid } : {}),
       ...(unchanged ? { resourceVersion: pod.metadata.resourceVersion } : {}),
     };
     try {
-      await remove(operation, { name: info, options: { ...given, preconditions, dryRun } });
+      await remove(operation, { name: info, options: { ...deleteOptions, preconditions, dryRun } });
       return;
     } catch (error) {
       const ours = unchanged || uid === undefined;

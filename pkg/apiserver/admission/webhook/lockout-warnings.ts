@@ -111,8 +111,8 @@ export function lockouts(webhook: CompiledWebhook, { dialect, namespace, service
   const { service } = webhook.clientConfig;
   const { system, nodeLease } = dialect.namespaces;
   if (service !== undefined && pods(service.namespace, servicePods(service.namespace, service.name) ?? {})) {
-    const own = `the pods of its own service ${service.namespace}/${service.name}`;
-    warnings.push(`${named} must allow ${own}: when none of them answers, none can be created; ${remedy}`);
+    const ownPods = `the pods of its own service ${service.namespace}/${service.name}`;
+    warnings.push(`${named} must allow ${ownPods}: when none of them answers, none can be created; ${remedy}`);
   } else if (pods(system, {})) {
     warnings.push(
       `${named} must allow the pods of ${system}: while it does not answer, none of them can be created; ${remedy}`,
@@ -122,9 +122,9 @@ export function lockouts(webhook: CompiledWebhook, { dialect, namespace, service
   if (isCalled(nodes))
     warnings.push(`${named} must allow nodes: while it does not answer, no node can join or change; ${remedy}`);
   const leases = { ...nodes, group: dialect.groupName('coordination'), resource: 'leases' };
-  const held = [nodeLease, system].filter((at) => isCalled({ ...leases, namespace: at }));
-  if (held.length > 0) {
-    const where = held.join(' and ');
+  const namespaces = [nodeLease, system].filter((at) => isCalled({ ...leases, namespace: at }));
+  if (namespaces.length > 0) {
+    const where = namespaces.join(' and ');
     warnings.push(
       `${named} must allow leases in ${where}: while it does not answer, nodes and controllers seem to be dead; ${remedy}`,
     );

@@ -108,9 +108,9 @@ function rescale(object: ApiObjectShape, { spec }: Scale, path: readonly string[
 
 /** In place, because callers hold the object. */
 function replaceContents(object: ApiObjectShape, next: ApiObjectShape): void {
-  const own = object as unknown as Record<string, unknown>;
-  for (const name of Object.keys(own)) if (!Object.hasOwn(next, name)) delete own[name];
-  Object.assign(own, next);
+  const target = object as unknown as Record<string, unknown>;
+  for (const name of Object.keys(target)) if (!Object.hasOwn(next, name)) delete target[name];
+  Object.assign(target, next);
 }
 
 /** Parses the operations of a patch. Throws CallingWebhookError for a malformed one. */

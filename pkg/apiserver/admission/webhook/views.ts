@@ -88,9 +88,9 @@ export async function convertedTo(
   from: ServedResource,
   signal: AbortSignal,
 ): Promise<ApiObjectShape> {
-  const own = copyJson(object);
-  if (target === from) return own;
-  return fromStored(target, await toStored(from, own, signal), signal);
+  const copy = copyJson(object);
+  if (target === from) return copy;
+  return fromStored(target, await toStored(from, copy, signal), signal);
 }
 
 async function toStored({ conversion }: ServedResource, object: ApiObjectShape, signal: AbortSignal) {

@@ -32,9 +32,9 @@ export class WebhookDenial extends Error {
   }
 }
 
-function denial(webhook: string, given: Status = {}): StatusError {
+function denial(webhook: string, answer: Status = {}): StatusError {
   const deniedBy = `admission webhook ${JSON.stringify(webhook)} denied the request`;
-  const { message = '', reason = '', code = 0, details } = given;
+  const { message = '', reason = '', code = 0, details } = answer;
   const why = message !== '' ? message : reason;
   return new StatusError({
     kind: 'Status',

@@ -83,9 +83,9 @@ export class WebhookSource<T extends WebhookConfiguration> {
   /** Resolves to false if the configurations are still unknown after a while. */
   async waitReady(): Promise<boolean> {
     if (this.#mirror.synced || this.#synced === undefined) return true;
-    const done = new AbortController();
-    await Promise.race([this.#synced, this.#options.clock.sleep(readyTimeoutMs, done.signal)]);
-    done.abort();
+    const sleeping = new AbortController();
+    await Promise.race([this.#synced, this.#options.clock.sleep(readyTimeoutMs, sleeping.signal)]);
+    sleeping.abort();
     return this.#mirror.synced;
   }
 
