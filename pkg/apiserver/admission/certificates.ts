@@ -15,65 +15,55 @@ export interface SignerGuardOptions {
 }
 
 const resource = 'certificatesigningrequests';
+const resources = [{ group: 'certificates', resource }] as const;
 
-/** True if the user has the verb for the signer, by its name or for its whole domain. */
-async function mayActFor(
-  { dialect, authorizer }: SignerGuardOptions,
-  attributes: AdmissionAttributes,
-  verb: 'approve' | 'sign',
-): Promise<boolean> {
-  const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
-  const domain = `${signerName.split('/')[0] ?? ''}/*`;
-  for (const name of [signerName, domain]) {
-    const answer = await authorizer.authorize({
-      user: attributes.user,
-      verb,
-      resourceRequest: true,
-      group: dialect.groupName('certificates'),
-      version: '*',
-      resource: 'signers',
-      subresource: '',
-      namespace: '',
-      name,
-      path: '',
-    });
-    if (answer.decision === 'allow') return true;
-  }
-  return false;
-}
-
-export class CertificateApproval implements AdmissionPlugin {
-  readonly name = 'CertificateApproval';
-  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
+abstract class SignerGuard {
+  readonly resources = resources;
   readonly #options: SignerGuardOptions;
 
   constructor(options: SignerGuardOptions) {
     this.#options = options;
   }
+
+  /** Requires the verb for the signer, by its name or for its whole domain. Throws 403. */
+  protected async requireRight(attributes: AdmissionAttributes, verb: 'approve' | 'sign'): Promise<void> {
+    const { dialect, authorizer } = this.#options;
+    const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
+    const domain = `${signerName.split('/')[0] ?? ''}/*`;
+    for (const name of [signerName, domain]) {
+      const answer = await authorizer.authorize({
+        user: attributes.user,
+        verb,
+        resourceRequest: true,
+        group: dialect.groupName('certificates'),
+        version: '*',
+        resource: 'signers',
+        subresource: '',
+        namespace: '',
+        name,
+        path: '',
+      });
+      if (answer.decision === 'allow') return;
+    }
+    const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signerName)}`;
+    throw refusal(attributes, dialect, why);
+  }
+}
+
+export class CertificateApproval extends SignerGuard implements AdmissionPlugin {
+  readonly name = 'CertificateApproval';
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'UPDATE' && concerns(attributes, 'certificates', resource, 'approval');
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
-    if (await mayActFor(this.#options, attributes, 'approve')) return;
-    const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
-    throw refusal(
-      attributes,
-      this.#options.dialect,
-      `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
-    );
+  validate(attributes: AdmissionAttributes): Promise<void> {
+    return this.requireRight(attributes, 'approve');
   }
 }
 
-export class CertificateSigning implements AdmissionPlugin {
+export class CertificateSigning extends SignerGuard implements AdmissionPlugin {
   readonly name = 'CertificateSigning';
-  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
-  readonly #options: SignerGuardOptions;
-
-  constructor(options: SignerGuardOptions) {
-    this.#options = options;
-  }
 
   handles(attributes: AdmissionAttributes): boolean {
     return attributes.operation === 'UPDATE' && concerns(attributes, 'certificates', resource, 'status');
@@ -82,13 +72,7 @@ export class CertificateSigning implements AdmissionPlugin {
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const [object, old] = [attributes.object, attributes.oldObject] as CertificateSigningRequest[];
     const unchanged = object?.status?.certificate === old?.status?.certificate && failed(object) === failed(old);
-    if (unchanged || (await mayActFor(this.#options, attributes, 'sign'))) return;
-    const signerName = old?.spec.signerName ?? '';
-    throw refusal(
-      attributes,
-      this.#options.dialect,
-      `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`,
-    );
+    if (!unchanged) await this.requireRight(attributes, 'sign');
   }
 }
 
@@ -99,7 +83,7 @@ function failed(request: CertificateSigningRequest | undefined): boolean {
 /** Refuses client certificates of the group that may do everything. */
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
-  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
+  readonly resources = resources;
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {

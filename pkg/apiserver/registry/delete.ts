@@ -85,7 +85,8 @@ export async function remove(operation: Operation, { name, options: requested }:
     const attributes = {
       operation: 'DELETE',
       subresource: '',
-      ...pick(name),
+      namespace: name.namespace,
+      name: name.name,
       dryRun: options.dryRun,
       oldObject: object,
       options,
@@ -96,10 +97,6 @@ export async function remove(operation: Operation, { name, options: requested }:
     if ('removal' in outcome) return outcome.removal;
     entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.cancellation));
   }
-}
-
-function pick({ namespace, name }: ObjectName): ObjectName {
-  return { namespace, name };
 }
 
 type Step = { readonly removal: Removed } | { readonly raced: Entry | undefined };
