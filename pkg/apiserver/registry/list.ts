@@ -79,7 +79,6 @@ async function readPage(
   }
 }
 
-/** `metadata` of a list. */
 function listMetadata(result: ListResult): Record<string, unknown> {
   const metadata: Record<string, unknown> = { resourceVersion: String(result.revision) };
   if (result.nextKey !== undefined) {

@@ -9,7 +9,6 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { Revision } from '#storage/store.js';
 
-/** Versions have 64 bits. */
 const maxRevision = 2n ** 64n - 1n;
 
 /** The parsed version, or the error text of 1.24 (Go's `strconv.ParseUint`). */

@@ -37,7 +37,6 @@ export function partMethodNotServed(
   return edition === undefined ? methodNotServed(qualified, verb) : methodNotAllowed(qualified, verb);
 }
 
-/** 405 for a method that is not served at that path. */
 export function methodNotServed(resource: Qualified, verb: string): StatusError {
   const message = 'the server does not allow this method on the requested resource';
   return new StatusError({ ...methodNotAllowed(resource, verb).status, message, details: {} });

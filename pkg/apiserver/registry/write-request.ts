@@ -23,7 +23,6 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation;
 }
 
-/** Most characters of a field manager's name. */
 const maxFieldManager = 128;
 
 /** The feature gate behind `fieldValidation`. */

@@ -49,7 +49,6 @@ export class Responder {
     });
   }
 
-  /** The bytes of `value` in that form. */
   encode(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Buffer {
     switch (form.format) {
       case 'json':

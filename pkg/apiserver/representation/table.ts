@@ -124,7 +124,6 @@ export function includeObject(query: URLSearchParams): IncludeObject {
   throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
-/** Column definitions of a Table. */
 function columnDefinitions(resource: ServedResource): object[] {
   const columns = resource.strategy.cells === undefined ? defaultColumns : resource.declaration.columns;
   return (columns ?? defaultColumns).map((column) => ({
@@ -163,7 +162,6 @@ export function rowJson(resource: ServedResource, entry: Entry, options: RowOpti
 
 const closing = Buffer.from('}');
 
-/** A Table without its rows. */
 export function tableMembers(resource: ServedResource, transform: Transform, metadata: object, headers = true) {
   return {
     kind: 'Table',

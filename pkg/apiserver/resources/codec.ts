@@ -130,7 +130,6 @@ export class Codec {
     return encodeMessage(this.#kindOf(object).type, object);
   }
 
-  /** Field number of a list's items. */
   itemsNumber(list: TypeRef): number {
     return itemsNumber(this.#kind(list).type);
   }

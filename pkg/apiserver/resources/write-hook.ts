@@ -24,9 +24,7 @@ export const concernedWith = oncePer((all: readonly Concerned[]) =>
 export type Undo = () => Promise<void>;
 
 /** A side effect of writes of a kind, such as claiming addresses and ports for Services. */
-export interface WriteHook {
-  /** The resources whose writes it accompanies. Absent: all. */
-  readonly resources?: readonly GroupResource[];
+export interface WriteHook extends Concerned {
   /** Runs before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
   beforeCreate?(object: Draft<ApiObjectShape>, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
   beforeUpdate?(
