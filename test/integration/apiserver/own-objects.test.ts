@@ -120,11 +120,7 @@ function variants(): Variant[] {
   });
   const one = (bytes: number): Lives => ({ bytes, lives: 1 });
   return [
-    variant('strategies, plugins and hooks, frozen caches', all, [
-      one(600),
-      one(6_000),
-      { ...one(60_000), of: large },
-    ]),
+    variant('strategies, plugins and hooks, frozen caches', all, [one(600), one(6_000), { ...one(60_000), of: large }]),
     variant(
       'strategies, plugins and hooks, unfrozen caches',
       (scribblers) => ({ ...all(scribblers), decode: scribblers.decoder() }),

@@ -379,7 +379,11 @@ t.test('items of lists omit their kind', async (t) => {
     ['a', ...meta],
     ['b', ...meta],
   ]);
-  t.match((await get('application/json', '/a')).json, { kind: 'ConfigMap', apiVersion: 'v1' }, 'a single object has its kind');
+  t.match(
+    (await get('application/json', '/a')).json,
+    { kind: 'ConfigMap', apiVersion: 'v1' },
+    'a single object has its kind',
+  );
   t.match((await get('application/json', '?watch=1&timeoutSeconds=1')).text, /"object":\{"kind":"ConfigMap"/);
   const view = '/apis/events.k8s.io/v1/namespaces/default/events';
   const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' }, reason: 'r', type: 'Normal' };

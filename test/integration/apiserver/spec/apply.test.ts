@@ -66,7 +66,11 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       const left = await apply(url, 'one', configMap('a', {}, { labels: { l: '1' } }));
       t.strictSame(left.json.data, { x: '1' }, 'y is removed, x stays with its other owner');
       const updated = await client.patch(`${url}?fieldManager=editor`, mergePatch, { data: { x: '3' } });
-      t.strictSame(owners(updated)['editor Update'], { 'f:data': { 'f:x': {} } }, 'an update owns the fields that it changes');
+      t.strictSame(
+        owners(updated)['editor Update'],
+        { 'f:data': { 'f:x': {} } },
+        'an update owns the fields that it changes',
+      );
       t.equal(owners(updated)['two Apply'], undefined, 'from all others');
       const conflict = await apply(url, 'two', configMap('a', { x: '4', z: '1' }));
       t.match(conflict.json, {

@@ -287,6 +287,10 @@ t.test('watches', withEtcd, async (t) => {
     t.same(shown(await one.end()), ['ADDED a'], 'one object’s path');
     t.match((await a.get(`${configMaps('state')}/a?watch=1`)).json, { kind: 'ConfigMap' }, 'an object is got');
     t.match((await a.get(`${configMaps('state')}?watch=0`)).json, { kind: 'ConfigMapList' }, 'watch=0 is a list');
-    t.match((await a.get(`${configMaps('state')}?watch=false`)).json, { kind: 'ConfigMapList' }, 'watch=false is a list');
+    t.match(
+      (await a.get(`${configMaps('state')}?watch=false`)).json,
+      { kind: 'ConfigMapList' },
+      'watch=false is a list',
+    );
   });
 });
