@@ -1,4 +1,4 @@
-/** The scheduler as a program of its own. */
+/** The scheduler as a separate program. */
 
 import { writeFile } from 'node:fs/promises';
 import { createControlLoop } from '#control-loop/control-loop.js';
@@ -18,7 +18,7 @@ import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
 type Context = ProgramContext<SchedulerOptionTable>;
 
-/** `facts`: what the metrics tell of the process. */
+/** `facts`: process metrics. */
 export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTable> {
   return {
     name: (dialect) => dialect.components.scheduler,
@@ -35,12 +35,12 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { limits, profiles, settings, values } = await setUpScheduler(context, context);
   const name = dialect.components.scheduler;
   const config = schedulerConfig(values, settings, dialect);
-  log.debug({ config }, 'Using component config');
+  log.debug({ config }, 'using component config');
   const target = values['write-config-to'] ?? '';
   if (target !== '') {
     return task(name, async () => {
       await writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 });
-      log.info({ file: target }, 'Wrote configuration');
+      log.info({ file: target }, 'wrote configuration');
     });
   }
   const extenders = await httpExtenders(settings.extenders, { clock, env, log });
@@ -73,7 +73,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   });
 }
 
-/** A daemon whose work is over when that one thing is done. */
+/** A daemon that ends when its task is done. */
 function task(name: string, work: () => Promise<void>): Daemon {
   return { name, start: work, ready: () => Promise.resolve(), close: () => Promise.resolve() };
 }

@@ -1,11 +1,11 @@
-/** The scheduler as a daemon: one scheduling loop after another, each as long as this process leads. */
+/** The scheduler daemon: runs a new scheduling loop for each term in which this process leads. */
 import { LeaderLoop, type Leadership } from '#control-loop/leader-loop.js';
 import type { SchedulerView } from '#scheduler/explain/page.js';
 import type { Extender } from '#scheduler/framework/extender.js';
-import { SchedulingLoop, type SchedulingLoopOptions } from '#scheduler/scheduling-loop.js';
+import { SchedulingLoop, type SchedulingLoopOptions } from '#scheduler/loop/scheduling-loop.js';
 
 export interface SchedulerOptions extends SchedulingLoopOptions {
-  /** Absent: leads always. */
+  /** Absent: this process always leads. */
   leadership?: Leadership;
 }
 
@@ -22,7 +22,7 @@ export class Scheduler extends LeaderLoop {
     this.#extenders = options.extenders ?? [];
   }
 
-  /** What the scheduler knows; undefined while it does not lead or is not synced. */
+  /** The state of the current loop; undefined while this process does not lead or its caches are not synced. */
   get view(): SchedulerView | undefined {
     return this.#current;
   }

@@ -1,4 +1,4 @@
-/** What a scheduler decides with, from its command line and the file that it names. */
+/** Builds the scheduler's settings and profiles from the command line and the configuration file. */
 import { readFile } from 'node:fs/promises';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -8,6 +8,7 @@ import { OptionsError } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import type { SchedulingLoopOptions } from '#scheduler/loop/scheduling-loop.js';
 import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
 import {
@@ -17,37 +18,36 @@ import {
   schedulerRules,
 } from '#scheduler/options/options.js';
 import { maxDisksWarning } from '#scheduler/plugins/disk-limits.js';
-import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
-import type { SchedulingLoopOptions } from '#scheduler/scheduling-loop.js';
+import { makeProfiles } from '#scheduler/plugins/profiles.js';
 
 export interface SetupContext {
   readonly dialect: Dialect;
-  /** Hears what counts for nothing. */
+  /** Receives warnings about settings that have no effect. */
   readonly log: Logger;
-  /** Variables of the environment. */
+  /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface SchedulerSetup {
-  /** The options, with what the file says instead. */
+  /** The options after the configuration file has overridden them. */
   readonly values: SchedulerOptionValues;
   readonly settings: SchedulerSettings;
   readonly profiles: readonly Profile[];
-  /** What follows from both for the loop, beside profiles and extenders. */
+  /** The loop's limits, from options and settings. */
   readonly limits: Pick<
     SchedulingLoopOptions,
     'maxUnschedulableMs' | 'initialBackoffMs' | 'maxBackoffMs' | 'percentageOfNodesToScore'
   >;
 }
 
-/** Rejects with an OptionsError for what the file or the profiles cannot mean. The rules of the command line hold again. */
+/** Rejects with an OptionsError if the file or a profile is invalid. The command line's rules are checked again on the result. */
 export async function setUpScheduler(
   parsed: ParsedOptions<SchedulerOptionTable>,
   { dialect, env, log }: SetupContext,
 ): Promise<SchedulerSetup> {
   const source = parsed.values.config ?? '';
   const table = schedulerOptions(dialect);
-  const file = source === '' ? undefined : { source, text: await textOf(source) };
+  const file = source === '' ? undefined : { source, text: await readConfigFile(source) };
   const morePlugins = file === undefined ? [] : await pluginsOfModules(file);
   const { options, settings } = resolveScheduler(parsed, {
     table,
@@ -58,8 +58,8 @@ export async function setUpScheduler(
   for (const warning of options.warnings.slice(parsed.warnings.length)) log.warn(warning);
   validateOptions(options, schedulerRules);
   const { values } = options;
-  const idle = maxDisksWarning(env, dialect);
-  if (idle !== undefined) log.warn(idle);
+  const warning = maxDisksWarning(env, dialect);
+  if (warning !== undefined) log.warn(warning);
   const gates = new FeatureGates(values['feature-gates']);
   return {
     values,
@@ -74,7 +74,7 @@ export async function setUpScheduler(
   };
 }
 
-async function textOf(path: string): Promise<string> {
+async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

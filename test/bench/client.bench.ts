@@ -1,8 +1,8 @@
 /**
- * What a client costs: an informer over 50,000 pods, in CPU time of its process until it has synced and in memory next to
- * the JSON of the pods; and the operations of a work queue. `PODS=50000`.
+ * Measures a client: an informer over 50,000 pods, by CPU time until it has synced and by memory relative to the JSON of
+ * the pods; and the operations of a work queue. `PODS=50000`.
  *
- * The server runs in a process of its own, with the pods in memory; so does each informer.
+ * The server, with the pods in memory, and each informer run in separate processes.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ if (role === 'server') await serve();
 else if (role === 'informer') await inform(args[0] ?? '', args[1] ?? '', args[2] === 'slim');
 else await bench();
 
-/** Pods as controllers make them: one that went through the server, under many names, on many nodes. */
+/** Pods like those of a controller: copies of one that went through the server, with other names and nodes. */
 async function serve(): Promise<void> {
   const store = new MemoryStore({ clock });
   const first = await runServer({ dialect, store, unfrozen: true });
@@ -85,7 +85,7 @@ async function inform(url: string, contentType: string, slim: boolean): Promise<
   const config = { server: url, insecureSkipVerify: true, namespace: 'default', compression: false };
   const connection = new Connection(config, { dialect, clock, program: 'bench', qps: 0, burst: 1, contentType });
   const client = connection.client('informer');
-  // The program is warm, and its connection is there.
+  // Warm up the program and its connection.
   for (let i = 0; i < 20; i++) await client.resource(pods).list({ namespace: 'default', limit: 10 });
   global.gc?.();
   const heap = process.memoryUsage().heapUsed;
@@ -105,7 +105,7 @@ async function inform(url: string, contentType: string, slim: boolean): Promise<
   const { user, system } = process.cpuUsage(cpu);
   const wallMs = clock.monotonic() - startedAt;
   if (informer.size !== count) throw new Error(`${informer.size} pods`);
-  // What the list left behind is not what the informer holds.
+  // Garbage of the list must not count as the informer's memory.
   await clock.sleep(100);
   global.gc?.();
   global.gc?.();
@@ -145,7 +145,7 @@ async function bench(): Promise<void> {
       ['JSON, managedFields dropped', 'application/json', true],
     ];
     for (const [name, contentType, slim] of rows) {
-      // The best of some: other programs only ever add.
+      // The best of several runs, since other programs only add time.
       const runs: Synced[] = [];
       for (let round = 0; round < 3; round++) {
         const informer = await child<Synced>('informer', served.url, contentType, slim ? 'slim' : 'whole');
@@ -163,7 +163,7 @@ async function bench(): Promise<void> {
   }
 }
 
-/** Keys as controllers have them; the queue's metrics are off, as they are counted elsewhere. */
+/** Keys as in controllers, with the queue's metrics off. */
 function queue(): void {
   const keys = Array.from({ length: 10_000 }, (_, i) => `namespace-${i % 50}/pod-${i}`);
   const rounds = 100;

@@ -1,6 +1,6 @@
 /**
- * What a cluster inside of somebody's test costs: from the start of `node` to the first answer, and the memory of one more
- * cluster in the same process. Both in processes of their own, which this program starts.
+ * Measures a cluster embedded in a test: the time from the start of `node` to the first response, and the memory of one
+ * more cluster in the same process, each in a separate process.
  */
 import { fileURLToPath } from 'node:url';
 import { figure, machineLine, megabytes, seconds } from '#test/bench/report.js';
@@ -8,7 +8,7 @@ import { run } from '#test/e2e/harness.js';
 
 const rounds = 5;
 const extraClusters = 5;
-/** What a new cluster still does after it is up: its first rounds of everything. */
+/** Time for a new cluster's first control loops. */
 const settleMs = 2000;
 
 const module = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../${path}`, import.meta.url)));
@@ -23,7 +23,7 @@ const firstAnswer = `${imports}
   console.log(JSON.stringify({ ms: performance.now(), cpuMs: (user + system) / 1000 }));
   process.exit();
 `;
-/** Garbage is collected before each look, so that growth is what a cluster holds. */
+/** Collects garbage before each measurement, so that growth is what a cluster holds. */
 const growth = `${imports}
   const settled = () => new Promise((resolve) => setTimeout(resolve, ${settleMs}));
   const clusters = [await startCluster()];

@@ -1,4 +1,4 @@
-/** What a cluster costs while nothing happens. `MINUTES=5`, `SEPARATE=1`, `RUNTIME=containerd`. */
+/** Measures an idle cluster. `MINUTES=5`, `SEPARATE=1`, `RUNTIME=containerd`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
@@ -8,7 +8,7 @@ import { startTestCluster } from '#test/e2e/harness.js';
 const minutes = Number(process.env['MINUTES'] ?? 5);
 const separate = process.env['SEPARATE'] === '1';
 const runtime = process.env['RUNTIME'] === 'containerd' ? 'containerd' : 'simulated';
-/** Not ours to count. */
+/** Programs of other projects are not counted. */
 const foreign = new Set(['etcd']);
 
 process.stdout.write(
@@ -23,7 +23,7 @@ try {
       pid: (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { pid: number }).pid,
     }))
     .filter(({ name }) => !foreign.has(name));
-  // What starting left to do is not idling.
+  // Work left over from the start does not count as idling.
   await realClock.sleep(20_000);
   const before = processes.map(({ pid }) => cpuMs(pid));
   await realClock.sleep(minutes * 60_000);

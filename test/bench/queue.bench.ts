@@ -1,6 +1,6 @@
 /**
- * How long a controller takes for a queue of dirty keys: `KEYS=10000` ReplicaSets, of which each needs one write, and then
- * again by a manager that starts anew and finds nothing to do. The API server is in the same process.
+ * Measures how long a controller takes for a queue of dirty keys: `KEYS=10000` ReplicaSets that need one write each, and
+ * again after a restart, when there is nothing to do. The API server is in the same process.
  */
 import { Registry } from 'prom-client';
 import { replicasets } from '#api/apps/v1/resources.gen.js';
@@ -35,7 +35,7 @@ await drained(`${keys} keys with nothing to do`);
 await client.close();
 await stop();
 
-/** From the start of a manager until it has looked at every key and none waits. */
+/** From the start of a manager until it has reconciled every key and the queue is empty. */
 async function drained(what: string): Promise<void> {
   const metrics = new Registry();
   const values = controllerManagerValues(dialect, { 'leader-elect': false, controllers: ['replicaset'] });
@@ -49,11 +49,11 @@ async function drained(what: string): Promise<void> {
   const syncedMs = clock.monotonic();
   const value = async (name: string, key: string) => {
     const { values: series } = (await metrics.getSingleMetric(name)?.get()) ?? { values: [] };
-    const found = series.filter(({ labels: of, ...more }) => {
+    const match = series.filter(({ labels: of, ...more }) => {
       const own = 'metricName' in more ? more.metricName : name;
       return of['name'] === 'replicaset' && own === key;
     });
-    return found.reduce((sum, { value: one }) => sum + one, 0);
+    return match.reduce((sum, { value: one }) => sum + one, 0);
   };
   const finished = () => value('workqueue_work_duration_seconds', 'workqueue_work_duration_seconds_count');
   while ((await finished()) < keys || (await value('workqueue_depth', 'workqueue_depth')) > 0) await clock.sleep(5);

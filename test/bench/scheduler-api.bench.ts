@@ -1,8 +1,8 @@
 /**
- * Pods per second of the scheduler with the real API server and etcd, each a process of its own, and beside it what the
- * API server takes in bindings when nobody decides. Arguments: --nodes 5000 --pods 10000 --only plain,spread…
+ * Measures pods per second of the scheduler with the real API server and etcd in separate processes, and for comparison
+ * bindings per second without decisions. Arguments: --nodes 5000 --pods 10000 --only plain,spread…
  * --peer PATH (or PEER=PATH) runs another scheduler's program on the same rows, on the same API server.
- * All pods are there when a scheduler starts; the time runs from the first binding that a watch shows to the last.
+ * All pods exist when a scheduler starts; the time runs from the first binding seen by a watch to the last.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
@@ -32,7 +32,7 @@ const { values } = parseArgs({
 const bindingsAtOnce = 64;
 const load = () => readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 2).join(' ');
 
-/** The whole of one page of metrics, whoever signed the certificate. */
+/** The metrics page, without verifying the certificate. */
 async function metricsText(port: number): Promise<string> {
   const agent = new Agent({ rejectUnauthorized: false });
   return new Promise((resolve, reject) => {
@@ -43,7 +43,7 @@ async function metricsText(port: number): Promise<string> {
   });
 }
 
-/** Upper end in ms of the bucket in which the slowest but 1 % of the attempts that bound a pod are. */
+/** Upper bound in ms of the bucket with the 99th percentile of successful attempts. */
 function attemptP99Ms(metrics: string): number {
   const series = /^scheduler_scheduling_attempt_duration_seconds_bucket\{(.*)\} (\S+)$/gm;
   const buckets = [...metrics.matchAll(series)]
@@ -53,23 +53,23 @@ function attemptP99Ms(metrics: string): number {
       count: Number(count),
     }))
     .sort((a, b) => a.le - b.le);
-  const wanted = 0.99 * (buckets.at(-1)?.count ?? 0);
-  return 1000 * (buckets.find(({ count }) => count >= wanted)?.le ?? Number.NaN);
+  const rank = 0.99 * (buckets.at(-1)?.count ?? 0);
+  return 1000 * (buckets.find(({ count }) => count >= rank)?.le ?? Number.NaN);
 }
 
-/** The command with a profiler at work, where that is asked for. */
+/** The command, with a profiler if requested. */
 function profiled([program, ...args]: Command): Command {
   const { profile } = values;
   return profile === '' ? [program, ...args] : [program, '--cpu-prof', `--cpu-prof-dir=${profile}`, ...args];
 }
 
-/** Ends a process in peace: profiles are written at the end. */
+/** Ends a process gracefully, since it writes its profile at the end. */
 async function terminated(pid: number): Promise<void> {
   process.kill(pid, 'SIGTERM');
   while (existsSync(`/proc/${pid}/exe`)) await clock.sleep(100);
 }
 
-/** A cluster of its own for each: what one left behind must not slow the next. */
+/** A new cluster for each run, so that leftovers do not slow the next. */
 async function withCluster(
   fill: (client: Client, store: Store) => Promise<void>,
   run: (server: RunningApiServer) => Promise<void>,
@@ -97,7 +97,7 @@ async function measureScheduler(name: string, command: Command, row: Row, size: 
     const revision = await revisionNow(watched);
     const port = await freePort();
     const { pid = 0 } = server.startScheduler(command, port, '--leader-elect=false');
-    // What it costs to start has no part in what a binding costs.
+    // Startup must not count in the cost of bindings.
     const before = { scheduler: 0, server: 0 };
     const bound = untilBound(watched, revision, size.podCount, () => {
       before.scheduler = cpuMs(pid);
@@ -135,19 +135,19 @@ async function measureBindings(row: Row, size: Size): Promise<void> {
   });
 }
 
-/** What the scheduler holds when everything runs and nothing waits. */
+/** The scheduler's memory when all pods run and none is pending. */
 async function measureMemory(size: Pick<Size, 'nodeCount' | 'podCount'>): Promise<void> {
   await withCluster(
     (client, store) => seed(client, store, size),
     async (server) => {
       const port = await freePort();
       const { pid = 0 } = server.startScheduler(own('orch-scheduler'), port, '--leader-elect=false');
-      const known = async () => {
+      const cachedPods = async () => {
         const shown = await metricsText(port).catch(() => '');
         return Number(/cache_size\{type="pods"\} (\d+)/.exec(shown)?.[1] ?? 0);
       };
-      for (const until = clock.monotonic() + 300_000; (await known()) < size.podCount; await clock.sleep(500)) {
-        if (clock.monotonic() > until) throw new Error(`the scheduler never knew all pods: ${server.log()}`);
+      for (const until = clock.monotonic() + 300_000; (await cachedPods()) < size.podCount; await clock.sleep(500)) {
+        if (clock.monotonic() > until) throw new Error(`the scheduler did not see all pods: ${server.log()}`);
       }
       figure(
         `${size.nodeCount} nodes, ${size.podCount} pods: resident memory`,
@@ -163,19 +163,19 @@ async function measureMemory(size: Pick<Size, 'nodeCount' | 'podCount'>): Promis
 
 const podCount = Number(values.pods);
 const nodeCount = Number(values.nodes);
-const plainSize: Size = { nodeCount, podCount, hopeless: 0 };
+const plainSize: Size = { nodeCount, podCount, unschedulable: 0 };
 const rows = rowsOf(dialect);
 const all = new Map<string, { row: Row; size: Size }>();
 for (const key of ['plain', 'anti', 'preferred', 'spread', 'affinity', 'taints', 'preemption']) {
   const row = rows[key];
   if (row === undefined) throw new Error(`no row ${key}`);
-  // Preemption is slower by nature, and needs four pods on each node.
+  // Preemption is inherently slower, and needs four pods per node.
   all.set(key, { row, size: key === 'preemption' ? { ...plainSize, podCount: podCount / 10 } : plainSize });
 }
 const { row: plain } = all.get('plain') ?? {};
 if (plain !== undefined) {
-  const hopeless = { ...plain, name: 'plain, 1,000 unschedulable pods waiting' };
-  all.set('hopeless', { row: hopeless, size: { ...plainSize, hopeless: 1000 } });
+  const unschedulable = { ...plain, name: 'plain, 1,000 unschedulable pods waiting' };
+  all.set('hopeless', { row: unschedulable, size: { ...plainSize, unschedulable: 1000 } });
   all.set('large', { row: { ...plain, name: 'plain' }, size: { ...plainSize, nodeCount: 3 * nodeCount } });
 }
 
@@ -188,9 +188,9 @@ for (const key of only) {
     await measureMemory({ nodeCount, podCount: 5 * podCount });
     continue;
   }
-  const found = all.get(key);
-  if (found === undefined) throw new Error(`no row ${key}; there are ${[...all.keys()].join(', ')}`);
-  const { row, size } = found;
+  const entry = all.get(key);
+  if (entry === undefined) throw new Error(`no row ${key}; there are ${[...all.keys()].join(', ')}`);
+  const { row, size } = entry;
   process.stdout.write(`${row.name}; ${size.nodeCount} nodes, ${size.podCount} pods\n`);
   if (key === 'plain' || key === 'large') await measureBindings(row, size);
   for (const [name, command] of schedulers) await measureScheduler(name, command, row, size);

@@ -1,5 +1,5 @@
 /**
- * Decisions per second of the scheduler without an API server: each pod is decided and assumed, one after the other.
+ * Measures decisions per second of the scheduler without an API server: pods are decided and assumed one after the other.
  * Arguments: --nodes 5000 --pods 5000 --only plain,spread…
  */
 import { parseArgs } from 'node:util';
@@ -46,10 +46,10 @@ function measure(row: Row, nodes: number, pods: number): { perSecond: number; p9
       return algorithm.schedule(info, profile).node.name;
     } catch (error) {
       if (!(error instanceof FitError)) throw error;
-      const found = preemption.find(info, algorithm.plan(info, profile).filters, args);
-      if ('message' in found) throw new Error(found.message);
-      for (const { uid } of found.victims.pods) cluster.removePod(uid);
-      return found.node.name;
+      const candidate = preemption.find(info, algorithm.plan(info, profile).filters, args);
+      if ('message' in candidate) throw new Error(candidate.message);
+      for (const { uid } of candidate.victims.pods) cluster.removePod(uid);
+      return candidate.node.name;
     }
   };
   const infos = Array.from({ length: pods }, (_, i) => {
@@ -85,7 +85,7 @@ for (const key of only) {
 const plain = rows['plain'];
 if (plain !== undefined && (values.only === '' || only.includes('growth'))) {
   const among = (count: number) => measure(plain, count, Math.min(pods, 110 * count)).perSecond;
-  // Not the first: whichever came second would be faster, since its code is compiled by then.
+  // Warm up both, since the second would otherwise be faster with its code compiled already.
   for (const count of [nodes / 10, nodes]) among(count);
   const few = among(nodes / 10);
   const many = among(nodes);

@@ -1,4 +1,4 @@
-/** How long a cluster takes to answer and to be Ready, from the second start on. `RUNTIME=simulated|containerd`. */
+/** Measures how long a cluster takes to respond and to be Ready, from the second start on. `RUNTIME=simulated|containerd`. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { realClock } from '#apimachinery/clock.js';
@@ -10,19 +10,19 @@ import { startTestCluster } from '#test/e2e/harness.js';
 const runtime = process.env['RUNTIME'] === 'containerd' ? 'containerd' : 'simulated';
 const rounds = 3;
 
-/** True when the API server says that it is ready. */
+/** Whether the API server is ready. */
 async function answers(configFile: string): Promise<boolean> {
   const parsed = parseKubeconfig(readFileSync(configFile, 'utf8'));
   const config = clientConfigFrom(parsed, { clock: realClock, directory: '.' });
   const tls = await config.tls?.current();
   return new Promise((resolve) => {
     const options = { ca: tls?.ca, cert: tls?.cert, key: tls?.key, agent: false };
-    const asked = request(`${config.server}/readyz`, options, (response) => {
+    const readiness = request(`${config.server}/readyz`, options, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
-    asked.on('error', () => resolve(false));
-    asked.end();
+    readiness.on('error', () => resolve(false));
+    readiness.end();
   });
 }
 

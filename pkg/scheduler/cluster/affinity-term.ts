@@ -1,13 +1,13 @@
-/** Terms of inter-pod affinity, compiled. Semantics of release 1.24. */
+/** Compiled terms of inter-pod affinity, with the semantics of release 1.24. */
 import type { Pod, PodAffinityTerm } from '#api/core/v1/types.gen.js';
 import { compileSelector, type LabelSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Labels of a namespace; undefined when it is not known. */
+/** Labels of a namespace; undefined if the namespace is not in the cache. */
 export type NamespaceLabels = (namespace: string) => Labels | undefined;
 
-/** What a term looks at of a pod. */
+/** The part of a pod that a term matches. */
 export interface LabelledPod {
   readonly namespace: string;
   readonly labels: Labels;
@@ -54,11 +54,13 @@ export function podTerms(pod: Pod): PodTerms {
   };
 }
 
-/** Without namespaces and without a selector of namespaces a term means the pod's own namespace. */
+/** A term without namespaces and namespace selector applies to the pod's own namespace. */
 function affinityTerm(source: PodAffinityTerm, ownNamespace: string): AffinityTerm {
   const { labelSelector, namespaceSelector, topologyKey } = source;
-  const listed = source.namespaces ?? [];
-  const namespaces = new Set(listed.length === 0 && namespaceSelector === undefined ? [ownNamespace] : listed);
+  const namespaceNames = source.namespaces ?? [];
+  const namespaces = new Set(
+    namespaceNames.length === 0 && namespaceSelector === undefined ? [ownNamespace] : namespaceNames,
+  );
   const selector = compileSelector(labelSelector) ?? selectorFromObject(undefined);
   const ofNamespaces: LabelSelector = compileSelector(namespaceSelector) ?? selectorFromObject(undefined);
   return {

@@ -1,17 +1,17 @@
-/** Which placed pods mount which claims, so that nobody has to look at all pods for those of one claim. */
+/** Index of placed pods by mounted claim, so that looking up a claim does not scan all pods. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** Names of claims that are no pod's own, as only such can be another's too. */
+/** Names of claims that other pods can mount too; claims of ephemeral volumes belong to one pod. */
 export const sharedClaimNames = ({ spec }: Pod): string[] =>
   (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
 
 export class ClaimIndex<Place> {
-  /** Claim (`namespace/name`) → UID of a pod that mounts it → where that is placed. */
+  /** Claim (`namespace/name`) → UID of a pod that mounts it → the pod's place. */
   readonly #places = new Map<string, Map<string, Place>>();
 
-  /** By the claim's namespace and name: UIDs and places. */
+  /** UIDs and places of the pods that mount the claim. */
   placesOf(namespace: string | undefined, name: string): Iterable<readonly [string, Place]> {
     return this.#places.get(keyFor(namespace, name)) ?? [];
   }

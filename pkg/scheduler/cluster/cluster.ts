@@ -1,4 +1,4 @@
-/** What the scheduler believes of the cluster: nodes, their pods, and pods it has placed but not yet seen placed. */
+/** The scheduler's view of the cluster: nodes, their pods, and assumed pods (placed, but not yet confirmed by a watch). */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { ClaimIndex } from '#scheduler/cluster/claim-index.js';
@@ -13,34 +13,34 @@ import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { TermIndex } from '#scheduler/cluster/term-index.js';
 import { Topology } from '#scheduler/cluster/topology.js';
 
-/** Does a part of counting a pod: of what selectors see of pods, or of the pods' own affinity terms. */
+/** Runs one part of counting a pod: its labels for selectors, or its own affinity terms. */
 export type CountPart = (part: 'labels' | 'terms', by: 1 | -1, count: () => void) => void;
 
 /**
- * Guarantees: a pod counts on exactly one node. An assumed pod counts until it is seen bound, deleted, or forgotten.
+ * Guarantees: a pod counts on exactly one node. An assumed pod counts until it is confirmed, deleted or forgotten.
  */
 export class Cluster {
   readonly objects: ClusterObjects;
   readonly labels: Dialect['labels'];
-  /** Every node ever named by a node object or by a pod; those without a node object are not offered. */
+  /** All nodes named by a node object or a pod; a node without a node object cannot be chosen. */
   readonly #infos = new Map<string, NodeInfo>();
   readonly #freeSlots: number[] = [];
   #slots = 0;
-  /** Grows when plans must be made anew, since objects that plugins read have changed. */
+  /** Grows when plans become invalid because objects that plugins read have changed. */
   epoch = 0;
-  /** Those with a node object, in the order in which they are looked at; rebuilt when nodes come, go or change zones. */
+  /** Nodes with a node object, in search order; rebuilt when nodes come, go or change zones. */
   #nodes: NodeInfo[] | undefined;
   #generation = 0;
-  /** Pod UID → the node it counts on. */
+  /** Pod UID → the node where it counts. */
   readonly #placed = new Map<string, NodeInfo>();
   readonly #assumed = new Set<string>();
   readonly #claims = new ClaimIndex<NodeInfo>();
-  /** Assumed pods that somebody says to have bound → until when that is believed unseen; ms. The oldest first. */
-  readonly #awaited = new Map<string, number>();
+  /** Assumed pods whose binding was written → deadline for its confirmation; ms. Oldest first. */
+  readonly #unconfirmed = new Map<string, number>();
   readonly #topologies = new Map<string, Topology>();
   readonly #sums = new Set<DomainSums>();
   readonly #classes = new LabelClasses();
-  /** Image → nodes that have it. */
+  /** Image → number of nodes that have it. */
   readonly #images = new Map<string, number>();
   #nodesToAvoid = 0;
   /** The affinity terms of placed pods. */
@@ -60,12 +60,12 @@ export class Cluster {
     return this.#nodes;
   }
 
-  /** All that count, with the node that each counts on. */
+  /** All counted pods with their nodes. */
   *placed(): Iterable<{ readonly pod: PodInfo; readonly node: string }> {
     for (const { name, pods } of this.#infos.values()) for (const pod of pods.values()) yield { pod, node: name };
   }
 
-  /** Those of `placed` that mount the claim. */
+  /** The pods of `placed` that mount the claim. */
   *placedWithClaim(
     namespace: string | undefined,
     name: string,
@@ -76,7 +76,7 @@ export class Cluster {
     }
   }
 
-  /** Slots are below this number. */
+  /** Exclusive upper bound of the nodes' slots. */
   get slots(): number {
     return this.#slots;
   }
@@ -90,17 +90,17 @@ export class Cluster {
     return { nodes: this.nodes().length, pods: this.#placed.size, assumedPods: this.#assumed.size };
   }
 
-  /** Only nodes that can be chosen count. */
+  /** Counts only nodes that can be chosen. */
   nodesWithImage(image: string): number {
     return this.#images.get(image) ?? 0;
   }
 
-  /** Nodes with a taint that only advises against them (`PreferNoSchedule`). */
+  /** Number of nodes with a `PreferNoSchedule` taint. */
   get nodesToAvoid(): number {
     return this.#nodesToAvoid;
   }
 
-  /** Counts placed pods that match, until `forget`. */
+  /** Counts matching placed pods until `forgetCount`. */
   countPods(matches: (pods: LabelClass) => boolean): PodCounter {
     return this.#classes.count(matches);
   }
@@ -109,7 +109,7 @@ export class Cluster {
     this.#classes.forget(counter);
   }
 
-  /** The counts by topology domain, until `forgetSums`. `eligible` depends on the node object alone. */
+  /** Sums counts by topology domain until `forgetSums`. `eligible` must depend on the node object alone. */
   sumUp(counts: NodeCounts, topologyKey: string, eligible?: (node: NodeInfo) => boolean): DomainSums {
     const sums = new DomainSums(this.#topology(topologyKey), counts, eligible);
     for (const info of this.#infos.values()) sums.nodeChanged(info);
@@ -135,7 +135,7 @@ export class Cluster {
     return topology;
   }
 
-  /** Returns what has changed that could help a pod. */
+  /** Returns the changes that could help a pod. */
   setNode(node: Node): readonly ClusterEvent[] {
     const info = this.#info(node.metadata.name ?? '');
     const old = info.node;
@@ -144,8 +144,8 @@ export class Cluster {
     if (newImages) this.#countImages(info, -1);
     info.setNode(node, newImages);
     if (newImages) this.#countImages(info, 1);
-    this.#nodesToAvoid += Number(advisesAgainst(node)) - Number(advisesAgainst(old));
-    if (old === undefined || events.includes('NodeLabelChange')) this.#relabelled(info);
+    this.#nodesToAvoid += Number(hasPreferNoSchedule(node)) - Number(hasPreferNoSchedule(old));
+    if (old === undefined || events.includes('NodeLabelChange')) this.#updateTopologies(info);
     const cordoned = old !== undefined && node.spec.unschedulable !== old.spec.unschedulable;
     if (events.length > 0 || newImages || cordoned) this.#touch(info);
     return events;
@@ -155,14 +155,14 @@ export class Cluster {
     const info = this.#infos.get(name);
     if (info === undefined) return;
     this.#countImages(info, -1);
-    this.#nodesToAvoid -= Number(advisesAgainst(info.node));
+    this.#nodesToAvoid -= Number(hasPreferNoSchedule(info.node));
     info.setNode(undefined, true);
-    this.#relabelled(info);
+    this.#updateTopologies(info);
     this.#touch(info);
     this.#drop(info);
   }
 
-  /** Counts the pod on a node before the API knows. */
+  /** Counts the pod on a node before the API shows the binding. */
   assume(pod: PodInfo, node: string): void {
     this.#assumed.add(pod.uid);
     this.#place(pod, node);
@@ -172,28 +172,28 @@ export class Cluster {
     return this.#assumed.has(uid);
   }
 
-  /** Takes an assumption back: the binding failed. */
+  /** Undoes an assumption after the binding failed. */
   forget(uid: string): void {
-    if (this.#settled(uid)) this.#remove(uid);
+    if (this.#endAssumption(uid)) this.#remove(uid);
   }
 
-  /** The assumed pod is said to be bound: until `deadline` (ms) it should be seen so. False when it is seen already. */
+  /** Starts the wait for confirmation of a written binding, until `deadline` (ms). False if it is confirmed already. */
   awaitBinding(uid: string, deadline: number): boolean {
     if (!this.#assumed.has(uid)) return false;
-    this.#awaited.set(uid, deadline);
+    this.#unconfirmed.set(uid, deadline);
     return true;
   }
 
-  /** When the first assumption ends that nobody has confirmed; undefined: none is awaited. */
+  /** The earliest deadline of an unconfirmed binding; undefined: there is none. */
   get nextDeadline(): number | undefined {
-    for (const deadline of this.#awaited.values()) return deadline;
+    for (const deadline of this.#unconfirmed.values()) return deadline;
     return undefined;
   }
 
-  /** Forgets the pods whose bindings should have been seen by `now` (ms), and returns them with their nodes. */
+  /** Forgets and returns the pods whose bindings were not confirmed by `now` (ms), with their nodes. */
   expire(now: number): { readonly pod: PodInfo; readonly node: string }[] {
     const expired: { readonly pod: PodInfo; readonly node: string }[] = [];
-    for (const [uid, deadline] of this.#awaited) {
+    for (const [uid, deadline] of this.#unconfirmed) {
       if (deadline > now) break;
       const node = this.#placed.get(uid);
       const pod = node?.pods.get(uid);
@@ -203,34 +203,34 @@ export class Cluster {
     return expired;
   }
 
-  /** A bound pod as the API shows it. */
+  /** Sets a bound pod from the API. */
   setPod(pod: Pod): void {
     const node = pod.spec.nodeName ?? '';
     const uid = pod.metadata.uid ?? '';
     if (node === '') return;
-    this.#settled(uid);
+    this.#endAssumption(uid);
     this.#place(podInfo(pod), node);
   }
 
   removePod(uid: string): void {
-    this.#settled(uid);
+    this.#endAssumption(uid);
     this.#remove(uid);
   }
 
-  /** It is not assumed any more; false: it was not. */
-  #settled(uid: string): boolean {
+  /** Ends the pod's assumed state; false if it was not assumed. */
+  #endAssumption(uid: string): boolean {
     if (!this.#assumed.delete(uid)) return false;
-    this.#awaited.delete(uid);
+    this.#unconfirmed.delete(uid);
     return true;
   }
 
   /**
-   * Runs `what` while other pods are on the node, as far as `change` says; afterwards everything is as before. Results
-   * kept by generation stay true. `counted` takes the times of the changes.
+   * Runs `trial` while pods are added to and removed from the node by `change`, then restores the node, so that results
+   * cached by generation stay valid. `counted` measures the changes.
    */
   tentatively<T>(
     node: NodeInfo,
-    what: (change: { add(pod: PodInfo): void; remove(pod: PodInfo): void }) => T,
+    trial: (change: { add(pod: PodInfo): void; remove(pod: PodInfo): void }) => T,
     counted?: CountPart,
   ): T {
     const undo: (() => void)[] = [];
@@ -244,7 +244,7 @@ export class Cluster {
       undo.push(() => this.#count(pod, node, 1));
     };
     try {
-      return what({ add, remove });
+      return trial({ add, remove });
     } finally {
       for (const step of undo.reverse()) step();
       node.generation = generation;
@@ -253,7 +253,7 @@ export class Cluster {
 
   #place(pod: PodInfo, name: string): void {
     const node = this.#info(name);
-    // Requests and ports of a placed pod do not change in 1.24; what selectors see of it may.
+    // In 1.24 requests and ports of a placed pod are immutable; its labels are not.
     const old = this.#placed.get(pod.uid);
     const before = old?.pods.get(pod.uid);
     if (old === node && before !== undefined && before.labelKey === pod.labelKey) {
@@ -265,7 +265,7 @@ export class Cluster {
     this.#count(pod, node, 1);
   }
 
-  /** `keep`: the node that is needed even when nothing is left on it. */
+  /** `keep`: the node that stays even when it has no pods left. */
   #remove(uid: string, keep?: NodeInfo): void {
     const node = this.#placed.get(uid);
     const pod = node?.pods.get(uid);
@@ -305,13 +305,13 @@ export class Cluster {
     node.generation = ++this.#generation;
   }
 
-  #relabelled(info: NodeInfo): void {
+  #updateTopologies(info: NodeInfo): void {
     this.#nodes = undefined;
     for (const topology of this.#topologies.values()) topology.set(info.slot, info.labels[topology.key]);
     for (const sums of this.#sums) sums.nodeChanged(info);
   }
 
-  /** Forgets a node that is gone and has no pods. */
+  /** Drops a node without node object and pods. */
   #drop(info: NodeInfo): void {
     if (info.node !== undefined || info.pods.size > 0) return;
     this.#infos.delete(info.name);
@@ -330,7 +330,7 @@ export class Cluster {
   }
 }
 
-const advisesAgainst = (node: Node | undefined): boolean =>
+const hasPreferNoSchedule = (node: Node | undefined): boolean =>
   node?.spec.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true;
 
 const hasNode = ({ node }: NodeInfo): boolean => node !== undefined;

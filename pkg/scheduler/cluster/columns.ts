@@ -1,4 +1,4 @@
-/** Numbers by small index that grow as needed. */
+/** Numeric columns indexed by small integers; they grow as needed. */
 
 export class IntColumn {
   data: Int32Array;
@@ -23,7 +23,7 @@ export class IntColumn {
   }
 }
 
-/** A copy with room for the index; the same when it has it already. */
+/** The column itself if it has room for the index, else a larger copy. */
 export function roomFor(data: Float64Array<ArrayBuffer>, index: number): Float64Array<ArrayBuffer> {
   if (index < data.length) return data;
   const grown = new Float64Array(Math.max(index + 1, data.length * 2));

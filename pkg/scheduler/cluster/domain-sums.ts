@@ -3,43 +3,43 @@ import type { CountFollower, NodeCounts } from '#scheduler/cluster/node-counts.j
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { Topology } from '#scheduler/cluster/topology.js';
 
-/** Counts of nodes, summed up by topology domain; always current. */
+/** Node counts summed by topology domain, kept current. */
 export class DomainSums implements CountFollower {
   readonly topology: Topology;
   readonly counts: NodeCounts;
   readonly #eligible: ((node: NodeInfo) => boolean) | undefined;
-  /** The domain in which a node counts, -1: in none. */
+  /** Domain in which a node counts; -1: none. */
   readonly #domains = new IntColumn(-1);
   #sums = new Float64Array(8);
-  /** Nodes that count, by domain. */
+  /** Number of counted nodes by domain. */
   readonly #nodes = new IntColumn(0);
   #domainCount = 0;
   #nonZero = 0;
   #min: number | undefined;
 
-  /** `eligible`: nodes that count; absent: all that have the label. */
+  /** `eligible`: which nodes count; absent: all with the label. */
   constructor(topology: Topology, counts: NodeCounts, eligible?: (node: NodeInfo) => boolean) {
     this.topology = topology;
     this.counts = counts;
     this.#eligible = eligible;
   }
 
-  /** True when no domain has any. */
+  /** Whether all sums are zero. */
   get isEmpty(): boolean {
     return this.#nonZero === 0;
   }
 
-  /** Domains that have nodes that count. */
+  /** Number of domains with counted nodes. */
   get domainCount(): number {
     return this.#domainCount;
   }
 
-  /** Of the node's domain, whether that node counts or not; 0 for nodes without the label. */
-  of(node: NodeInfo): number {
+  /** The sum of the node's domain, whether or not the node itself counts; 0 for nodes without the label. */
+  sumOf(node: NodeInfo): number {
     return this.#sums[this.topology.domainOf(node.slot)] ?? 0;
   }
 
-  /** Of the domain that has least; undefined when there is no domain. */
+  /** The smallest sum; undefined if there is no domain. */
   get min(): number | undefined {
     if (this.#min === undefined && this.#domainCount > 0) {
       let min = Number.POSITIVE_INFINITY;
@@ -52,20 +52,20 @@ export class DomainSums implements CountFollower {
     return this.#min;
   }
 
-  /** The node's count has changed by so much. */
+  /** Adds a change of the node's count. */
   changed(slot: number, by: number): void {
     const domain = this.#domains.at(slot);
     if (domain >= 0) this.#add(domain, by);
   }
 
-  /** The node came, went or has other labels. */
+  /** Updates a node that was added, removed or relabelled. */
   nodeChanged(node: NodeInfo): void {
     const { slot } = node;
     const old = this.#domains.at(slot);
     let now = node.node === undefined ? -1 : this.topology.domainOf(slot);
     if (now >= 0 && this.#eligible !== undefined && !this.#eligible(node)) now = -1;
     if (old === now) return;
-    const count = this.counts.of(slot);
+    const count = this.counts.get(slot);
     this.#domains.set(slot, now);
     if (old >= 0) this.#move(old, -1, -count);
     if (now >= 0) this.#move(now, 1, count);

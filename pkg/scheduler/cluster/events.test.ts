@@ -25,8 +25,8 @@ const rows: [name: string, node: Node, events: ClusterEvent[]][] = [
   ],
 ];
 
-t.test('what has changed of a node', (t) => {
+t.test('finds the events of a node change', (t) => {
   for (const [name, node, events] of rows) t.same(nodeEvents(node, old), events, name);
-  t.same(nodeEvents(old, { ...old, spec: {} }), [], 'a cordon helps nobody');
+  t.same(nodeEvents(old, { ...old, spec: {} }), [], 'a cordon helps no pod');
   t.end();
 });

@@ -1,9 +1,9 @@
 import type { Node } from '#api/core/v1/types.gen.js';
 
-/** Changes in the cluster that may make a rejected pod schedulable, by the names that release 1.24 has for them in its series. */
+/** Cluster changes that can make a rejected pod schedulable, named as in the metrics of release 1.24. */
 export const clusterEvents = [
   'NodeAdd',
-  /** A node takes pods again. */
+  /** A node became schedulable. */
   'NodeSpecUnschedulableChange',
   'NodeAllocatableChange',
   'NodeLabelChange',
@@ -21,16 +21,16 @@ export const clusterEvents = [
   'CSIDriverUpdate',
   'CSIStorageCapacityAdd',
   'CSIStorageCapacityUpdate',
-  /** A pod was assigned: it may satisfy an affinity. */
+  /** An assigned pod was added: it may satisfy an affinity term. */
   'AssignedPodAdd',
-  /** An assigned pod changed its labels: the same. */
+  /** An assigned pod's labels changed: it may satisfy an affinity term. */
   'AssignedPodUpdate',
-  /** An assigned pod went away or gave resources back. */
+  /** An assigned pod was deleted or released resources. */
   'AssignedPodDelete',
 ] as const;
 export type ClusterEvent = (typeof clusterEvents)[number];
 
-/** Which changes between two versions of a node could make room for a pod; heartbeats give none. */
+/** The changes between two versions of a node that could make room for a pod; heartbeats are none. */
 export function nodeEvents(node: Node, old: Node): ClusterEvent[] {
   const events: ClusterEvent[] = [];
   if (old.spec.unschedulable === true && node.spec.unschedulable !== true) events.push('NodeSpecUnschedulableChange');
@@ -41,11 +41,11 @@ export function nodeEvents(node: Node, old: Node): ClusterEvent[] {
   return events;
 }
 
-/** Without the times, which each heartbeat changes. */
+/** Conditions without their times, which change with each heartbeat. */
 const conditionStatuses = ({ status }: Node) =>
   status?.conditions?.map(({ type, status: value }) => [type, value]).sort();
 
-/** Whether two values say something else. */
+/** Whether two values differ in their JSON form. */
 export function differ(a: unknown, b: unknown): boolean {
   return a !== b && JSON.stringify(a) !== JSON.stringify(b);
 }

@@ -1,15 +1,15 @@
 /**
- * The placed pods, grouped by what selectors see of them. A selector is asked once per group, not once per pod, and
- * what it counts is kept current from then on.
+ * Placed pods grouped by namespace, labels and deletion. A selector is evaluated once per group instead of once per pod,
+ * and its count is then kept current.
  */
 
 import type { LabelledPod } from '#scheduler/cluster/affinity-term.js';
 import { NodeCounts } from '#scheduler/cluster/node-counts.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** Pods of one namespace that have the same labels. */
+/** Pods of one namespace with equal labels. */
 export interface LabelClass extends LabelledPod {
-  /** Its pods are being deleted. */
+  /** Whether its pods are being deleted. */
   readonly terminating: boolean;
 }
 
@@ -19,7 +19,7 @@ interface Group extends LabelClass {
   readonly counters: Set<PodCounter>;
 }
 
-/** How many pods of some kind each node has. */
+/** Number of matching pods per node. */
 export interface PodCounter {
   readonly counts: NodeCounts;
   readonly matches: (pods: LabelClass) => boolean;
@@ -29,7 +29,7 @@ export class LabelClasses {
   readonly #groups = new Map<string, Group>();
   readonly #counters = new Set<PodCounter>();
 
-  /** Counts pods that match, from now until `forget`. */
+  /** Counts matching pods until `forget`. */
   count(matches: PodCounter['matches']): PodCounter {
     const counter = { counts: new NodeCounts(), matches };
     this.#counters.add(counter);
@@ -46,7 +46,7 @@ export class LabelClasses {
     for (const group of this.#groups.values()) group.counters.delete(counter);
   }
 
-  /** A pod came to the node (1) or left it (-1). */
+  /** Records that a pod was added to (1) or removed from (-1) the node. */
   change(pod: PodInfo, slot: number, by: 1 | -1): void {
     const group = this.#group(pod);
     group.pods.add(slot, by);

@@ -14,7 +14,7 @@ import { LiveStorage } from '#scheduler/cluster/live-storage.js';
 import type { Budget, ClusterObjects } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** What plugins read of other objects, from informers. */
+/** The other objects that plugins read, from informers. */
 export class LiveObjects implements ClusterObjects {
   readonly #namespaces: Informer<Namespace>;
   readonly #services: ServicesByLabels;
@@ -22,7 +22,7 @@ export class LiveObjects implements ClusterObjects {
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #statefulSets: Informer<StatefulSet>;
   readonly #budgets: Informer<PodDisruptionBudget>;
-  #known: readonly Budget[] | undefined;
+  #budgetList: readonly Budget[] | undefined;
 
   readonly storage: LiveStorage;
 
@@ -37,8 +37,8 @@ export class LiveObjects implements ClusterObjects {
   }
 
   budgets(): readonly Budget[] {
-    this.#known ??= this.#list();
-    return this.#known;
+    this.#budgetList ??= this.#list();
+    return this.#budgetList;
   }
 
   #list(): Budget[] {
@@ -58,10 +58,10 @@ export class LiveObjects implements ClusterObjects {
     });
   }
 
-  /** Follows changes until the function that it returns; `newLabels` hears of namespaces that have other labels. */
+  /** Follows changes until the returned function is called; calls `newLabels` when a namespace's labels change. */
   follow(newLabels: () => void): () => void {
     const forget = () => {
-      this.#known = undefined;
+      this.#budgetList = undefined;
     };
     const budgets = this.#budgets.addHandler({ onAdd: forget, onUpdate: forget, onDelete: forget });
     const namespaces = this.#namespaces.addHandler({
@@ -79,7 +79,7 @@ export class LiveObjects implements ClusterObjects {
   namespaceLabels = (namespace: string): Readonly<Record<string, string>> | undefined =>
     this.#namespaces.get(namespace)?.metadata.labels;
 
-  /** As release 1.24 merges them: the selectors of services one over the other, then the controller's besides. */
+  /** Merges selectors as release 1.24: service selectors override each other, then the controller's selector is added. */
   spreadSelector(pod: Pod): LabelSelector {
     const { namespace = '', ownerReferences } = pod.metadata;
     const merged: Record<string, string> = {};
@@ -90,20 +90,20 @@ export class LiveObjects implements ClusterObjects {
       case 'ReplicationController':
         return selectorFromLabels({ ...merged, ...this.#replicationControllers.get(key)?.spec?.selector });
       case 'ReplicaSet':
-        return joined(merged, this.#replicaSets.get(key)?.spec?.selector);
+        return joinSelectors(merged, this.#replicaSets.get(key)?.spec?.selector);
       case 'StatefulSet':
-        return joined(merged, this.#statefulSets.get(key)?.spec?.selector);
+        return joinSelectors(merged, this.#statefulSets.get(key)?.spec?.selector);
       default:
         return selectorFromLabels(merged);
     }
   }
 }
 
-function joined(
+function joinSelectors(
   labels: Readonly<Record<string, string>>,
   object: Parameters<typeof compileSelector>[0],
 ): LabelSelector {
-  const other = object === undefined ? undefined : compileSelector(object);
-  const own = selectorFromLabels(labels);
-  return other === undefined ? own : new LabelSelector([...own.requirements, ...other.requirements]);
+  const second = object === undefined ? undefined : compileSelector(object);
+  const first = selectorFromLabels(labels);
+  return second === undefined ? first : new LabelSelector([...first.requirements, ...second.requirements]);
 }

@@ -14,7 +14,7 @@ const byClass = 'schedulerUnclaimedOfClass';
 const byClaim = 'schedulerClaim';
 const capacityByClass = 'schedulerStorageClass';
 
-/** Claims, volumes and what makes them, from informers. */
+/** Claims, volumes, storage classes and CSI objects, from informers. */
 export class LiveStorage implements StorageObjects {
   readonly #dialect: Dialect;
   readonly #claims: Informer<PersistentVolumeClaim>;
@@ -66,17 +66,17 @@ export class LiveStorage implements StorageObjects {
     return this.#capacities.byIndex(capacityByClass, name);
   }
 
-  /** Tells of changes that could help a pod, until the function that it returns. */
-  follow(happened: (event: ClusterEvent) => void): () => void {
-    const tell = <T extends ApiObject>(informer: Informer<T>, added: ClusterEvent, updated: ClusterEvent) =>
-      informer.addHandler({ onAdd: () => happened(added), onUpdate: () => happened(updated) });
+  /** Reports changes that could help a pod, until the returned function is called. */
+  follow(notify: (event: ClusterEvent) => void): () => void {
+    const follow = <T extends ApiObject>(informer: Informer<T>, added: ClusterEvent, updated: ClusterEvent) =>
+      informer.addHandler({ onAdd: () => notify(added), onUpdate: () => notify(updated) });
     const removes = [
-      tell(this.#volumes, 'PvAdd', 'PvUpdate'),
-      tell(this.#claims, 'PvcAdd', 'PvcUpdate'),
-      tell(this.#classes, 'StorageClassAdd', 'StorageClassUpdate'),
-      tell(this.#csiNodes, 'CSINodeAdd', 'CSINodeUpdate'),
-      tell(this.#drivers, 'CSIDriverAdd', 'CSIDriverUpdate'),
-      tell(this.#capacities, 'CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate'),
+      follow(this.#volumes, 'PvAdd', 'PvUpdate'),
+      follow(this.#claims, 'PvcAdd', 'PvcUpdate'),
+      follow(this.#classes, 'StorageClassAdd', 'StorageClassUpdate'),
+      follow(this.#csiNodes, 'CSINodeAdd', 'CSINodeUpdate'),
+      follow(this.#drivers, 'CSIDriverAdd', 'CSIDriverUpdate'),
+      follow(this.#capacities, 'CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate'),
     ];
     return () => {
       for (const remove of removes) remove();

@@ -1,9 +1,9 @@
-/** Hears that a node's number has changed by so much. */
+/** Receives changes of a node's count. */
 export interface CountFollower {
   changed(slot: number, by: number): void;
 }
 
-/** A number for each node, such as how many pods of some kind it has, and the sums that follow from it. */
+/** A count per node, such as the number of matching pods, and the derived sums. */
 export class NodeCounts {
   readonly #counts = new Map<number, number>();
   readonly #followers = new Set<CountFollower>();
@@ -13,13 +13,13 @@ export class NodeCounts {
     return this.#total;
   }
 
-  of(slot: number): number {
+  get(slot: number): number {
     return this.#counts.get(slot) ?? 0;
   }
 
   add(slot: number, by: number): void {
     if (by === 0) return;
-    const count = this.of(slot) + by;
+    const count = this.get(slot) + by;
     if (count === 0) this.#counts.delete(slot);
     else this.#counts.set(slot, count);
     this.#total += by;

@@ -8,25 +8,25 @@ const noLabels: Labels = {};
 const noImages: ReadonlyMap<string, number> = new Map();
 
 /**
- * A node and the sum of what its pods take, kept up to date one pod at a time.
+ * A node and the sum of its pods' requests, updated one pod at a time.
  * Invariant: `requested`, `nonZero` and the ports are the sums over `pods`.
  */
 export class NodeInfo {
   readonly name: string;
-  /** Its place in columns; another node may get it when this one is gone. */
+  /** Index of the node in columns; reused after the node is gone. */
   readonly slot: number;
-  /** Another number after each change of the node or its pods, never one that was used for another state. */
+  /** Unique number of the current state; changes with each change of the node or its pods. */
   generation = 0;
   node: Node | undefined;
   labels: Labels = noLabels;
   allocatable: Resources = emptyResources();
   maxPods = 0;
-  /** Name → size in bytes. */
+  /** Image name → size in bytes. */
   images: ReadonlyMap<string, number> = noImages;
   readonly pods = new Map<string, PodInfo>();
   readonly requested: Resources = emptyResources();
   readonly nonZero = { milliCpu: 0, memory: 0 };
-  /** `protocol/port` → IPs that use it. */
+  /** `protocol/port` → IPs that use the port. */
   readonly #ports = new Map<string, string[]>();
 
   constructor(name: string, slot: number) {
@@ -34,7 +34,7 @@ export class NodeInfo {
     this.slot = slot;
   }
 
-  /** `newImages`: the node has other images than before. */
+  /** `newImages`: whether the node's images changed. */
   setNode(node: Node | undefined, newImages: boolean): void {
     this.node = node;
     if (newImages) this.images = imagesOf(node);
@@ -73,8 +73,8 @@ export class NodeInfo {
     }
   }
 
-  /** A port is taken when the same IP, or either side's wildcard, uses it. */
-  portTaken(port: HostPort): boolean {
+  /** Whether the port is in use by the same IP or by either side's wildcard. */
+  isPortUsed(port: HostPort): boolean {
     const ips = this.#ports.get(portKey(port));
     if (ips === undefined) return false;
     return port.ip === '0.0.0.0' || ips.includes('0.0.0.0') || ips.includes(port.ip);

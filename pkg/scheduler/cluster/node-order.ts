@@ -1,8 +1,8 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 
 /**
- * The nodes, one of each zone in turn, so that a sample of a large cluster has all zones in it. A zone is a region and a
- * zone of that region, as in release 1.24.
+ * The nodes, taking one of each zone in turn, so that a sample of a large cluster covers all zones. As in release 1.24, a
+ * zone is the pair of region and zone label.
  */
 export function byZones(
   nodes: Iterable<NodeInfo>,

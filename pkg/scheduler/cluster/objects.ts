@@ -1,39 +1,39 @@
-/** What plugins read of objects other than nodes and pods. */
+/** Objects other than nodes and pods that plugins read. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import { everything, type LabelSelector } from '#apimachinery/selectors/labels.js';
 import type { NamespaceLabels } from '#scheduler/cluster/affinity-term.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** How many evictions a disruption budget allows. */
+/** A disruption budget's allowed evictions. */
 export interface Budget {
   /** `namespace/name`. */
   readonly key: string;
   readonly allowed: number;
-  /** It protects the pod, whose eviction it has not counted yet. */
+  /** Whether it protects the pod and has not counted the pod's eviction yet. */
   covers(pod: PodInfo): boolean;
 }
 
-/** Claims, volumes and what makes them. */
+/** Claims, volumes, storage classes and CSI objects. */
 export interface StorageObjects {
   /** `key`: `namespace/name`. */
   claim(key: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
-  /** All volumes that are reserved for the claim, all unclaimed ones of its class, and maybe some others. */
+  /** All volumes reserved for the claim and all unclaimed ones of its class; may contain others. */
   volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[];
   storageClass(name: string): StorageClass | undefined;
-  /** Of the node with that name. */
+  /** The CSINode of the node with that name. */
   csiNode(name: string): CSINode | undefined;
-  /** What is left where, for volumes of the class; undefined when its driver does not say. */
+  /** Free capacity by segment for the class; undefined if the driver does not report it. */
   capacities(storageClass: StorageClass): readonly CSIStorageCapacity[] | undefined;
 }
 
 export interface ClusterObjects {
   readonly storage: StorageObjects;
   readonly namespaceLabels: NamespaceLabels;
-  /** What the pod's services and its controller select: the pods it is spread among. Everything: nothing selects it. */
+  /** The selector of the pods among which the pod is spread, from its services and controller; empty if there are none. */
   spreadSelector(pod: Pod): LabelSelector;
-  /** The same list until one of them changes. */
+  /** Returns the same list until a budget changes. */
   budgets(): readonly Budget[];
 }
 

@@ -9,7 +9,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** A pod with what scheduling reads of it again and again, computed once. */
+/** A pod with the values that scheduling reads often, computed once. */
 export interface PodInfo {
   readonly pod: Pod;
   readonly uid: string;
@@ -17,7 +17,7 @@ export interface PodInfo {
   readonly key: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Equal for pods that selectors see alike. */
+  /** Equal for pods that all selectors treat alike. */
   readonly labelKey: string;
   readonly priority: number;
   readonly requests: Resources;
@@ -53,14 +53,14 @@ export function podKey(pod: Pod): string {
 }
 
 /**
- * Equal for pods that every plugin treats alike on the same cluster, apart from their priority and age. `spec`: equal
- * for those that local plugins treat alike.
+ * Keys that are equal for pods that every plugin treats alike on the same cluster, apart from priority and age. `spec` is
+ * equal for pods that local plugins treat alike.
  */
 export function schedulingKeys({ pod }: PodInfo): { readonly spec: string; readonly pod: string } {
   const { metadata, spec } = pod;
   const owner = metadata.ownerReferences?.find((each) => each.controller === true);
   const keyOfSpec = JSON.stringify([
-    // Claims are of a namespace, and of a pod.
+    // Claims belong to a namespace, ephemeral ones to a pod.
     spec.volumes === undefined ? undefined : [metadata.namespace, ...claimNamesOf(pod)],
     spec.nodeName,
     spec.nodeSelector,
@@ -72,8 +72,8 @@ export function schedulingKeys({ pod }: PodInfo): { readonly spec: string; reado
     (spec.initContainers ?? []).map(({ image, resources }) => [image, resources?.requests]),
     (spec.containers ?? []).map(({ image, ports, resources }) => [image, ports, resources?.requests]),
   ]);
-  const others = JSON.stringify([metadata.namespace, metadata.labels, owner?.kind, owner?.name]);
-  return { spec: keyOfSpec, pod: `${others}${keyOfSpec}` };
+  const rest = JSON.stringify([metadata.namespace, metadata.labels, owner?.kind, owner?.name]);
+  return { spec: keyOfSpec, pod: `${rest}${keyOfSpec}` };
 }
 
 function hostPortsOf(pod: Pod): HostPort[] {
@@ -82,7 +82,7 @@ function hostPortsOf(pod: Pod): HostPort[] {
     for (const port of container.ports ?? []) {
       const hostPort = port.hostPort ?? 0;
       if (hostPort <= 0) continue;
-      // What is empty means the same as what is absent.
+      // Empty fields mean the same as absent ones.
       ports.push({ ip: port.hostIP || '0.0.0.0', protocol: port.protocol || 'TCP', port: hostPort });
     }
   }

@@ -1,4 +1,4 @@
-/** Amounts of resources as plain numbers, so that the scheduling cycle adds and compares without parsing. */
+/** Resource amounts as plain numbers, so that the scheduling cycle adds and compares without parsing. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
 
@@ -7,7 +7,7 @@ export interface Resources {
   milliCpu: number;
   memory: number;
   ephemeralStorage: number;
-  /** Extended resources and huge pages by name; undefined when there are none. */
+  /** Extended resources and huge pages by name; undefined if there are none. */
   scalars: Map<string, number> | undefined;
 }
 
@@ -15,7 +15,7 @@ export function emptyResources(): Resources {
   return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: undefined };
 }
 
-/** Reads a resource list; unknown names become scalars, `pods` is left out. */
+/** Parses a resource list; other names become scalars, `pods` is skipped. */
 export function resourcesOf(list: Readonly<Record<string, string>> | undefined): Resources {
   const result = emptyResources();
   if (list === undefined) return result;
@@ -62,8 +62,8 @@ function raiseTo(to: Resources, floor: Resources): void {
 }
 
 /**
- * What a pod needs on a node: the sum of its containers, at least the largest init container (they run one after the
- * other), plus the overhead of its runtime class.
+ * A pod's requests: the sum of its containers, but at least the largest init container since those run one after the
+ * other, plus the overhead of its runtime class.
  */
 export function podRequests(pod: Pod): Resources {
   const total = emptyResources();
@@ -73,11 +73,11 @@ export function podRequests(pod: Pod): Resources {
   return total;
 }
 
-/** Amounts that scoring assumes for containers that ask for nothing, so that they spread too (as in release 1.24). */
+/** Requests that scoring assumes for containers without requests, so that they spread too; as in release 1.24. */
 const defaultMilliCpuRequest = 100;
 const defaultMemoryRequest = 200 * 1024 * 1024;
 
-/** CPU and memory with the scoring defaults in place of absent requests. */
+/** CPU and memory requests, with the scoring defaults for absent ones. */
 export function nonZeroRequests(pod: Pod): { milliCpu: number; memory: number } {
   const total = { milliCpu: 0, memory: 0 };
   for (const container of pod.spec.containers ?? []) {
@@ -100,9 +100,9 @@ function requestsOf(container: Container): Resources {
 
 function nonZero(container: Container): { milliCpu: number; memory: number } {
   const requests = container.resources?.requests;
-  const asked = requestsOf(container);
+  const amounts = requestsOf(container);
   return {
-    milliCpu: requests?.['cpu'] === undefined ? defaultMilliCpuRequest : asked.milliCpu,
-    memory: requests?.['memory'] === undefined ? defaultMemoryRequest : asked.memory,
+    milliCpu: requests?.['cpu'] === undefined ? defaultMilliCpuRequest : amounts.milliCpu,
+    memory: requests?.['memory'] === undefined ? defaultMemoryRequest : amounts.memory,
   };
 }

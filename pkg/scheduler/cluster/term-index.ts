@@ -1,4 +1,4 @@
-/** The affinity terms of placed pods: which there are, and how many pods with each are in each topology domain. */
+/** The affinity terms of placed pods, with the number of pods that have them per topology domain. */
 
 import type { AffinityTerm, PodTerms } from '#scheduler/cluster/affinity-term.js';
 import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
@@ -9,24 +9,24 @@ export type TermKind = 'requiredAffinity' | 'requiredAntiAffinity' | 'preferred'
 export interface PlacedTerm {
   readonly kind: TermKind;
   readonly term: AffinityTerm;
-  /** Of preferred terms; negative for anti-affinity. */
+  /** Weight of a preferred term; negative for anti-affinity. */
   readonly weight: number;
   readonly counts: NodeCounts;
   readonly sums: DomainSums;
 }
 
-export interface SumsMaker {
+export interface SumsFactory {
   open(topologyKey: string, counts: NodeCounts): DomainSums;
   close(sums: DomainSums): void;
 }
 
 export class TermIndex {
-  readonly #sums: SumsMaker;
+  readonly #sums: SumsFactory;
   readonly #terms = new Map<string, PlacedTerm>();
-  /** Grows whenever a term comes that no pod had, or the last pod with one goes. */
+  /** Grows when a new term appears or the last pod with a term goes. */
   version = 0;
 
-  constructor(sums: SumsMaker) {
+  constructor(sums: SumsFactory) {
     this.#sums = sums;
   }
 

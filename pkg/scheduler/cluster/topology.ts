@@ -1,14 +1,13 @@
 import { IntColumn } from '#scheduler/cluster/columns.js';
 
 /**
- * The values that one label has on the nodes, as small numbers: domains. A number is used again when no node has its
- * value any more.
+ * Numbers the values of one node label; the numbers are called domains. A number is reused once no node has its value.
  */
 export class Topology {
   readonly key: string;
   readonly #numbers = new Map<string, number>();
   readonly #values: string[] = [];
-  /** Nodes by domain. */
+  /** Number of nodes by domain. */
   readonly #nodes: number[] = [];
   readonly #free: number[] = [];
   readonly #domains = new IntColumn(-1);
@@ -17,14 +16,14 @@ export class Topology {
     this.key = key;
   }
 
-  /** The domain of the node at the slot; -1 without the label. */
+  /** The domain of the node at the slot; -1 if it lacks the label. */
   domainOf(slot: number): number {
     return this.#domains.at(slot);
   }
 
   set(slot: number, value: string | undefined): void {
     const old = this.#domains.at(slot);
-    // The new number first: it must not be the one that becomes free.
+    // Assign the new number first, so that it cannot reuse the number that becomes free.
     const now = value === undefined ? -1 : this.#numberOf(value);
     if (old === now) return;
     if (now >= 0) this.#nodes[now] = (this.#nodes[now] ?? 0) + 1;
@@ -33,8 +32,8 @@ export class Topology {
   }
 
   #numberOf(value: string): number {
-    const known = this.#numbers.get(value);
-    if (known !== undefined) return known;
+    const domain = this.#numbers.get(value);
+    if (domain !== undefined) return domain;
     const number = this.#free.pop() ?? this.#values.length;
     this.#values[number] = value;
     this.#nodes[number] = 0;
@@ -43,9 +42,9 @@ export class Topology {
   }
 
   #leave(domain: number): void {
-    const left = (this.#nodes[domain] ?? 0) - 1;
-    this.#nodes[domain] = left;
-    if (left > 0) return;
+    const remaining = (this.#nodes[domain] ?? 0) - 1;
+    this.#nodes[domain] = remaining;
+    if (remaining > 0) return;
     this.#numbers.delete(this.#values[domain] ?? '');
     this.#free.push(domain);
   }

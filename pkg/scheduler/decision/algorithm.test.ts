@@ -1,7 +1,7 @@
 import t from 'tap';
 import { feasibleNodesToFind } from '#scheduler/decision/algorithm.js';
 
-t.test('how many fitting nodes are enough', (t) => {
+t.test('limits the number of fitting nodes', (t) => {
   const rows: [nodes: number, percentage: number, want: number][] = [
     [99, 0, 99],
     [99, 10, 99],

@@ -1,4 +1,4 @@
-/** One scheduling decision: pure but for the position from which nodes are looked at next time. */
+/** Makes one scheduling decision. Its only state is the position where the next node search starts. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Cluster, CountPart } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -6,8 +6,8 @@ import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import {
   type Consultation,
   filterByExtenders,
-  hopelessNodes,
   ranksOfExtenders,
+  unresolvableNodes,
 } from '#scheduler/decision/extenders.js';
 import { type MeasureStep, measureExtensions, measureSteps } from '#scheduler/decision/measure-step.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
@@ -24,18 +24,18 @@ import {
 } from '#scheduler/metrics/metrics.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
-/** Clusters up to this size are always looked at whole. */
+/** Clusters up to this size are always searched completely. */
 const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
 
 /**
- * How many fitting nodes are enough. Follows release 1.24: the percentage that was asked for, or with 0 half of the
- * nodes, less by one percent per 125 nodes, at least 5 percent; and always at least 100 nodes.
+ * How many fitting nodes end the search, as in release 1.24: the configured percentage, or by default 50 percent less 1
+ * percent per 125 nodes but at least 5 percent; always at least 100 nodes.
  */
-export function feasibleNodesToFind(nodeCount: number, percentageAsked = 0): number {
-  if (nodeCount < minFeasibleNodes || percentageAsked >= 100) return nodeCount;
+export function feasibleNodesToFind(nodeCount: number, configuredPercentage = 0): number {
+  if (nodeCount < minFeasibleNodes || configuredPercentage >= 100) return nodeCount;
   const adaptive = Math.max(minFeasiblePercentage, 50 - Math.floor(nodeCount / 125));
-  const percentage = percentageAsked === 0 ? adaptive : percentageAsked;
+  const percentage = configuredPercentage === 0 ? adaptive : configuredPercentage;
   return Math.max(minFeasibleNodes, Math.floor((nodeCount * percentage) / 100));
 }
 
@@ -45,28 +45,28 @@ export interface Decision {
   readonly feasibleNodes: number;
 }
 
-/** Where the times of decisions go. */
+/** Receives the durations of decisions. */
 export interface DecisionTimes {
   extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
-  /** Undefined for decisions whose plugins are not measured. */
+  /** Undefined if the decision's plugins are not measured. */
   pluginRecorder(): PluginRecorder | undefined;
 }
 
-/** What the filters left over. */
-interface Found {
+/** Result of the filters. */
+interface FilterResult {
   readonly feasible: readonly NodeInfo[];
   readonly evaluated: number;
   readonly refusals: Map<Refusal, number>;
 }
 
-/** The times of one decision. */
+/** Measurements of one decision. */
 interface Cycle {
-  /** Undefined for decisions whose plugins are not measured. */
+  /** Undefined if plugins are not measured. */
   readonly step: MeasureStep | undefined;
-  /** The same. */
+  /** Undefined if plugins are not measured. */
   readonly counted: CountPart | undefined;
-  /** Since the point before, or since the last restart. */
-  took(point: ExtensionPoint, status: PluginStatus): void;
+  /** Records the time since the previous point or restart. */
+  record(point: ExtensionPoint, status: PluginStatus): void;
   restart(): void;
 }
 
@@ -74,7 +74,7 @@ export interface AlgorithmOptions {
   readonly cluster: Cluster;
   readonly nominator: Nominator;
   readonly random: () => number;
-  /** 0 or absent leaves it to the size of the cluster. */
+  /** 0 or absent: depends on the size of the cluster. */
   readonly percentageOfNodesToScore?: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly times: DecisionTimes;
@@ -83,7 +83,7 @@ export interface AlgorithmOptions {
 export class Algorithm {
   readonly #options: AlgorithmOptions;
   readonly #plans: Plans;
-  /** Rotates, so that a sample of a large cluster is not always its beginning. */
+  /** Where the next search starts; rotates so that samples cover the whole cluster. */
   #next = 0;
 
   constructor(options: AlgorithmOptions) {
@@ -91,42 +91,42 @@ export class Algorithm {
     this.#plans = new Plans(options.cluster);
   }
 
-  /** What the plugins have worked out for the pod. */
+  /** The plugins' prepared state for the pod. */
   plan(pod: PodInfo, profile: Profile): Plan {
-    return this.#plans.of(pod, profile);
+    return this.#plans.begin(pod, profile);
   }
 
-  /** Picks the node; throws a FitError when none fits. */
+  /** Chooses a node; throws a FitError if none fits. */
   schedule(pod: PodInfo, profile: Profile): Decision {
     const cycle = this.#begin(profile);
-    const { plan, found } = this.#find(pod, profile, cycle);
-    if (found.feasible.length === 0) throw this.#noFit(found.refusals);
-    return this.#choose(plan, found, cycle);
+    const { plan, filtered } = this.#find(pod, profile, cycle);
+    if (filtered.feasible.length === 0) throw this.#noFit(filtered.refusals);
+    return this.#choose(plan, filtered, cycle);
   }
 
   /**
-   * The same together with extenders that are interested in the pod. Rejects with a FitError when no node is left, with
-   * another Error when an extender fails that is not ignorable.
+   * Like `schedule`, with the extenders that are interested in the pod. Rejects with a FitError if no node is left, and
+   * with another Error if an extender fails that is not ignorable.
    */
   async scheduleWith(consultation: Consultation, pod: PodInfo, profile: Profile): Promise<Decision> {
     const cycle = this.#begin(profile);
-    const { found } = this.#find(pod, profile, cycle);
-    const { evaluated, refusals } = found;
-    if (found.feasible.length === 0) throw this.#noFit(refusals);
-    const { feasible, refusals: foreign } = await filterByExtenders(pod, found.feasible, consultation);
+    const { filtered } = this.#find(pod, profile, cycle);
+    const { evaluated, refusals } = filtered;
+    if (filtered.feasible.length === 0) throw this.#noFit(refusals);
+    const { feasible, refusals: foreign } = await filterByExtenders(pod, filtered.feasible, consultation);
     for (const refusal of foreign.values()) count(refusals, refusal);
     const ranks = feasible.length > 1 ? await ranksOfExtenders(pod, feasible, consultation) : undefined;
-    // While they were asked, nodes may have come, gone or filled up.
+    // Nodes may have come, gone or filled up while the extenders answered.
     const plan = this.plan(pod, profile);
-    const still = feasible.filter((node) => {
+    const current = feasible.filter((node) => {
       if (this.#options.cluster.node(node.name) !== node) return false;
       const refusal = plan.filters.refusal ?? this.#check(pod, plan.filters, node);
       if (refusal !== undefined) count(refusals, refusal);
       return refusal === undefined;
     });
-    if (still.length === 0) throw this.#noFit(refusals, hopelessNodes(foreign));
+    if (current.length === 0) throw this.#noFit(refusals, unresolvableNodes(foreign));
     cycle.restart();
-    return this.#choose(plan, { feasible: still, evaluated }, cycle, ranks);
+    return this.#choose(plan, { feasible: current, evaluated }, cycle, ranks);
   }
 
   #begin({ filters, schedulerName }: Profile): Cycle {
@@ -136,7 +136,7 @@ export class Algorithm {
     return {
       step,
       counted: measureExtensions(step, filters),
-      took(point, status) {
+      record(point, status) {
         const now = clock.monotonic();
         times.extensionPoint(point, status, schedulerName, now - started);
         started = now;
@@ -147,22 +147,22 @@ export class Algorithm {
     };
   }
 
-  #find(pod: PodInfo, profile: Profile, { counted, step, took }: Cycle): { plan: Plan; found: Found } {
-    const plan = this.#plans.of(pod, profile, step);
-    took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
-    const found = this.#filter(pod, plan.filters, step, counted);
-    took('Filter', found.feasible.length === 0 ? 'Unschedulable' : 'Success');
-    return { plan, found };
+  #find(pod: PodInfo, profile: Profile, { counted, step, record }: Cycle): { plan: Plan; filtered: FilterResult } {
+    const plan = this.#plans.begin(pod, profile, step);
+    record('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
+    const filtered = this.#filter(pod, plan.filters, step, counted);
+    record('Filter', filtered.feasible.length === 0 ? 'Unschedulable' : 'Success');
+    return { plan, filtered };
   }
 
-  #noFit(refusals: ReadonlyMap<Refusal, number>, hopeless?: ReadonlySet<string>): FitError {
-    return new FitError(this.#options.cluster.nodes().length, refusals, hopeless);
+  #noFit(refusals: ReadonlyMap<Refusal, number>, unresolvableNodes?: ReadonlySet<string>): FitError {
+    return new FitError(this.#options.cluster.nodes().length, refusals, unresolvableNodes);
   }
 
-  /** `ranks`: what others add to the totals, by node. */
+  /** `ranks`: scores of the extenders by node. */
   #choose(
     plan: Plan,
-    { evaluated, feasible }: Pick<Found, 'feasible' | 'evaluated'>,
+    { evaluated, feasible }: Pick<FilterResult, 'feasible' | 'evaluated'>,
     cycle: Cycle,
     ranks?: ReadonlyMap<string, number>,
   ): Decision {
@@ -173,7 +173,7 @@ export class Algorithm {
         for (const [i, { name }] of feasible.entries()) totals[i] = (totals[i] ?? 0) + (ranks.get(name) ?? 0);
       }
       best = this.#best(totals);
-      cycle.took('Score', 'Success');
+      cycle.record('Score', 'Success');
     }
     const node = feasible[best];
     if (node === undefined) throw new Error(`no node at ${best} of ${feasible.length}`);
@@ -191,9 +191,14 @@ export class Algorithm {
     return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, step), counted);
   }
 
-  #filter(pod: PodInfo, filters: PodFilters, step: MeasureStep | undefined, counted: CountPart | undefined): Found {
+  #filter(
+    pod: PodInfo,
+    filters: PodFilters,
+    step: MeasureStep | undefined,
+    counted: CountPart | undefined,
+  ): FilterResult {
     const { cluster, nominator, percentageOfNodesToScore } = this.#options;
-    const nodes = filters.nodeNames === undefined ? cluster.nodes() : named(cluster, filters.nodeNames);
+    const nodes = filters.nodeNames === undefined ? cluster.nodes() : nodesNamed(cluster, filters.nodeNames);
     const refusals = new Map<Refusal, number>();
     const feasible: NodeInfo[] = [];
     let evaluated = 0;
@@ -203,7 +208,7 @@ export class Algorithm {
     }
     const check = (node: NodeInfo) =>
       evaluated <= sampledNodes ? this.#check(pod, filters, node, step, counted) : this.#check(pod, filters, node);
-    // Room was made for the pod there: if it fits, there is no more to look at.
+    // Preemption made room for the pod on its nominated node: if the pod fits there, stop.
     const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
     if (nominated !== undefined && check(nominated) === undefined) {
       return { feasible: [nominated], evaluated: 1, refusals };
@@ -222,11 +227,11 @@ export class Algorithm {
     return { feasible, evaluated, refusals };
   }
 
-  #totals(plan: Plan, nodes: readonly NodeInfo[], { step, took }: Cycle): Float64Array {
-    return plan.scores.totals(nodes, this.#options.cluster.slots, { begun: () => took('PreScore', 'Success'), step });
+  #totals(plan: Plan, nodes: readonly NodeInfo[], { step, record }: Cycle): Float64Array {
+    return plan.scores.totals(nodes, this.#options.cluster.slots, { begun: () => record('PreScore', 'Success'), step });
   }
 
-  /** Index of the highest total; among equals one at random. */
+  /** Index of the highest total; a random one among equals. */
   #best(totals: Float64Array): number {
     let best = 0;
     let ties = 1;
@@ -239,7 +244,7 @@ export class Algorithm {
         ties++;
       }
     }
-    // One random number for all: most nodes of a large cluster are equal.
+    // One random number for all ties: most nodes of a large cluster are equal.
     for (let skip = Math.floor(this.#options.random() * ties); skip > 0; skip--) {
       best = totals.indexOf(totals[best] ?? 0, best + 1);
     }
@@ -251,6 +256,6 @@ function count(refusals: Map<Refusal, number>, refusal: Refusal): void {
   refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
 }
 
-function named(cluster: Cluster, names: ReadonlySet<string>): NodeInfo[] {
+function nodesNamed(cluster: Cluster, names: ReadonlySet<string>): NodeInfo[] {
   return [...names].flatMap((name) => cluster.node(name) ?? []);
 }

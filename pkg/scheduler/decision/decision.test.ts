@@ -1,4 +1,4 @@
-/** The fast rules against slow and obvious ones, on random clusters that change. */
+/** Compares the fast rules with simple reference rules on random, changing clusters. */
 import t from 'tap';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -18,42 +18,45 @@ const profile = defaultProfile(dialect);
 
 const claimInUse = 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
 
-/** Undefined when both say the same of every node; else what they say. `met` hears what was compared. */
+/** Undefined if both agree on every node, else the difference. `met` is called with each compared rule. */
 function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => void, rules = {}): unknown {
-  const { filters, scores: fast } = twins.plans.of(podInfo(pod), by);
+  const { filters, scores: fast } = twins.plans.begin(podInfo(pod), by);
   const feasible: Node[] = [];
   for (const node of twins.nodes) {
     const info = twins.cluster.node(node.metadata.name ?? '');
     if (info === undefined) return { missing: node };
-    const found = filters.refusal ?? filters.check(info);
-    const wanted = refusal(twins, pod, node, dialect, rules);
-    const [a, b] = [found && [found.plugin, found.rejection.reasons], wanted && [wanted.plugin, wanted.reasons]];
-    if (JSON.stringify(a) !== JSON.stringify(b)) return { node: node.metadata.name, found: a, wanted: b };
-    // Nodes that are left out for good must be such that refuse the pod.
-    if (filters.nodeNames?.has(node.metadata.name ?? '') === false && wanted === undefined) return { leftOut: node };
-    if (wanted === undefined) feasible.push(node);
-    else met(wanted.reasons.includes(claimInUse) ? 'claim in use' : wanted.plugin);
+    const actual = filters.refusal ?? filters.check(info);
+    const expected = refusal(twins, pod, node, dialect, rules);
+    const [a, b] = [
+      actual && [actual.plugin, actual.rejection.reasons],
+      expected && [expected.plugin, expected.reasons],
+    ];
+    if (JSON.stringify(a) !== JSON.stringify(b)) return { node: node.metadata.name, actual: a, expected: b };
+    // Nodes outside `nodeNames` must refuse the pod.
+    if (filters.nodeNames?.has(node.metadata.name ?? '') === false && expected === undefined) return { leftOut: node };
+    if (expected === undefined) feasible.push(node);
+    else met(expected.reasons.includes(claimInUse) ? 'claim in use' : expected.plugin);
   }
   if (feasible.length === 0) return undefined;
   if (feasible.length > 1) met('scores');
-  const found: Record<string, number[]> = {};
-  const each = ({ plugin, scores: given }: PluginScores) => {
-    found[plugin] = [...given];
+  const actual: Record<string, number[]> = {};
+  const each = ({ plugin, scores: actualScores }: PluginScores) => {
+    actual[plugin] = [...actualScores];
   };
   const infos = feasible.flatMap(({ metadata }) => twins.cluster.node(metadata.name ?? '') ?? []);
   fast.totals(infos, twins.cluster.slots, { each });
-  for (const [plugin, wanted] of Object.entries(scores(twins, pod, feasible, dialect))) {
-    // A plugin that has nothing to say of a pod is left out: it gives all nodes the same.
-    const given = found[plugin] ?? wanted.map(() => wanted[0] ?? 0);
-    if (JSON.stringify(given) !== JSON.stringify(wanted)) return { plugin, given, wanted };
+  for (const [plugin, expected] of Object.entries(scores(twins, pod, feasible, dialect))) {
+    // A skipped plugin must score all nodes alike.
+    const actualScores = actual[plugin] ?? expected.map(() => expected[0] ?? 0);
+    if (JSON.stringify(actualScores) !== JSON.stringify(expected)) return { plugin, actualScores, expected };
   }
   return undefined;
 }
 
-/** Random nodes never have so many disks of a cloud that these refuse a pod; each of their rules is in a table of its own. */
+/** Random nodes never reach the limits of cloud disks; table tests cover these plugins. */
 const fewDisks: readonly string[] = Object.values(diskKinds).map(({ plugin }) => plugin);
 
-/** The first difference in clusters of as many seeds from the first on. */
+/** The first difference in clusters of `count` seeds from `first` on. */
 function search(by: Profile, first: number, count: number, met: (what: string) => void = () => {}, rules = {}) {
   for (let seed = first; seed < first + count; seed++) {
     const twins = new Twins(seededRandom(seed), dialect);
@@ -61,7 +64,7 @@ function search(by: Profile, first: number, count: number, met: (what: string) =
     for (let step = 1; step <= 24; step++) {
       twins.step();
       if (step % 8 !== 0) continue;
-      // Of one kind again and again, so that what was remembered is used, and of a new kind.
+      // Repeat pod kinds to use cached results, and add a new kind.
       for (const pod of [...kinds, twins.make.pod()]) {
         const wrong = difference(twins, pod, by, met, rules);
         if (wrong !== undefined) return { seed, step, wrong, pod, pods: twins.pods, nodes: twins.nodes };
@@ -71,14 +74,14 @@ function search(by: Profile, first: number, count: number, met: (what: string) =
   return undefined;
 }
 
-t.test(`${clusters} random clusters: filters and scores are as the rules say`, { timeout: 300_000 }, (t) => {
+t.test(`filters and scores follow the rules in ${clusters} random clusters`, { timeout: 300_000 }, (t) => {
   const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${first}`);
-  /** How often each plugin refused a node, and how often scores were compared: every rule must have been met. */
+  /** How often each plugin refused a node and scores were compared; every rule must occur. */
   const met = new Map<string, number>();
-  const found = search(profile, first, clusters, (what) => met.set(what, (met.get(what) ?? 0) + 1));
-  t.equal(found, undefined);
-  if (found === undefined) {
+  const actual = search(profile, first, clusters, (what) => met.set(what, (met.get(what) ?? 0) + 1));
+  t.equal(actual, undefined);
+  if (actual === undefined) {
     t.comment(JSON.stringify([...met]));
     for (const { plugin } of profile.filters) {
       if (!fewDisks.includes(plugin)) t.ok((met.get(plugin) ?? 0) > 50, `${plugin} refused`);
@@ -88,7 +91,7 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
   t.end();
 });
 
-t.test('the same with the gate of claims for single pods', { timeout: 300_000 }, (t) => {
+t.test('filters follow the rules with the gate ReadWriteOncePod', { timeout: 300_000 }, (t) => {
   const context = { gates: new FeatureGates({ ReadWriteOncePod: true }), env: {} };
   const gated = profileOf({ schedulerName: profile.schedulerName, sets: {}, args: {} }, dialect, context);
   const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -102,7 +105,7 @@ t.test('the same with the gate of claims for single pods', { timeout: 300_000 },
   t.end();
 });
 
-t.test('a plugin that is left out is noticed', { timeout: 300_000 }, (t) => {
+t.test('the comparison detects a missing plugin', { timeout: 300_000 }, (t) => {
   const names = new Set([...profile.filters, ...profile.scores].map(({ plugin }) => plugin));
   for (const name of names) {
     if (fewDisks.includes(name)) continue;

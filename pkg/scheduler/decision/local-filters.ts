@@ -3,12 +3,12 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import { type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
 
-/** Filters whose answers depend on single nodes, which are remembered until the node changes. */
+/** Filters whose results depend on a single node; results are cached until the node changes. */
 export class LocalFilters {
   readonly prepared: readonly PreparedFilter[];
-  /** By slot: the generation of the node at which the filters said what follows. */
-  #asked = new Float64Array(16);
-  readonly #answers: (Refusal | undefined)[] = [];
+  /** By slot: the node's generation when its result was cached. */
+  #generations = new Float64Array(16);
+  readonly #results: (Refusal | undefined)[] = [];
 
   constructor(prepared: readonly PreparedFilter[]) {
     this.prepared = prepared;
@@ -16,11 +16,11 @@ export class LocalFilters {
 
   check(node: NodeInfo, step: MeasureStep | undefined): Refusal | undefined {
     const { generation, slot } = node;
-    if (this.#asked[slot] === generation && step === undefined) return this.#answers[slot];
-    this.#asked = roomFor(this.#asked, slot);
+    if (this.#generations[slot] === generation && step === undefined) return this.#results[slot];
+    this.#generations = roomFor(this.#generations, slot);
     const answer = run(this.prepared, node, step);
-    this.#answers[slot] = answer;
-    this.#asked[slot] = generation;
+    this.#results[slot] = answer;
+    this.#generations[slot] = generation;
     return answer;
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { CountPart } from '#scheduler/cluster/cluster.js';
 import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
 
-/** Takes the time of a plugin's call. */
+/** Measures a plugin call. */
 export type MeasureStep = <R>(
   plugin: string,
   point: ExtensionPoint,
@@ -10,7 +10,7 @@ export type MeasureStep = <R>(
   statusOf?: (result: R) => PluginStatus,
 ) => R;
 
-/** Undefined for decisions whose plugins are not measured. */
+/** Undefined if the decision's plugins are not measured. */
 export function measureSteps(
   recorder: PluginRecorder | undefined,
   clock: Pick<Clock, 'monotonic'>,
@@ -24,10 +24,10 @@ export function measureSteps(
   };
 }
 
-/** Whose PreFilter would have to learn of the pod, if counts were not kept once for all plugins. */
+/** The plugin whose PreFilter would track the change in release 1.24; here counts are shared by all plugins. */
 const readerOf = { labels: 'PodTopologySpread', terms: 'InterPodAffinity' } as const;
 
-/** The same for pods that are tentatively added to nodes or taken away, of the plugins that `filters` have. */
+/** Measures pods added to and removed from nodes on trial, for those of these plugins that `filters` contain. */
 export function measureExtensions(
   step: MeasureStep | undefined,
   filters: readonly { readonly plugin: string }[],

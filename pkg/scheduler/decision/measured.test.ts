@@ -1,4 +1,4 @@
-/** Which points of a decision are measured, for all plugins together and for single ones. */
+/** Which extension points of a decision are measured, in total and per plugin. */
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -12,7 +12,7 @@ import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { clusterOf, node, pod } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import { boundClaim, claimVolumes, storageOf, volume } from '#scheduler/testing/storage.js';
 
 const profile = defaultProfile(dialect);
 
@@ -32,7 +32,7 @@ t.test('every point of a decision is measured, single plugins once in ten decisi
     clock,
     times: schedulerMetrics(registry),
   });
-  const info = podInfo(pod({ spec: { volumes: uses('claim') } }));
+  const info = podInfo(pod({ spec: { volumes: claimVolumes('claim') } }));
   for (let i = 0; i < 11; i++) algorithm.schedule(info, profile);
   const text = await metricsText(registry);
   const count = (name: string, labels: string) =>
@@ -42,7 +42,7 @@ t.test('every point of a decision is measured, single plugins once in ten decisi
     t.equal(count('scheduler_framework_extension_point_duration_seconds', labels), 11, point);
   }
   const plugins: [plugin: string, point: string, times: number][] = [
-    // Prepared for the first pod of its kind, and begun in both decisions that are measured.
+    // Prepared for the first pod of its kind, and begun in both measured decisions.
     ['VolumeBinding', 'PreFilter', 3],
     ['VolumeBinding', 'Filter', 6],
     ['TaintToleration', 'PreScore', 1],
@@ -56,7 +56,7 @@ t.test('every point of a decision is measured, single plugins once in ten decisi
   }
 });
 
-t.test('pods that are tentatively added and taken away are measured, of the plugins that count others', async (t) => {
+t.test('adding and removing pods on trial is measured for the plugins that count pods', async (t) => {
   const registry = new Registry();
   const metrics = schedulerMetrics(registry);
   const there = { priority: 0, containers: [] };

@@ -6,9 +6,8 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
 /**
- * Whether the node can take the pod with and without the pods that are to come there and are as important: they may
- * need each other away, or not come at all. `check` is the question as things are;
- * `counted` takes the times of what those pods change.
+ * Whether the node can take the pod both with and without the pods nominated to it that are at least as important: they
+ * may never arrive, or the pod may depend on them. `check` checks the node as it is; `counted` measures the changes.
  */
 export function checkWithNominated(
   cluster: Cluster,
@@ -19,9 +18,9 @@ export function checkWithNominated(
   check: () => Refusal | undefined,
   counted?: CountPart,
 ): Refusal | undefined {
-  const there = nominator.on(node.name);
-  if (there.length > 0) {
-    const coming = there.filter(({ priority, uid }) => uid !== pod.uid && priority >= pod.priority);
+  const nominated = nominator.podsOn(node.name);
+  if (nominated.length > 0) {
+    const coming = nominated.filter(({ priority, uid }) => uid !== pod.uid && priority >= pod.priority);
     if (coming.length > 0) {
       const refusal = cluster.tentatively(
         node,

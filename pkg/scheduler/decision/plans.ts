@@ -9,51 +9,51 @@ import { prepare } from '#scheduler/decision/prepared-filter.js';
 import { type PreparedScore, prepareScores } from '#scheduler/decision/prepared-score.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
-/** What the plugins of a profile have worked out for pods that scheduling cannot tell apart. */
+/** The prepared plugins of a profile for pods that are equal for scheduling. */
 export interface Plan {
   readonly filters: PodFilters;
   readonly scores: PodScores;
   readonly epoch: number;
 }
 
-/** The part that depends on the pods' specs alone. */
+/** The part that depends only on the pods' specs. */
 interface LocalPlan {
   readonly filters: LocalFilters;
   readonly scores: readonly PreparedScore[];
   readonly epoch: number;
 }
 
-/** Kinds of specs that are remembered; each takes some 50 bytes per node. */
-const keptSpecs = 128;
-/** Kinds of pods that are remembered. */
-const keptPods = 128;
+/** Limit of cached specs; each takes about 50 bytes per node. */
+const maxSpecs = 128;
+/** Limit of cached pod kinds. */
+const maxPods = 128;
 
 export class Plans {
   readonly #cluster: Cluster;
-  readonly #local = new LruCache<string, LocalPlan>({ limit: keptSpecs, onEvict: closeLocal });
-  readonly #plans = new LruCache<string, Plan>({ limit: keptPods, onEvict: close });
-  /** Of the pod asked about last: one that fits nowhere is asked about twice. */
+  readonly #local = new LruCache<string, LocalPlan>({ limit: maxSpecs, onEvict: closeLocal });
+  readonly #plans = new LruCache<string, Plan>({ limit: maxPods, onEvict: close });
+  /** The keys of the last pod, since a pod that fits nowhere is looked up twice. */
   #last: { readonly info: PodInfo; readonly keys: ReturnType<typeof schedulingKeys> } | undefined;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
   }
 
-  /** For a decision that begins now. `step`: where its plugins are measured. */
-  of(info: PodInfo, profile: Profile, step?: MeasureStep): Plan {
-    const plan = this.#of(info, profile, step);
+  /** The plan for a decision that begins now. `step` measures its plugins. */
+  begin(info: PodInfo, profile: Profile, step?: MeasureStep): Plan {
+    const plan = this.#planFor(info, profile, step);
     plan.filters.begin(step);
     return plan;
   }
 
-  #of(info: PodInfo, profile: Profile, step: MeasureStep | undefined): Plan {
+  #planFor(info: PodInfo, profile: Profile, step: MeasureStep | undefined): Plan {
     const { epoch, objects } = this.#cluster;
     if (this.#last?.info !== info) this.#last = { info, keys: schedulingKeys(info) };
     const { pod, spec } = this.#last.keys;
     const key = `${profile.schedulerName} ${objects.spreadSelector(info.pod)} ${pod}`;
-    const kept = this.#plans.get(key);
-    if (kept?.epoch === epoch) return kept;
-    if (kept !== undefined) close(kept);
+    const cachedPlan = this.#plans.get(key);
+    if (cachedPlan?.epoch === epoch) return cachedPlan;
+    if (cachedPlan !== undefined) close(cachedPlan);
     const local = this.#localOf(info, profile, `${profile.schedulerName} ${spec}`, step);
     const plan: Plan = {
       epoch,
@@ -66,9 +66,9 @@ export class Plans {
 
   #localOf(info: PodInfo, profile: Profile, key: string, step: MeasureStep | undefined): LocalPlan {
     const { epoch } = this.#cluster;
-    const kept = this.#local.get(key);
-    if (kept?.epoch === epoch) return kept;
-    if (kept !== undefined) closeLocal(kept);
+    const cachedPlan = this.#local.get(key);
+    if (cachedPlan?.epoch === epoch) return cachedPlan;
+    if (cachedPlan !== undefined) closeLocal(cachedPlan);
     const plan: LocalPlan = {
       epoch,
       filters: new LocalFilters(prepare(localPoints(profile.filters), info, this.#cluster, step)),
@@ -84,7 +84,7 @@ export class Plans {
   }
 }
 
-/** Filters are asked in order: what comes after one that is not local is not remembered either. */
+/** Filters run in order, so those after the first non-local one are not cached either. */
 function firstGlobal(points: Profile['filters']): number {
   const first = points.findIndex(isGlobal);
   return first < 0 ? points.length : first;
@@ -104,7 +104,7 @@ function closeLocal({ filters, scores }: LocalPlan): void {
   for (const { node } of scores) node.close?.();
 }
 
-/** What one plugin gives to nodes, in their order. */
+/** One plugin's scores, in the order of the nodes. */
 export interface PluginScores {
   readonly plugin: string;
   readonly weight: number;
@@ -112,28 +112,28 @@ export interface PluginScores {
 }
 
 interface TotalsOptions {
-  /** Called when all plugins know the nodes, before the first score. */
+  /** Called when all plugins have seen the nodes, before the first score. */
   readonly begun?: () => void;
-  /** Hears what every plugin gives. */
-  readonly each?: (of: PluginScores) => void;
-  /** Takes the time of some calls, of all plugins as in release 1.24. */
+  /** Receives each plugin's scores. */
+  readonly each?: (scores: PluginScores) => void;
+  /** Measures some calls of all plugins, as release 1.24. */
   readonly step?: MeasureStep | undefined;
 }
 
-/** The scores of a profile for pods that scheduling cannot tell apart. */
+/** The scores of a profile for pods that are equal for scheduling. */
 class PodScores {
   readonly #all: readonly PreparedScore[];
-  readonly #others: readonly PreparedScore[];
-  /** What the last call gave, one for each node; used again while there are as many. */
+  readonly #global: readonly PreparedScore[];
+  /** Buffer of the last result, reused while the number of nodes is the same. */
   #totals = new Float64Array(0);
 
   /** The caller closes `local`. */
-  constructor(local: readonly PreparedScore[], others: readonly PreparedScore[]) {
-    this.#all = [...local, ...others];
-    this.#others = others;
+  constructor(local: readonly PreparedScore[], global: readonly PreparedScore[]) {
+    this.#all = [...local, ...global];
+    this.#global = global;
   }
 
-  /** The nodes' totals, but for what all nodes get alike; valid until the next call. `slots`: more than any node's. */
+  /** Total score per node, without amounts equal for all nodes; valid until the next call. `slots`: bound of the nodes' slots. */
   totals(nodes: readonly NodeInfo[], slots: number, options: TotalsOptions = {}): Float64Array {
     const { begun, each, step } = options;
     if (this.#totals.length !== nodes.length) this.#totals = new Float64Array(nodes.length);
@@ -151,7 +151,7 @@ class PodScores {
   }
 
   close(): void {
-    for (const { node } of this.#others) node.close?.();
+    for (const { node } of this.#global) node.close?.();
   }
 }
 

@@ -3,31 +3,31 @@ import type { LocalFilters } from '#scheduler/decision/local-filters.js';
 import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import { type PreparedFilter, type Refusal, run, statusOf } from '#scheduler/decision/prepared-filter.js';
 
-/** The filters of a profile for pods that scheduling cannot tell apart. */
+/** The filters of a profile for pods that are equal for scheduling. */
 export class PodFilters {
-  /** No node can take the pods; as it was when asked last. */
+  /** Why no node can take the pods, as of the last `begin`. */
   refusal: Refusal | undefined;
-  /** Only these nodes can; absent: any. */
+  /** Only these nodes can take the pods; absent: any. */
   readonly nodeNames: ReadonlySet<string> | undefined;
   readonly #local: LocalFilters;
-  readonly #others: readonly PreparedFilter[];
-  /** Those of them that have something to say in this decision. */
+  readonly #global: readonly PreparedFilter[];
+  /** The non-idle ones of them in this decision. */
   #active: readonly PreparedFilter[] = [];
 
-  /** `local` come first; they are closed by whoever made them. */
-  constructor(local: LocalFilters, others: readonly PreparedFilter[]) {
+  /** `local` run first; their owner closes them. */
+  constructor(local: LocalFilters, global: readonly PreparedFilter[]) {
     this.#local = local;
-    this.#others = others;
-    for (const { node } of [...local.prepared, ...others]) {
-      this.nodeNames = both(this.nodeNames, node.nodeNames);
+    this.#global = global;
+    for (const { node } of [...local.prepared, ...global]) {
+      this.nodeNames = intersection(this.nodeNames, node.nodeNames);
     }
   }
 
-  /** A decision begins. */
+  /** Begins a decision. */
   begin(step?: MeasureStep): void {
     this.refusal = undefined;
-    this.#active = this.#others.filter(({ node }) => node.isIdle?.() !== true);
-    for (const filters of [this.#local.prepared, this.#others]) {
+    this.#active = this.#global.filter(({ node }) => node.isIdle?.() !== true);
+    for (const filters of [this.#local.prepared, this.#global]) {
       for (const { node, plugin } of filters) {
         if (node.begin === undefined) continue;
         const begin = () => node.begin?.();
@@ -37,31 +37,34 @@ export class PodFilters {
     }
   }
 
-  /** Undefined when the node can take the pod, in the decision that began last. */
+  /** Checks the node in the current decision; undefined: it can take the pod. */
   check(node: NodeInfo, step?: MeasureStep): Refusal | undefined {
     const refusal = this.#local.check(node, step);
     if (refusal !== undefined) return refusal;
-    // Idle ones are called where calls are measured, as they are in release 1.24.
-    const others = step === undefined ? this.#active : this.#others;
-    return others.length === 0 ? undefined : run(others, node, step);
+    // When calls are measured, idle filters run too, as in release 1.24.
+    const filters = step === undefined ? this.#active : this.#global;
+    return filters.length === 0 ? undefined : run(filters, node, step);
   }
 
-  /** The same, while the node is tentatively other than it is. */
+  /** Like `check`, while pods are added to or removed from the node on trial. */
   checkTentative(node: NodeInfo): Refusal | undefined {
-    return this.#local.checkTentative(node) ?? run(this.#others, node, undefined);
+    return this.#local.checkTentative(node) ?? run(this.#global, node, undefined);
   }
 
-  /** What a node would say now depends on nothing but that node with its pods. */
+  /** Whether the current results depend only on each node and its pods. */
   isLocal(): boolean {
-    return this.#others.every(({ node }) => node.isIdle?.() === true);
+    return this.#global.every(({ node }) => node.isIdle?.() === true);
   }
 
   close(): void {
-    for (const { node } of this.#others) node.close?.();
+    for (const { node } of this.#global) node.close?.();
   }
 }
 
-function both(a: ReadonlySet<string> | undefined, b: ReadonlySet<string> | undefined): ReadonlySet<string> | undefined {
+function intersection(
+  a: ReadonlySet<string> | undefined,
+  b: ReadonlySet<string> | undefined,
+): ReadonlySet<string> | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return new Set([...a].filter((name) => b.has(name)));
 }

@@ -6,7 +6,7 @@ import type { FilterPoint, NodeFilter, Rejection } from '#scheduler/framework/pl
 import type { At } from '#scheduler/framework/profile.js';
 import type { PluginStatus } from '#scheduler/metrics/metrics.js';
 
-/** A plugin's word on a node. Equal refusals are the same object as often as that is cheap. */
+/** A plugin's refusal of a node. Equal refusals share an object where that is cheap. */
 export interface Refusal {
   readonly plugin: string;
   readonly rejection: Rejection;
@@ -15,7 +15,7 @@ export interface Refusal {
 export interface PreparedFilter {
   readonly plugin: string;
   readonly node: NodeFilter;
-  /** The last refusal: most are alike. */
+  /** The last refusal, reused because most are equal. */
   last: Refusal | undefined;
 }
 
@@ -37,7 +37,7 @@ export function statusOf(rejection: Rejection | undefined): PluginStatus {
   return rejection.unresolvable === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable';
 }
 
-/** The first refusal. */
+/** Runs the filters in order and returns the first refusal. */
 export function run(
   filters: readonly PreparedFilter[],
   node: NodeInfo,

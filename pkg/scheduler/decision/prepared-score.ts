@@ -7,17 +7,17 @@ import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
 import type { At } from '#scheduler/framework/profile.js';
 import { sampledNodes } from '#scheduler/metrics/metrics.js';
 
-/** A plugin's score for pods that it cannot tell apart. */
+/** A plugin's score for pods that it treats alike. */
 export class PreparedScore {
   readonly plugin: string;
   readonly weight: number;
   readonly node: NodeScore;
   readonly #local: boolean;
-  /** By slot, of local ones. */
+  /** Raw scores of a local plugin, by slot. */
   #raw = new Float64Array(0);
-  /** By slot: the generation of the node that `#raw` is of. */
-  #asked = new Float64Array(0);
-  /** What the last call gave, one for each node; used again while there are as many. */
+  /** By slot: the node's generation when `#raw` was computed. */
+  #generations = new Float64Array(0);
+  /** Buffer of the last result, reused while the number of nodes is the same. */
   #scores = new Float64Array(0);
 
   constructor({ plugin, point, weight }: At<ScorePoint> & { readonly weight: number }, node: NodeScore) {
@@ -27,24 +27,24 @@ export class PreparedScore {
     this.#local = point.local;
   }
 
-  /** All nodes get the same. */
+  /** Whether all nodes score the same. */
   get isIdle(): boolean {
     return this.node.isIdle?.() === true;
   }
 
-  /** Comes before `scores`, with the same nodes. */
+  /** Must precede `scores`, with the same nodes. */
   begin(nodes: readonly NodeInfo[], step: MeasureStep | undefined): void {
     const { node, plugin } = this;
     if (step === undefined || node.begin === undefined) node.begin?.(nodes);
     else step(plugin, 'PreScore', () => node.begin?.(nodes));
   }
 
-  /** Of each node, normalized; valid until the next call. `slots`: more than any node's; `step`: measures some calls. */
+  /** Normalized score per node; valid until the next call. `slots`: bound of the nodes' slots; `step` measures some calls. */
   scores(nodes: readonly NodeInfo[], slots: number, step: MeasureStep | undefined): Float64Array {
     const { node, plugin } = this;
     if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);
-    if (this.#local) this.#kept(nodes, slots);
-    else this.#fresh(nodes);
+    if (this.#local) this.#scoreChanged(nodes, slots);
+    else this.#scoreAll(nodes);
     if (step !== undefined) this.#measure(nodes, step);
     if (step === undefined || node.normalize === undefined) node.normalize?.(this.#scores, nodes);
     else step(plugin, 'ScoreExtensionNormalize', () => node.normalize?.(this.#scores, nodes));
@@ -55,7 +55,7 @@ export class PreparedScore {
     for (const each of nodes.slice(0, sampledNodes)) step(this.plugin, 'Score', () => this.node.score(each));
   }
 
-  #fresh(nodes: readonly NodeInfo[]): void {
+  #scoreAll(nodes: readonly NodeInfo[]): void {
     const { node } = this;
     const scores = this.#scores;
     for (let i = 0; i < nodes.length; i++) {
@@ -64,19 +64,19 @@ export class PreparedScore {
     }
   }
 
-  #kept(nodes: readonly NodeInfo[], slots: number): void {
+  #scoreChanged(nodes: readonly NodeInfo[], slots: number): void {
     this.#raw = roomFor(this.#raw, slots - 1);
-    this.#asked = roomFor(this.#asked, slots - 1);
+    this.#generations = roomFor(this.#generations, slots - 1);
     const raw = this.#raw;
-    const asked = this.#asked;
+    const generations = this.#generations;
     const scores = this.#scores;
     for (let i = 0; i < nodes.length; i++) {
       const each = nodes[i];
       if (each === undefined) continue;
       const { generation, slot } = each;
-      if (asked[slot] !== generation) {
+      if (generations[slot] !== generation) {
         raw[slot] = this.node.score(each);
-        asked[slot] = generation;
+        generations[slot] = generation;
       }
       scores[i] = raw[slot] ?? 0;
     }

@@ -2,7 +2,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { addQuantities } from '#apimachinery/quantity.js';
 import type { Change, Explanation, Remedy } from '#scheduler/explain/explanation.js';
 
-/** Why the API server does not even create the pod, in its own words. */
+/** Explains a pod that the API server refuses to create, with the server's message. */
 export function notAdmitted({ metadata, spec }: Pod, message: string, priorityApi: string): Explanation {
   const remedy = remedyFor(metadata.namespace ?? '', message, priorityApi);
   return {
@@ -28,7 +28,7 @@ function remedyFor(namespace: string, message: string, priorityApi: string): Rem
     const [, name = '', requested = '', used = ''] = quota;
     const before = amountsOf(used);
     const hard = Object.fromEntries(
-      [...amountsOf(requested)].map(([key, asked]) => [key, addQuantities(asked, before.get(key) ?? '0')]),
+      [...amountsOf(requested)].map(([key, request]) => [key, addQuantities(request, before.get(key) ?? '0')]),
     );
     const change = { action: 'patch', apiVersion: 'v1', kind: 'ResourceQuota', namespace, name } as const;
     return remedy(`raise the quota ${name}`, { ...change, patch: { spec: { hard } } });

@@ -11,7 +11,7 @@ import { copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
 import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';
 import { defaultContext } from '#scheduler/plugins/registry.js';
-import { boundClaim, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import { boundClaim, claimVolumes, storageOf, volume } from '#scheduler/testing/storage.js';
 
 const profile = defaultProfile(dialect);
 
@@ -54,41 +54,41 @@ async function why(snapshot: Snapshot, subject: Pod, more: object = {}): Promise
   return explain(subject, { copy: await copyOf(snapshot), dialect, profiles: [profile], scores: 5, ...more });
 }
 
-t.test('each node with the plugin that refused and the numbers, in the words of release 1.24', async (t) => {
+t.test('explains each node with plugin, numbers and the messages of release 1.24', async (t) => {
   const taints = [{ key: 'own', value: 'team', effect: 'NoSchedule' }];
   const nodes = [node('a'), node('b', { spec: { taints } }), node('c', { spec: { taints } })];
-  const found = await why(snapshotOf(nodes, [pod('other', { cpu: '3', on: 'a' })]), pod('p', { cpu: '2' }), {
+  const explanation = await why(snapshotOf(nodes, [pod('other', { cpu: '3', on: 'a' })]), pod('p', { cpu: '2' }), {
     details: { limit: 2 },
   });
   t.equal(
-    found.message,
+    explanation.message,
     '0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {own: team}. ' +
       'preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.',
   );
   t.same(
-    found.refused.map(({ examples, nodes, plugin }) => [plugin, nodes, examples]),
+    explanation.refused.map(({ examples, nodes, plugin }) => [plugin, nodes, examples]),
     [
       ['TaintToleration', 2, ['b', 'c']],
       ['NodeResourcesFit', 1, ['a']],
     ],
   );
-  t.same(found.refused[1]?.shortages, [{ resource: 'cpu', asked: '2', free: '1', of: '4' }]);
+  t.same(explanation.refused[1]?.shortages, [{ resource: 'cpu', requested: '2', free: '1', of: '4' }]);
   t.same(
-    found.details?.items.map((item) => item.node),
+    explanation.details?.items.map((item) => item.node),
     ['a', 'b'],
   );
-  t.equal(found.details?.continue, 'b');
+  t.equal(explanation.details?.continue, 'b');
   t.match(
-    found.remedies.map(({ text }) => text),
+    explanation.remedies.map(({ text }) => text),
     ['let the pod tolerate the taint own=team:NoSchedule'],
   );
-  t.ok(found.remedies.every(({ checked }) => checked));
+  t.ok(explanation.remedies.every(({ checked }) => checked));
 });
 
 t.test('a remedy may need several changes', async (t) => {
   const taints = [{ key: 'own', effect: 'NoSchedule' }];
-  const found = await why(snapshotOf([node('a', { spec: { taints } })]), pod('p', { cpu: '9' }));
-  const [first] = found.remedies;
+  const explanation = await why(snapshotOf([node('a', { spec: { taints } })]), pod('p', { cpu: '9' }));
+  const [first] = explanation.remedies;
   t.equal(first?.text, 'let the pod tolerate the taint own:NoSchedule; ask for at most 4 cpu instead of 9');
   t.match(first?.changes, [
     { action: 'patch', kind: 'Pod', patch: { spec: { tolerations: [{ key: 'own' }] } } },
@@ -96,34 +96,34 @@ t.test('a remedy may need several changes', async (t) => {
   ]);
 });
 
-t.test('too many pods', async (t) => {
-  const found = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a' })]), pod('p'));
-  t.match(found.refused, [
-    { reasons: ['Too many pods'], shortages: [{ resource: 'pods', asked: '1', free: '0', of: '1' }] },
+t.test('explains too many pods', async (t) => {
+  const explanation = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a' })]), pod('p'));
+  t.match(explanation.refused, [
+    { reasons: ['Too many pods'], shortages: [{ resource: 'pods', requested: '1', free: '0', of: '1' }] },
   ]);
-  t.match(found.remedies, [{ changes: [{ action: 'delete', kind: 'Pod', name: 'only' }] }]);
+  t.match(explanation.remedies, [{ changes: [{ action: 'delete', kind: 'Pod', name: 'only' }] }]);
 });
 
-t.test('pods that belong to the node are not asked away', async (t) => {
+t.test('no remedy deletes pods that belong to the node', async (t) => {
   const metadata = {
     ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }],
   };
-  const found = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a', metadata })]), pod('p'));
-  t.same(found.remedies, []);
+  const explanation = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a', metadata })]), pod('p'));
+  t.same(explanation.remedies, []);
 });
 
-t.test('what plugins found', async (t) => {
+t.test('reports facts about the node', async (t) => {
   const selector = { matchLabels: { app: 'web' } };
   const facts = async (nodes: readonly Node[], pods: readonly Pod[], spec: Partial<Pod['spec']>, labels = {}) => {
     const subject = pod('p', { labels });
-    const found = await why(snapshotOf(nodes, pods), { ...subject, spec: { ...subject.spec, ...spec } });
-    return found.refused.map((group) => group.facts);
+    const explanation = await why(snapshotOf(nodes, pods), { ...subject, spec: { ...subject.spec, ...spec } });
+    return explanation.refused.map((group) => group.facts);
   };
   const web = { labels: { app: 'web' } };
   const containers = [{ name: 'main', image: 'web', ports: [{ containerPort: 80, hostPort: 80 }] }];
   const onPort = pod('other', { on: 'a' });
   t.same(await facts([node('a')], [], { nodeSelector: { disk: 'ssd' } }), [
-    'disk=ssd is asked for, the node has no such label',
+    'disk=ssd is required, the node has no such label',
   ]);
   t.same(await facts([node('a')], [{ ...onPort, spec: { ...onPort.spec, containers } }], { containers }), [
     'port 80/TCP is taken by default/other',
@@ -141,8 +141,8 @@ t.test('what plugins found', async (t) => {
     profileOf({ schedulerName: profile.schedulerName, sets: {}, args: {} }, dialect, { ...defaultContext, gates }),
   ];
   const wide = pod('p', web);
-  const asked = { ...wide, spec: { ...wide.spec, topologySpreadConstraints: [{ ...spread, minDomains: 2 }] } };
-  t.match((await why(snapshotOf([node('a')], placed), asked, { profiles })).refused, [
+  const spreadPod = { ...wide, spec: { ...wide.spec, topologySpreadConstraints: [{ ...spread, minDomains: 2 }] } };
+  t.match((await why(snapshotOf([node('a')], placed), spreadPod, { profiles })).refused, [
     {
       facts: `${key}=a has 1 such pods, and those of missing domains count as 0: there are 1, minDomains is 2, maxSkew is 1`,
     },
@@ -150,11 +150,11 @@ t.test('what plugins found', async (t) => {
   const required = [{ labelSelector: selector, topologyKey: key }];
   const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
   t.same(await facts([node('a')], placed, { affinity }), [
-    `default/w is there, which the pod keeps away from by ${key}`,
+    `default/w is there, which the pod's anti-affinity excludes by ${key}`,
   ]);
 });
 
-t.test('what plugins found beyond the node', async (t) => {
+t.test('reports facts about other nodes', async (t) => {
   const { zone } = dialect.labels;
   const inZone = (name: string, value: string): Node => ({
     ...node(name),
@@ -167,33 +167,33 @@ t.test('what plugins found beyond the node', async (t) => {
   const factsOn = async (name: string, pods: readonly Pod[], affinity: Pod['spec']['affinity'], labels = {}) => {
     const subject = pod('p', { labels });
     const spec = affinity === undefined ? subject.spec : { ...subject.spec, affinity };
-    const found = await why(snapshotOf(nodes, pods), { ...subject, spec }, { details: { node: name } });
-    const [item] = found.details?.items ?? [];
+    const explanation = await why(snapshotOf(nodes, pods), { ...subject, spec }, { details: { node: name } });
+    const [item] = explanation.details?.items ?? [];
     return item !== undefined && 'facts' in item ? item.facts : undefined;
   };
   const far = { podAntiAffinity: required };
   const near = { podAffinity: required };
   t.equal(
     await factsOn('a', [web('w', 'b'), web('v', 'b')], far),
-    `default/w on b is in ${zone}=1, too (one of 2), which the pod keeps away from by ${zone}`,
+    `default/w on b is in ${zone}=1, too (one of 2), which the pod's anti-affinity excludes by ${zone}`,
   );
   t.equal(
     await factsOn('a', [web('w', 'b'), web('v', 'a')], far),
-    `default/v is there (one of 2), which the pod keeps away from by ${zone}`,
+    `default/v is there (one of 2), which the pod's anti-affinity excludes by ${zone}`,
   );
   const hermit = pod('h', { on: 'b' });
   t.equal(
     await factsOn('a', [{ ...hermit, spec: { ...hermit.spec, affinity: far } }], undefined, { app: 'web' }),
-    `default/h on b is in ${zone}=1, too, which keeps such pods away by ${zone}`,
+    `default/h on b is in ${zone}=1, too, whose anti-affinity excludes the pod by ${zone}`,
   );
   t.equal(
     await factsOn('c', [web('w', 'a'), web('v', 'b')], near),
-    `${zone}=2 has no pod that the pod wants to be near; ${zone}=1 has 2`,
+    `${zone}=2 has no pod that matches the pod's affinity; ${zone}=1 has 2`,
   );
-  t.equal(await factsOn('c', [], near), 'no pod in the cluster is one that the pod wants to be near');
+  t.equal(await factsOn('c', [], near), "no pod in the cluster matches the pod's affinity");
 });
 
-t.test('what plugins found of volumes', async (t) => {
+t.test('reports facts about volumes', async (t) => {
   const { zone } = dialect.labels;
   const nodes = [{ ...node('a'), metadata: { name: 'a', labels: { [zone]: 'here' } } }];
   const csi = (name: string, labels = {}) => volume(name, { csi: { driver: 'd', volumeHandle: name } }, labels);
@@ -214,31 +214,45 @@ t.test('what plugins found of volumes', async (t) => {
     const snapshot = snapshotOf(nodes, [{ ...other, spec: { ...other.spec, volumes: [...there] } }]);
     const objects = { ...snapshot.objects, storage: { ...snapshot.objects.storage, ...storage } };
     const subject = pod('p');
-    const found = await why({ ...snapshot, objects }, { ...subject, spec: { ...subject.spec, volumes: [...volumes] } });
-    return found.refused.map((group) => group.facts);
+    const explanation = await why(
+      { ...snapshot, objects },
+      { ...subject, spec: { ...subject.spec, volumes: [...volumes] } },
+    );
+    return explanation.refused.map((group) => group.facts);
   };
-  t.same(await facts(uses('b', 'c'), uses('a')), ['d has 1 of at most 2 volumes there, the pod needs 2 more']);
+  t.same(await facts(claimVolumes('b', 'c'), claimVolumes('a')), [
+    'd has 1 of at most 2 volumes there, the pod needs 2 more',
+  ]);
   const disk: Volume = { name: 'd', awsElasticBlockStore: { volumeID: 'v' } };
   t.same(await facts([disk], [disk]), ['default/other has the disk']);
-  t.same(await facts(uses('zoned'), []), [`volume zoned is where ${zone} is there, the node has ${zone}=here`]);
-  t.same(await facts(uses('pinned'), []), ['volume pinned is where pin is 1 or 2, the node has no such label']);
+  t.same(await facts(claimVolumes('zoned'), []), [`volume zoned is where ${zone} is there, the node has ${zone}=here`]);
+  t.same(await facts(claimVolumes('pinned'), []), ['volume pinned is where pin is 1 or 2, the node has no such label']);
 });
 
-t.test('a pod that a controller makes is changed in its template', async (t) => {
+t.test('remedies for a controller’s pod name the pod template', async (t) => {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'o', controller: true };
-  const found = await why(snapshotOf([node('a')]), pod('p', { cpu: '9', metadata: { ownerReferences: [owner] } }));
-  t.match(found.remedies[0]?.text, 'ask for at most 4 cpu instead of 9 (in the pod template of ReplicaSet web-1)');
+  const explanation = await why(
+    snapshotOf([node('a')]),
+    pod('p', { cpu: '9', metadata: { ownerReferences: [owner] } }),
+  );
+  t.match(
+    explanation.remedies[0]?.text,
+    'ask for at most 4 cpu instead of 9 (in the pod template of ReplicaSet web-1)',
+  );
 });
 
-t.test('what preemption considered', async (t) => {
+t.test('reports preemption candidates', async (t) => {
   const pods = [
     pod('low', { cpu: '3', on: 'a', labels: { app: 'kept' } }),
     pod('lower', { cpu: '3', on: 'b', priority: -1 }),
   ];
   const budget: Budget = { key: 'default/kept', allowed: 0, covers: ({ labels }) => labels['app'] === 'kept' };
-  const found = await why(snapshotOf([node('a'), node('b')], pods, [budget]), pod('p', { cpu: '2', priority: 10 }));
-  t.equal(found.preemption?.node, 'b');
-  t.same(found.preemption?.candidates, [
+  const explanation = await why(
+    snapshotOf([node('a'), node('b')], pods, [budget]),
+    pod('p', { cpu: '2', priority: 10 }),
+  );
+  t.equal(explanation.preemption?.node, 'b');
+  t.same(explanation.preemption?.candidates, [
     {
       node: 'a',
       victims: [{ namespace: 'default', name: 'low', priority: 0 }],
@@ -250,10 +264,10 @@ t.test('what preemption considered', async (t) => {
 });
 
 t.test('every score of a plugin adds up', async (t) => {
-  const found = await why(snapshotOf([node('a'), node('b', { cpu: '64' })]), pod('p'));
-  t.equal(found.outcome, 'Fits');
-  t.equal(found.node, 'b');
-  for (const { plugins, total } of found.scores) {
+  const explanation = await why(snapshotOf([node('a'), node('b', { cpu: '64' })]), pod('p'));
+  t.equal(explanation.outcome, 'Fits');
+  t.equal(explanation.node, 'b');
+  for (const { plugins, total } of explanation.scores) {
     t.equal(
       plugins.reduce((sum, { weighted }) => sum + weighted, 0),
       total,
@@ -262,7 +276,7 @@ t.test('every score of a plugin adds up', async (t) => {
   }
 });
 
-t.test('nothing that is tried stays', async (t) => {
+t.test('trials leave the copy unchanged', async (t) => {
   const snapshot = snapshotOf(
     [node('a', { spec: { unschedulable: true } }), node('b')],
     [pod('other', { cpu: '4', on: 'b' })],
@@ -274,17 +288,17 @@ t.test('nothing that is tried stays', async (t) => {
   t.same(await explain(pod('p'), options), first);
 });
 
-t.test('copies: how many fit, where, and what runs out first', async (t) => {
+t.test('forecasts copies', async (t) => {
   const copy = await copyOf(snapshotOf([node('a'), node('b', { cpu: '2' })]));
-  const found = await copiesOf(copy, pod('p'), profile, 50);
-  t.match(found, { asked: 50, fit: 6, message: '0/2 nodes are available: 2 Insufficient cpu.' });
-  t.same(found.nodes, [
+  const explanation = await copiesOf(copy, pod('p'), profile, 50);
+  t.match(explanation, { requested: 50, fit: 6, message: '0/2 nodes are available: 2 Insufficient cpu.' });
+  t.same(explanation.nodes, [
     { node: 'a', copies: 4 },
     { node: 'b', copies: 2 },
   ]);
 });
 
-t.test('a drain', async (t) => {
+t.test('forecasts a drain', async (t) => {
   const owned = (kind: string) => ({
     ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
   });
@@ -300,8 +314,8 @@ t.test('a drain', async (t) => {
   const budget: Budget = { key: 'default/kept', allowed: 1, covers: ({ labels }) => labels['app'] === 'kept' };
   const snapshot = snapshotOf([node('a', { cpu: '16' }), node('b', { cpu: '4' })], pods, [budget]);
   const options = { dialect, profiles: [profile], drain: true };
-  const found = await leaving(await copyOf(without(snapshot, 'a')), snapshot, 'a', options);
-  const outcomes = Object.fromEntries(found.moves.map(({ name, outcome }) => [name, outcome]));
+  const explanation = await leaving(await copyOf(without(snapshot, 'a')), snapshot, 'a', options);
+  const outcomes = Object.fromEntries(explanation.moves.map(({ name, outcome }) => [name, outcome]));
   t.same(outcomes, {
     agent: 'Stays',
     bare: 'Lost',

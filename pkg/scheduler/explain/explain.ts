@@ -1,9 +1,9 @@
-/** Why a pod is where it is, or nowhere: the scheduler's own decision on a copy of its state, told in full. */
+/** Explains why a pod is on its node, or on none: repeats the scheduler's decision on a copy of its state. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
-import { hopelessNodes } from '#scheduler/decision/extenders.js';
+import { unresolvableNodes } from '#scheduler/decision/extenders.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type {
   Explanation,
@@ -13,7 +13,7 @@ import type {
   PreemptionReport,
   Remedy,
 } from '#scheduler/explain/explanation.js';
-import { type AskedExtenders, Inquiry } from '#scheduler/explain/extenders.js';
+import { Inquiry, type InquiryExtenders } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
 import type { Fix } from '#scheduler/explain/fix.js';
 import { fixesFor } from '#scheduler/explain/fixes.js';
@@ -22,22 +22,22 @@ import { scoresOf } from '#scheduler/explain/scores.js';
 import { type ClusterCopy, fitError } from '#scheduler/explain/snapshot.js';
 import { manifestOf, Trial } from '#scheduler/explain/trial.js';
 import type { Profile } from '#scheduler/framework/profile.js';
-import { chosen, Preemption } from '#scheduler/preemption/preemption.js';
+import { chooseCandidate, Preemption } from '#scheduler/preemption/preemption.js';
 import type { Victims } from '#scheduler/preemption/victims.js';
 
 export interface ExplainOptions {
   readonly copy: ClusterCopy;
   readonly dialect: Dialect;
   readonly profiles: readonly Profile[];
-  /** Those that the configuration names. */
-  readonly extenders?: AskedExtenders;
-  /** Nodes whose scores are told, the best ones. */
+  /** The configured extenders. */
+  readonly extenders?: InquiryExtenders;
+  /** How many of the best nodes have their scores reported. */
   readonly scores: number;
-  /** Tell node by node: so many, beginning after that one, or of one node only. */
+  /** Report node by node: a page of `limit` nodes after that name, or one node. */
   readonly details?: { readonly limit: number; readonly after?: string } | { readonly node: string };
 }
 
-/** `pod` need not exist. */
+/** `pod` need not exist in the API. */
 export async function explain(pod: Pod, options: ExplainOptions): Promise<Explanation> {
   const { copy, profiles } = options;
   const info = podInfo(pod);
@@ -113,9 +113,9 @@ async function decide(
   const refusals = new Map<string, NodeRefusal>();
   const groups = new RefusalGroups();
   for (const [node, refusal] of refused) {
-    const told = refusalOf(info, node, refusal);
-    refusals.set(node.name, told);
-    groups.add(told);
+    const nodeRefusal = refusalOf(info, node, refusal);
+    refusals.set(node.name, nodeRefusal);
+    groups.add(nodeRefusal);
     await copy.pace.step();
   }
   const withFacts = <T extends { readonly plugin: string }>(refusal: T, name: string | undefined): T => {
@@ -131,34 +131,34 @@ async function decide(
     ...head,
     nodes: { total: nodes.length, fitting: feasible.length },
     refused: groups.list().map((group) => withFacts(group, group.examples[0])),
-    ...(details === undefined ? {} : { details: await toldOf(details, copy, withFacts) }),
+    ...(details === undefined ? {} : { details: await detailsOfNodes(details, copy, withFacts) }),
   };
-  const told = <T extends object>(rest: T) => {
+  const explanation = <T extends object>(rest: T) => {
     const extenders = inquiry.reports();
     return { ...common, ...(extenders.length === 0 ? {} : { extenders }), ...rest };
   };
-  if (failed) return told({ outcome: 'ExtenderFails', message: verdict.failure, remedies: [] });
+  if (failed) return explanation({ outcome: 'ExtenderFails', message: verdict.failure, remedies: [] });
   if (feasible.length > 0) {
     const ranks = await inquiry.ranks(feasible);
     const scores = await scoresOf(copy, info, profile, feasible, Math.max(1, options.scores), ranks);
     const [best] = scores;
     const message = `${feasible.length}/${nodes.length} nodes can take the pod`;
     const node = best === undefined ? {} : { node: best.node };
-    return told({ ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] });
+    return explanation({ ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] });
   }
   const error = fitError(nodes.length, refused.values());
-  if (nodes.length === 0) return told({ outcome: 'FitsNowhere', message: error.message, remedies: [] });
-  const preemption = await preemptionOf(copy, info, profile, hopelessNodes(ofExtenders));
-  // What an extender refuses no change here helps, and what it would say after a change nobody knows.
+  if (nodes.length === 0) return explanation({ outcome: 'FitsNowhere', message: error.message, remedies: [] });
+  const preemption = await preemptionOf(copy, info, profile, unresolvableNodes(ofExtenders));
+  // Remedies do not help against an extender's refusal, and its answer after a change cannot be predicted.
   const byPlugins = common.refused.filter(({ plugin }) => !inquiry.names.has(plugin));
   const representatives = byPlugins.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
-  const found = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
-  const remedies = inquiry.filters ? found.map((remedy) => ({ ...remedy, checked: false })) : found;
+  const checkedRemedies = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
+  const remedies = inquiry.filters ? checkedRemedies.map((remedy) => ({ ...remedy, checked: false })) : checkedRemedies;
   const message = error.afterPreemption(preemption.message);
-  return told({ outcome: 'FitsNowhere', message, preemption, remedies });
+  return explanation({ outcome: 'FitsNowhere', message, preemption, remedies });
 }
 
-/** A pod that a controller makes is changed for good only where the controller has it from. */
+/** Notes on remedies that change a controller's pod that the change belongs in the pod template. */
 function inTemplate({ pod: { metadata } }: PodInfo, remedies: readonly Remedy[]): readonly Remedy[] {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return remedies;
@@ -171,7 +171,7 @@ function inTemplate({ pod: { metadata } }: PodInfo, remedies: readonly Remedy[])
 
 type Details = NonNullable<Explanation['details']>;
 
-async function toldOf(
+async function detailsOfNodes(
   details: Details,
   { pace }: ClusterCopy,
   tell: (refusal: NodeRefusal, node: string) => NodeRefusal,
@@ -187,18 +187,18 @@ async function toldOf(
 function detailsOf(
   nodes: readonly NodeInfo[],
   refusals: ReadonlyMap<string, NodeRefusal>,
-  asked: ExplainOptions['details'],
+  details: ExplainOptions['details'],
 ): Explanation['details'] {
-  if (asked === undefined) return undefined;
+  if (details === undefined) return undefined;
   const item = (node: string) => refusals.get(node) ?? ({ node, fits: true } as const);
-  if ('node' in asked) {
-    return { items: nodes.some(({ name }) => name === asked.node) ? [item(asked.node)] : [] };
+  if ('node' in details) {
+    return { items: nodes.some(({ name }) => name === details.node) ? [item(details.node)] : [] };
   }
   const names = nodes
     .map(({ name }) => name)
     .sort()
-    .filter((name) => asked.after === undefined || name > asked.after);
-  const page = names.slice(0, asked.limit);
+    .filter((name) => details.after === undefined || name > details.after);
+  const page = names.slice(0, details.limit);
   const last = page.at(-1);
   return {
     items: page.map(item),
@@ -206,10 +206,10 @@ function detailsOf(
   };
 }
 
-/** Candidates that are told of, at most. */
-const shownCandidates = 10;
+/** Limit of reported candidates. */
+const maxCandidates = 10;
 
-/** What evicting pods would do for a pod that fits nowhere. `hopeless`: nodes of which extenders say: nothing. */
+/** The outcome of preemption for a pod that fits nowhere. `hopeless`: nodes where extenders say that eviction cannot help. */
 async function preemptionOf(
   copy: ClusterCopy,
   pod: PodInfo,
@@ -223,7 +223,7 @@ async function preemptionOf(
   const filters = copy.filters(pod, profile);
   const candidates: PreemptionCandidate[] = [];
   const refused = new RefusalGroups();
-  // The same on every call: this is told, not done.
+  // No randomness: the report must be the same on every call.
   const preemption = new Preemption({ cluster, nominator, random: () => 0 });
   const ineligible = preemption.ineligible(pod, filters);
   if (ineligible !== undefined) return { message: ineligible, tried: 0, candidates: [], refused: [] };
@@ -235,11 +235,11 @@ async function preemptionOf(
     tried++;
     if ('reasons' in result) {
       refused.add({ node: node.name, plugin: 'DefaultPreemption', reasons: result.reasons, resolvable: true });
-    } else if (candidates.length < shownCandidates) candidates.push(candidateOf(node, result));
+    } else if (candidates.length < maxCandidates) candidates.push(candidateOf(node, result));
     await pace.step();
   }
-  const found = chosen(step.value);
-  const end = 'message' in found ? { message: found.message } : { node: found.node.name };
+  const choice = chooseCandidate(step.value);
+  const end = 'message' in choice ? { message: choice.message } : { node: choice.node.name };
   return { ...end, tried, candidates, refused: refused.list() };
 }
 
@@ -252,15 +252,15 @@ function candidateOf({ name }: NodeInfo, { budgets, pods, violations }: Victims)
   return { node: name, victims, protected: violations, budgets };
 }
 
-/** Changes that one remedy has, at most; what needs more is no small change. */
+/** Limit of changes per remedy; a longer remedy is not a small change. */
 const maxSteps = 4;
-/** Combinations that are tried on a node, at most. */
+/** Limit of combinations tried per node. */
 const maxPaths = 24;
 const maxRemedies = 5;
 
 /**
- * The smallest changes that make a pod fit on the nodes, which stand for others that refuse it alike. They are found by
- * making them on a copy and deciding again.
+ * The smallest changes that make a pod fit on the given nodes, which represent others with the same refusals. Each is
+ * tried on a copy and checked by a new decision.
  */
 async function remediesFor(
   copy: ClusterCopy,
@@ -269,11 +269,11 @@ async function remediesFor(
   profile: Profile,
   nodes: readonly string[],
 ): Promise<Remedy[]> {
-  const found: Remedy[] = [];
+  const remedies: Remedy[] = [];
   for (const node of nodes) {
-    /** Each a list of fixes; a longer one follows from a shorter one that was not enough. */
+    /** Lists of fixes; a longer one extends a shorter one that did not suffice. */
     const paths: (readonly Fix[])[] = [[]];
-    for (let tried = 0; tried < maxPaths; tried++) {
+    for (let trialCount = 0; trialCount < maxPaths; trialCount++) {
       const path = paths.shift();
       if (path === undefined) break;
       const trial = new Trial(copy, dialect, profile, pod.pod, node);
@@ -281,7 +281,7 @@ async function remediesFor(
         const texts = path.map((fix) => fix(trial));
         const refusal = trial.refusal();
         if (refusal === undefined) {
-          if (path.length > 0) found.push({ text: texts.join('; '), node, changes: trial.changes, checked: true });
+          if (path.length > 0) remedies.push({ text: texts.join('; '), node, changes: trial.changes, checked: true });
         } else if (path.length < maxSteps) {
           for (const fix of fixesFor(refusal, trial)) paths.push([...path, fix]);
         }
@@ -292,14 +292,14 @@ async function remediesFor(
     }
   }
   const texts = new Set<string>();
-  return found
+  return remedies
     .sort((a, b) => a.changes.length - b.changes.length || cost(a) - cost(b))
     .filter(({ text }) => !texts.has(text) && texts.add(text))
     .slice(0, maxRemedies);
 }
 
-/** In place before anew, nothing lost before something deleted. */
+/** Changes in place rank before new objects, and deletions last. */
 function cost({ changes }: Remedy): number {
-  const of = { patch: 1, create: 1, replace: 2, delete: 3 };
-  return changes.reduce((sum, { action }) => sum + of[action], 0);
+  const costs = { patch: 1, create: 1, replace: 2, delete: 3 };
+  return changes.reduce((sum, { action }) => sum + costs[action], 0);
 }

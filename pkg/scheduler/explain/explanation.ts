@@ -1,4 +1,4 @@
-/** What an explanation says; the same as JSON from the scheduler and from orchctl. */
+/** The explanation of a scheduling decision, also the JSON format of the scheduler and orchctl. */
 
 export interface PodName {
   readonly namespace: string;
@@ -6,29 +6,29 @@ export interface PodName {
 }
 
 export type Outcome =
-  /** Nodes can take the pod now. */
+  /** At least one node can take the pod now. */
   | 'Fits'
   /** No node can take it. */
   | 'FitsNowhere'
-  /** An extender that the decision needs gives no answer. */
+  /** An extender that the decision depends on fails. */
   | 'ExtenderFails'
-  /** It has a node already. */
+  /** The pod already has a node. */
   | 'Bound'
-  /** It names a node that does not exist. */
+  /** The pod names a node that does not exist. */
   | 'NodeMissing'
-  /** No profile has its scheduler name: another scheduler may place it, or nobody. */
+  /** No profile has the pod's scheduler name; another scheduler may place it. */
   | 'OtherScheduler'
-  /** It has ended or is being deleted. */
+  /** The pod has ended or is being deleted. */
   | 'Ended'
   /** The API server refuses to create it. */
   | 'NotAdmitted';
 
-/** Of a resource or another thing that is counted. CPU in cores (`100m`), memory in bytes, as in resource lists. */
+/** A lacking resource or other counted thing. CPU in cores (`100m`), memory in bytes, as in resource lists. */
 export interface Shortage {
   readonly resource: string;
-  readonly asked: string;
+  readonly requested: string;
   readonly free: string;
-  /** All that pods may use. */
+  /** The total available to pods. */
   readonly of: string;
 }
 
@@ -37,22 +37,22 @@ export interface NodeRefusal {
   readonly plugin: string;
   readonly reasons: readonly string[];
   readonly shortages?: readonly Shortage[];
-  /** What the plugin found there: the taint, the label, the pod that has the port, how uneven it would be. */
+  /** The plugin's finding on the node: the taint, the label, the pod that uses the port, the resulting skew. */
   readonly facts?: string;
-  /** Evicting pods could help. */
+  /** Whether evicting pods could help. */
   readonly resolvable: boolean;
 }
 
-/** Nodes that say the same. */
+/** Nodes with equal refusals. */
 export interface RefusalGroup {
   readonly plugin: string;
   readonly reasons: readonly string[];
   readonly nodes: number;
-  /** Some of them. */
+  /** Names of some of the nodes. */
   readonly examples: readonly string[];
-  /** Of the node that lacks least, which is the first of the examples. */
+  /** Shortages of the node that lacks least, which is the first example. */
   readonly shortages?: readonly Shortage[];
-  /** Of the same node. */
+  /** Facts of the same node. */
   readonly facts?: string;
 }
 
@@ -62,7 +62,7 @@ export interface PluginScore {
   /** 0 to 100. */
   readonly normalized: number;
   readonly weight: number;
-  /** What counts: `normalized` times `weight`. */
+  /** `normalized` times `weight`: the plugin's part of the total. */
   readonly weighted: number;
 }
 
@@ -72,15 +72,15 @@ export interface NodeScores {
   readonly plugins: readonly PluginScore[];
 }
 
-/** An extender that has a say about the pod. */
+/** An extender that is interested in the pod. */
 export interface ExtenderReport {
-  /** Where it is. */
+  /** Its URL. */
   readonly extender: string;
-  /** At which points the scheduler asks it: `filter`, `prioritize`, `preempt`, `bind`. */
+  /** The points where the scheduler calls it: `filter`, `prioritize`, `preempt`, `bind`. */
   readonly points: readonly string[];
-  /** At which it was asked for this explanation; its word counts in `refused` and `scores`. */
-  readonly asked: readonly string[];
-  /** What went wrong. */
+  /** The points called for this explanation; `refused` and `scores` include the answers. */
+  readonly called: readonly string[];
+  /** Why it failed. */
   readonly error?: string;
 }
 
@@ -91,24 +91,24 @@ export interface VictimPod extends PodName {
 export interface PreemptionCandidate {
   readonly node: string;
   readonly victims: readonly VictimPod[];
-  /** Victims that disruption budgets protect: such nodes are taken last. */
+  /** Victims protected by disruption budgets: such nodes are chosen last. */
   readonly protected: number;
-  /** Those budgets, as `namespace/name`. */
+  /** Their budgets, as `namespace/name`. */
   readonly budgets: readonly string[];
 }
 
 export interface PreemptionReport {
-  /** The node that would be taken; absent: evicting does not help. */
+  /** The chosen node; absent: evicting pods does not help. */
   readonly node?: string;
-  /** Why not, in the words of the pod's condition. */
+  /** Why not, as in the pod's condition. */
   readonly message?: string;
-  /** Nodes that were tried. */
+  /** Number of nodes tried. */
   readonly tried: number;
   readonly candidates: readonly PreemptionCandidate[];
   readonly refused: readonly RefusalGroup[];
 }
 
-/** One call of the API. A `replace` deletes the object and creates it anew, since it cannot be changed in place. */
+/** One API call. `replace` deletes and recreates an object that cannot be changed in place. */
 export type Change =
   | {
       readonly action: 'patch';
@@ -130,10 +130,10 @@ export type Change =
 
 export interface Remedy {
   readonly text: string;
-  /** The node that can take the pod then. */
+  /** The node that can then take the pod. */
   readonly node?: string;
   readonly changes: readonly Change[];
-  /** True: with these changes the scheduler's own code found room. False: nothing but the server can tell. */
+  /** Whether a new decision confirmed that the pod fits; false: only the API server can tell. */
   readonly checked: boolean;
 }
 
@@ -142,21 +142,21 @@ export interface Explanation {
   readonly outcome: Outcome;
   /** As in the pod's condition and event. */
   readonly message: string;
-  /** The node that it has, or would get; among equals one of them. */
+  /** The pod's node, or the node it would get (one of the best). */
   readonly node?: string;
   readonly nodes: { readonly total: number; readonly fitting: number };
   readonly refused: readonly RefusalGroup[];
-  /** The best first, as many as were asked for. */
+  /** The requested number of nodes, best first. */
   readonly scores: readonly NodeScores[];
   readonly preemption?: PreemptionReport;
-  /** Absent where none is interested in the pod. */
+  /** Absent: no extender is interested in the pod. */
   readonly extenders?: readonly ExtenderReport[];
-  /** The smallest first. */
+  /** Smallest first. */
   readonly remedies: readonly Remedy[];
-  /** Node by node, as asked for. */
+  /** The requested page of nodes. */
   readonly details?: {
     readonly items: readonly (NodeRefusal | { readonly node: string; readonly fits: true })[];
-    /** Where to go on; absent: that is all. */
+    /** Start of the next page; absent: this is the last one. */
     readonly continue?: string;
   };
 }

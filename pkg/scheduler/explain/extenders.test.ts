@@ -30,7 +30,7 @@ const strict = (passing: readonly string[]): Extender => ({
       unresolvable: new Map(nodes.map(({ name }) => [name, 'wrong rack'])),
     }),
   prioritize: () => Promise.resolve(new Map([['b', 1000]])),
-  preempt: () => Promise.reject(new Error('nobody asks')),
+  preempt: () => Promise.reject(new Error('unexpected call')),
   close: () => Promise.resolve(),
 });
 const broken: Extender = { ...strict([]), name: 'http://broken', filter: () => Promise.reject(new Error('down')) };
@@ -42,11 +42,11 @@ async function explained(extenders: readonly Extender[], { ask = true, cpu = '10
     dialect,
     new Pace(realClock),
   );
-  const asked = { extenders, ...(ask ? { ask: new AbortController().signal } : {}) };
-  return explain(pod(cpu), { copy, dialect, profiles: [defaultProfile(dialect)], scores: 5, extenders: asked });
+  const inquiry = { extenders, ...(ask ? { ask: new AbortController().signal } : {}) };
+  return explain(pod(cpu), { copy, dialect, profiles: [defaultProfile(dialect)], scores: 5, extenders: inquiry });
 }
 
-t.test('an extender that is asked has its word', async (t) => {
+t.test('a called extender takes part in the decision', async (t) => {
   const some = await explained([strict(['a', 'b'])]);
   t.match(some, { outcome: 'Fits', node: 'b', nodes: { total: 3, fitting: 2 } });
   t.match(some.refused, [{ plugin: 'http://strict', reasons: ['wrong rack'], nodes: 1, examples: ['c'] }]);
@@ -58,10 +58,10 @@ t.test('an extender that is asked has its word', async (t) => {
     weighted: 1000,
   });
   const points = ['filter', 'prioritize', 'preempt'];
-  t.same(some.extenders, [{ extender: 'http://strict', points, asked: ['filter', 'prioritize'] }]);
+  t.same(some.extenders, [{ extender: 'http://strict', points, called: ['filter', 'prioritize'] }]);
   t.match(
     explanationText(some),
-    'Extender http://strict: asked to filter, prioritize and not asked to preempt, which may change the result',
+    'Extender http://strict: called to filter, prioritize and not called to preempt, which may change the result',
   );
   const none = await explained([strict([])]);
   t.match(none, { outcome: 'FitsNowhere', remedies: [] });
@@ -71,23 +71,26 @@ t.test('an extender that is asked has its word', async (t) => {
   );
 });
 
-t.test('one that fails', async (t) => {
+t.test('reports a failing extender', async (t) => {
   const failing = await explained([broken]);
   t.match(failing, { outcome: 'ExtenderFails', message: 'extender http://broken: down', remedies: [] });
-  t.match(explanationText(failing), /cannot be decided without an extender that fails.*\(failed: down\)/s);
+  t.match(explanationText(failing), /cannot be decided: a required extender fails.*\(failed: down\)/s);
   const ignored = await explained([{ ...broken, ignorable: true }]);
   t.match(ignored, { outcome: 'Fits', extenders: [{ error: 'down' }] });
 });
 
-t.test('one that is not asked is told of', async (t) => {
-  const told = await explained([strict([])], { ask: false });
-  t.match(told, { outcome: 'Fits', extenders: [{ asked: [] }] });
-  t.match(explanationText(told), 'Extender http://strict: not asked to filter, prioritize, preempt, which may change');
+t.test('reports an extender that is not called', async (t) => {
+  const explanation = await explained([strict([])], { ask: false });
+  t.match(explanation, { outcome: 'Fits', extenders: [{ called: [] }] });
+  t.match(
+    explanationText(explanation),
+    'Extender http://strict: not called to filter, prioritize, preempt, which may change',
+  );
   const { remedies } = await explained([strict([])], { ask: false, cpu: '2' });
   t.ok(remedies.length > 0);
   t.notOk(
     remedies.some(({ checked }) => checked),
-    'what it would say after a change nobody knows',
+    'its answer after a change cannot be predicted',
   );
   t.equal((await explained([{ ...broken, isInterested: () => false }])).extenders, undefined);
 });

@@ -1,4 +1,4 @@
-/** What extenders say to an explanation; or that they were not asked. */
+/** Calls extenders for an explanation, or reports that they were not called. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
@@ -7,21 +7,21 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { ExtenderReport } from '#scheduler/explain/explanation.js';
 import { type Extender, type ExtenderPoint, extenderPoints } from '#scheduler/framework/extender.js';
 
-export interface AskedExtenders {
+export interface InquiryExtenders {
   readonly extenders: readonly Extender[];
-  /** Absent: they are told of and not asked. */
+  /** Absent: extenders are reported without being called. */
   readonly ask?: AbortSignal;
 }
 
-/** Asks what changes nothing: which nodes pass, and how they rank. */
+/** Calls only the points without side effects: filter and prioritize. */
 export class Inquiry {
   readonly #pod: PodInfo;
   readonly #extenders: readonly Extender[];
   readonly #ask: AbortSignal | undefined;
-  readonly #asked = new Map<Extender, ExtenderPoint[]>();
+  readonly #called = new Map<Extender, ExtenderPoint[]>();
   readonly #errors = new Map<Extender, string>();
 
-  constructor(pod: PodInfo, { ask, extenders }: AskedExtenders) {
+  constructor(pod: PodInfo, { ask, extenders }: InquiryExtenders) {
     this.#pod = pod;
     this.#extenders = interestedIn(pod, extenders);
     this.#ask = ask;
@@ -31,25 +31,25 @@ export class Inquiry {
     return new Set(this.#extenders.map(({ name }) => name));
   }
 
-  /** Whether one of them may refuse nodes. */
+  /** Whether an extender may refuse nodes. */
   get filters(): boolean {
     return this.#extenders.some(({ filter }) => filter !== undefined);
   }
 
-  /** Of all that are interested in the pod. */
+  /** Reports of all extenders that are interested in the pod. */
   reports(): ExtenderReport[] {
     return this.#extenders.map((extender) => {
       const error = this.#errors.get(extender);
       return {
         extender: extender.name,
         points: extenderPoints.filter((point) => extender[point] !== undefined),
-        asked: this.#asked.get(extender) ?? [],
+        called: this.#called.get(extender) ?? [],
         ...(error === undefined ? {} : { error }),
       };
     });
   }
 
-  /** Why there is no decision without one that fails; otherwise what is left of the nodes, and who refused the others. */
+  /** Returns the failure that prevents a decision; otherwise the remaining nodes and the refusals of the others. */
   async filter(
     nodes: readonly NodeInfo[],
   ): Promise<
@@ -57,50 +57,50 @@ export class Inquiry {
     | { readonly failure: string }
   > {
     const stop = this.#ask;
-    let left = nodes;
+    let remaining = nodes;
     const refusals = new Map<NodeInfo, Refusal>();
-    if (stop === undefined) return { left, refusals };
+    if (stop === undefined) return { left: remaining, refusals };
     for (const extender of this.#extenders) {
-      if (extender.filter === undefined || left.length === 0) continue;
-      this.#note(extender, 'filter');
-      const onFailure = (_name: string, _point: ExtenderPoint, error: unknown) => this.#failed(extender, error);
+      if (extender.filter === undefined || remaining.length === 0) continue;
+      this.#recordCall(extender, 'filter');
+      const onFailure = (_name: string, _point: ExtenderPoint, error: unknown) => this.#recordFailure(extender, error);
       try {
-        const found = await filterByExtenders(this.#pod, left, { extenders: [extender], stop, onFailure });
-        left = found.feasible;
-        for (const [node, refusal] of found.refusals) refusals.set(node, refusal);
+        const filtered = await filterByExtenders(this.#pod, remaining, { extenders: [extender], stop, onFailure });
+        remaining = filtered.feasible;
+        for (const [node, refusal] of filtered.refusals) refusals.set(node, refusal);
       } catch (error) {
         stop.throwIfAborted();
-        this.#failed(extender, error);
+        this.#recordFailure(extender, error);
         return { failure: `extender ${extender.name}: ${messageOf(error)}` };
       }
     }
-    return { left, refusals };
+    return { left: remaining, refusals };
   }
 
-  /** What each adds to the totals of the nodes, in their order. */
+  /** The extenders' scores per node, in the order of the nodes. */
   async ranks(nodes: readonly NodeInfo[]): Promise<{ readonly plugin: string; readonly scores: Float64Array }[]> {
     const stop = this.#ask;
     if (stop === undefined || nodes.length < 2) return [];
-    const given: { plugin: string; scores: Float64Array }[] = [];
+    const rankings: { plugin: string; scores: Float64Array }[] = [];
     for (const extender of this.#extenders) {
       if (extender.prioritize === undefined) continue;
-      this.#note(extender, 'prioritize');
+      this.#recordCall(extender, 'prioritize');
       try {
         const scores = await extender.prioritize(this.#pod, nodes, stop);
-        given.push({ plugin: extender.name, scores: Float64Array.from(nodes, ({ name }) => scores.get(name) ?? 0) });
+        rankings.push({ plugin: extender.name, scores: Float64Array.from(nodes, ({ name }) => scores.get(name) ?? 0) });
       } catch (error) {
         stop.throwIfAborted();
-        this.#failed(extender, error);
+        this.#recordFailure(extender, error);
       }
     }
-    return given;
+    return rankings;
   }
 
-  #note(extender: Extender, point: ExtenderPoint): void {
-    this.#asked.set(extender, [...(this.#asked.get(extender) ?? []), point]);
+  #recordCall(extender: Extender, point: ExtenderPoint): void {
+    this.#called.set(extender, [...(this.#called.get(extender) ?? []), point]);
   }
 
-  #failed(extender: Extender, error: unknown): void {
+  #recordFailure(extender: Extender, error: unknown): void {
     this.#errors.set(extender, messageOf(error));
   }
 }

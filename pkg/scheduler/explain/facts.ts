@@ -1,4 +1,4 @@
-/** What a plugin found on a node, in numbers and names: beyond the words of release 1.24, which count nodes only. */
+/** Explains refusals with numbers and names, in addition to the messages of release 1.24, which only count nodes. */
 import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
@@ -8,7 +8,7 @@ import type { Question } from '#scheduler/explain/question.js';
 import { driverLoads, isOverloaded } from '#scheduler/plugins/node-volume-limits.js';
 import { claimHolder, shareDisk } from '#scheduler/plugins/volume-restrictions.js';
 
-/** Undefined for plugins whose reasons say it all. */
+/** Undefined for plugins whose reasons suffice. */
 export function factsOf(question: Question): string | undefined {
   switch (question.plugin) {
     case 'TaintToleration':
@@ -42,13 +42,13 @@ function labelsOf({ node, pod: { pod } }: Question): string | undefined {
   if (missing.length === 0) return undefined;
   const shown = missing.map(([key, value]) => {
     const there = node.labels[key];
-    return `${key}=${value} is asked for, the node has ${there === undefined ? 'no such label' : `${key}=${there}`}`;
+    return `${key}=${value} is required, the node has ${there === undefined ? 'no such label' : `${key}=${there}`}`;
   });
   return shown.join('; ');
 }
 
 function portOf({ node, pod }: Question): string | undefined {
-  const port = pod.hostPorts.find((each) => node.portTaken(each));
+  const port = pod.hostPorts.find((each) => node.isPortUsed(each));
   if (port === undefined) return undefined;
   const holder = [...node.pods.values()].find(({ hostPorts }) =>
     hostPorts.some((each) => each.port === port.port && each.protocol === port.protocol),
@@ -56,18 +56,18 @@ function portOf({ node, pod }: Question): string | undefined {
   return `port ${port.port}/${port.protocol} is taken${holder === undefined ? '' : ` by ${holder.key}`}`;
 }
 
-/** How many volumes the node has of how many that it can have. */
+/** The number of attached volumes and the limit of the node, per driver. */
 function limitsOf({ cluster, dialect, node, pod }: Question): string | undefined {
   const full = driverLoads(pod.pod, node, cluster.objects.storage, dialect).filter(isOverloaded);
   if (full.length === 0) return undefined;
   const shown = full.map(
-    ({ attached, driver, limit, wanted }) =>
-      `${driver} has ${attached} of at most ${limit} volumes there, the pod needs ${wanted} more`,
+    ({ attached, driver, limit, additional }) =>
+      `${driver} has ${attached} of at most ${limit} volumes there, the pod needs ${additional} more`,
   );
   return shown.join('; ');
 }
 
-/** The pod that has the disk, or the claim. */
+/** The pod that uses the disk or the claim. */
 function diskOf({ cluster, node, pod }: Question): string | undefined {
   const claimed = claimHolder(pod.pod, cluster);
   if (claimed !== undefined) return `${claimed.pod.key} on node ${claimed.node} has the claim ${claimed.claim}`;
@@ -75,7 +75,7 @@ function diskOf({ cluster, node, pod }: Question): string | undefined {
   return holder === undefined ? undefined : `${holder.key} has the disk`;
 }
 
-/** Where the volumes are, and that the node is elsewhere. */
+/** Where the volumes are, in contrast to the node. */
 function volumePlaceOf(question: Question): string | undefined {
   const { cluster, pod } = question;
   const { storage } = cluster.objects;
@@ -88,16 +88,16 @@ function volumePlaceOf(question: Question): string | undefined {
 }
 
 function missingLabel(volume: PersistentVolume, { dialect, node }: Question): string | undefined {
-  const has = (key: string) => (node.labels[key] === undefined ? 'no such label' : `${key}=${node.labels[key]}`);
+  const nodeValue = (key: string) => (node.labels[key] === undefined ? 'no such label' : `${key}=${node.labels[key]}`);
   for (const key of [dialect.labels.zone, dialect.labels.region]) {
     const values = volume.metadata.labels?.[key]?.split('__');
     if (values?.includes(node.labels[key] ?? '') === false)
-      return `${key} is ${values.join(' or ')}, the node has ${has(key)}`;
+      return `${key} is ${values.join(' or ')}, the node has ${nodeValue(key)}`;
   }
   const [term] = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   for (const { key, operator, values = [] } of term?.matchExpressions ?? []) {
     if (operator !== 'In' || values.includes(node.labels[key] ?? '')) continue;
-    return `${key} is ${values.join(' or ')}, the node has ${has(key)}`;
+    return `${key} is ${values.join(' or ')}, the node has ${nodeValue(key)}`;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
 import type { Trial } from '#scheduler/explain/trial.js';
 
-/** Changes the trial and says how, in words that follow “to”. */
+/** Applies a change to the trial and describes it in words that follow “to”. */
 export type Fix = (trial: Trial) => string;

@@ -6,7 +6,7 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Fix } from '#scheduler/explain/fix.js';
 import type { Trial } from '#scheduler/explain/trial.js';
 
-/** A claim or a volume that is missing, or labels that take the node to where a volume is. */
+/** Creates a missing claim or volume, or labels the node to match a volume's location. */
 export function volumeFixes({ rejection }: Refusal, trial: Trial): Fix[] {
   const { objects } = trial.copy;
   const { namespace = '' } = trial.pod.metadata;
@@ -42,15 +42,15 @@ function createClaim(namespace: string, name: string): Fix {
   };
 }
 
-/** By hand: whether something could provision one, nobody but a provisioner knows. */
+/** A manually created volume: only its provisioner could tell whether one can be provisioned. */
 function createVolume(claim: PersistentVolumeClaim): Fix {
   return (trial) => {
     const { name = '', namespace = '' } = claim.metadata;
-    const known = claim.spec.volumeName ?? '';
+    const volumeName = claim.spec.volumeName ?? '';
     const volume: PersistentVolume = {
       apiVersion: 'v1',
       kind: 'PersistentVolume',
-      metadata: { name: known === '' ? `${namespace}-${name}` : known },
+      metadata: { name: volumeName === '' ? `${namespace}-${name}` : volumeName },
       spec: {
         capacity: { storage: claim.spec.resources?.requests?.['storage'] ?? '1Gi' },
         accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
@@ -66,7 +66,7 @@ function createVolume(claim: PersistentVolumeClaim): Fix {
   };
 }
 
-/** Labels that the node would need to be where the volume is; those that it has already are left out. */
+/** The labels that the node lacks to be in the volume's location. */
 function placeOf({ metadata, spec }: PersistentVolume, { dialect, node }: Trial): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const key of [dialect.labels.zone, dialect.labels.region]) {

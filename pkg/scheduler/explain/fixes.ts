@@ -1,4 +1,4 @@
-/** What could make a node take a pod, by the plugin that refuses it. Each is only a guess until the decision is made again. */
+/** Possible remedies by the plugin that refused the node. Each is a guess until a new decision confirms it. */
 import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import type { Affinity, NodeSelectorTerm } from '#api/core/v1/types.gen.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
@@ -48,7 +48,7 @@ const uncordon: Fix = (trial) => {
   return `uncordon node ${trial.node.name}`;
 };
 
-/** Taints of the control plane come back as long as what they stand for lasts: only a toleration helps against them. */
+/** The control plane restores its own taints while their cause lasts, so only a toleration helps against them. */
 function taintFixes({ dialect, info, node: { node } }: Trial): Fix[] {
   const taints = node?.spec.taints ?? [];
   const taint = findUntoleratedTaint(taints, info.pod.spec.tolerations, ['NoSchedule', 'NoExecute']);
@@ -63,8 +63,8 @@ function taintFixes({ dialect, info, node: { node } }: Trial): Fix[] {
   const ofControlPlane = Object.values(dialect.taints).includes(key);
   if (ofControlPlane) return [];
   const remove: Fix = (trial) => {
-    const left = (trial.node.node?.spec.taints ?? []).filter((each) => each.key !== key || each.effect !== effect);
-    trial.patchNode({ spec: { taints: left.length === 0 ? null : left } });
+    const remaining = (trial.node.node?.spec.taints ?? []).filter((each) => each.key !== key || each.effect !== effect);
+    trial.patchNode({ spec: { taints: remaining.length === 0 ? null : remaining } });
     return `remove the taint ${shown} from node ${trial.node.name}`;
   };
   return [tolerate, remove];
@@ -73,9 +73,9 @@ function taintFixes({ dialect, info, node: { node } }: Trial): Fix[] {
 function nodeAffinityFixes({ info: { pod } }: Trial): Fix[] {
   const { affinity, nodeSelector = {} } = pod.spec;
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const wanted = { ...nodeSelector, ...(terms === undefined ? {} : labelsFor(terms[0])) };
+  const labels = { ...nodeSelector, ...(terms === undefined ? {} : labelsFor(terms[0])) };
   const label: Fix = (trial) => {
-    const missing = Object.entries(wanted).filter(([key, value]) => (trial.node.labels[key] ?? null) !== value);
+    const missing = Object.entries(labels).filter(([key, value]) => (trial.node.labels[key] ?? null) !== value);
     trial.patchNode({ metadata: { labels: Object.fromEntries(missing) } });
     const shown = missing.map(([key, value]) => (value === null ? `${key}-` : `${key}=${value}`)).join(' ');
     return `label node ${trial.node.name} with ${shown}`;
@@ -90,7 +90,7 @@ function nodeAffinityFixes({ info: { pod } }: Trial): Fix[] {
   return [label, drop];
 }
 
-/** Labels with which a node meets the term, as far as single labels do; null: the label must go. */
+/** Labels that make a node meet the term, if single labels suffice; null: remove the label. */
 function labelsFor(term: NodeSelectorTerm | undefined): Record<string, string | null> {
   const labels: Record<string, string | null> = {};
   for (const { key, operator, values = [] } of term?.matchExpressions ?? []) {
@@ -113,7 +113,7 @@ const withoutHostPorts: Fix = (trial) => {
   return "leave the pod's host ports out";
 };
 
-/** The pod that has a claim which is for one pod only. */
+/** Deletes the pod that uses a single-pod claim. */
 function claimFixes({ copy, pod }: Trial): Fix[] {
   const holder = claimHolder(pod, copy.cluster);
   if (holder === undefined || !canLeaveNode(holder.pod.pod)) return [];
@@ -125,13 +125,13 @@ function claimFixes({ copy, pod }: Trial): Fix[] {
   ];
 }
 
-/** Pods that are tried, at most. */
-const triedPods = 250;
+/** Limit of pods tried. */
+const maxRemovalTrials = 250;
 
-/** Single pods of the node without which the plugin says something else. */
+/** Deletes a single pod of the node if that changes the plugin's result. */
 function removals(refusal: Refusal, { copy, info, node, profile }: Trial): Fix[] {
   const filters = copy.filters(info, profile);
-  for (const other of [...node.pods.values()].slice(0, triedPods)) {
+  for (const other of [...node.pods.values()].slice(0, maxRemovalTrials)) {
     if (!canLeaveNode(other.pod)) continue;
     const then = copy.cluster.tentatively(node, (change) => {
       change.remove(other);
@@ -170,9 +170,9 @@ function spreadFixes(refusal: Refusal, { info: { pod } }: Trial): Fix[] {
   return fixes;
 }
 
-function affinityFixes(refusal: Refusal, at: Trial): Fix[] {
+function affinityFixes(refusal: Refusal, trial: Trial): Fix[] {
   const [reason = ''] = refusal.rejection.reasons;
-  if (reason.includes('existing pods')) return removals(refusal, at);
+  if (reason.includes('existing pods')) return removals(refusal, trial);
   const field = reason.includes('anti-affinity') ? 'podAntiAffinity' : 'podAffinity';
   const relax: Fix = (trial) => {
     const { pod } = trial;
@@ -186,5 +186,5 @@ function affinityFixes(refusal: Refusal, at: Trial): Fix[] {
     trial.replacePod({ ...pod, spec: { ...pod.spec, affinity: relaxed } });
     return `let the pod's required ${field === 'podAffinity' ? 'affinity' : 'anti-affinity'} be a preference`;
   };
-  return field === 'podAffinity' ? [relax] : [relax, ...removals(refusal, at)];
+  return field === 'podAffinity' ? [relax] : [relax, ...removals(refusal, trial)];
 }

@@ -1,4 +1,4 @@
-/** What would happen to pods, one after the other, as the scheduler decides: on a copy, changing nothing. */
+/** Forecasts placements of several pods in turn, by deciding on a copy. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
@@ -7,14 +7,14 @@ import { type ClusterCopy, fitError, type Snapshot } from '#scheduler/explain/sn
 import type { Profile } from '#scheduler/framework/profile.js';
 
 export interface CopiesForecast {
-  readonly asked: number;
+  readonly requested: number;
   readonly fit: number;
   readonly nodes: readonly { readonly node: string; readonly copies: number }[];
-  /** Why the next one fits nowhere; absent when all fit. */
+  /** Why the next copy fits nowhere; absent if all fit. */
   readonly message?: string;
 }
 
-/** Where the scheduler would put the pod now, undefined and why when nowhere. The pod counts there from then on. */
+/** Places the pod on the copy, where it then counts; or returns why it fits nowhere. */
 async function place(
   copy: ClusterCopy,
   pod: PodInfo,
@@ -27,35 +27,40 @@ async function place(
   return { node: best.node };
 }
 
-/** How many copies of the pod fit, where, and what runs out first. */
-export async function copiesOf(copy: ClusterCopy, pod: Pod, profile: Profile, asked: number): Promise<CopiesForecast> {
+/** How many copies of the pod fit, on which nodes, and which resource runs out first. */
+export async function copiesOf(
+  copy: ClusterCopy,
+  pod: Pod,
+  profile: Profile,
+  requested: number,
+): Promise<CopiesForecast> {
   const nodes = new Map<string, number>();
   const end = (fit: number, message?: string): CopiesForecast => ({
-    asked,
+    requested: requested,
     fit,
     nodes: [...nodes].map(([node, copies]) => ({ node, copies })).sort((a, b) => b.copies - a.copies),
     ...(message === undefined ? {} : { message }),
   });
-  for (let i = 0; i < asked; i++) {
+  for (let i = 0; i < requested; i++) {
     const name = `${pod.metadata.name ?? 'pod'}-${i}`;
     const one = podInfo({ ...pod, metadata: { ...pod.metadata, name, uid: `copy ${i}` } });
     const placed = await place(copy, one, profile);
     if ('message' in placed) return end(i, placed.message);
     nodes.set(placed.node, (nodes.get(placed.node) ?? 0) + 1);
   }
-  return end(asked);
+  return end(requested);
 }
 
 export interface Move {
   readonly namespace: string;
   readonly name: string;
-  /** Where it would go. */
+  /** The pod's new node. */
   readonly to?: string;
-  /** Why it would not go, or would fit nowhere. */
+  /** Why it cannot move, or fits nowhere. */
   readonly reason?: string;
   /**
-   * `Moves`; `Lost`: nothing makes it anew; `Stays`: it belongs to the node; `Blocked`: a disruption budget keeps it;
-   * `NoRoom`: it would fit nowhere.
+   * `Moves`; `Lost`: no controller recreates it; `Stays`: it belongs to the node; `Blocked`: a disruption budget
+   * protects it; `NoRoom`: it fits nowhere.
    */
   readonly outcome: 'Moves' | 'Lost' | 'Stays' | 'Blocked' | 'NoRoom';
 }
@@ -68,33 +73,33 @@ export interface LeavingForecast {
 export interface LeavingOptions {
   readonly dialect: Dialect;
   readonly profiles: readonly Profile[];
-  /** Pods leave by eviction, which disruption budgets may refuse; else the node is simply gone. */
+  /** Whether pods are evicted, which disruption budgets may block; otherwise the node just disappears. */
   readonly drain: boolean;
 }
 
-/** `copy` is of `snapshot` without the node's pods and without the node. */
+/** `copy` is a copy of `snapshot` without the node and its pods. */
 export async function leaving(
   copy: ClusterCopy,
   snapshot: Snapshot,
   node: string,
   { dialect, drain, profiles }: LeavingOptions,
 ): Promise<LeavingForecast> {
-  const there = snapshot.placed.filter((each) => each.node === node).map(({ pod }) => pod);
-  there.sort((a, b) => b.priority - a.priority || (a.key < b.key ? -1 : 1));
+  const podsOnNode = snapshot.placed.filter((each) => each.node === node).map(({ pod }) => pod);
+  podsOnNode.sort((a, b) => b.priority - a.priority || (a.key < b.key ? -1 : 1));
   const budgets = snapshot.objects.budgets();
   const allowed = budgets.map((budget) => budget.allowed);
   const moves: Move[] = [];
-  for (const pod of there) {
+  for (const pod of podsOnNode) {
     const { metadata, spec } = pod.pod;
-    const named = { namespace: pod.namespace, name: metadata.name ?? '' };
+    const name = { namespace: pod.namespace, name: metadata.name ?? '' };
     const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
     if (metadata.annotations?.[dialect.annotations.configMirror] !== undefined) {
-      moves.push({ ...named, outcome: 'Stays', reason: 'a mirror of a pod that the node itself has' });
+      moves.push({ ...name, outcome: 'Stays', reason: 'mirror of a static pod of the node' });
       continue;
     }
     if (owner?.kind === 'DaemonSet') {
       moves.push({
-        ...named,
+        ...name,
         outcome: 'Stays',
         reason: `one of DaemonSet ${owner.name}, which has a pod on each node`,
       });
@@ -105,7 +110,7 @@ export async function leaving(
       const blocking = budgets.find((_, i) => covering.includes(i) && (allowed[i] ?? 0) <= 0);
       if (blocking !== undefined) {
         moves.push({
-          ...named,
+          ...name,
           outcome: 'Blocked',
           reason: `disruption budget ${blocking.key} allows no more evictions`,
         });
@@ -114,24 +119,24 @@ export async function leaving(
       for (const i of covering) allowed[i] = (allowed[i] ?? 0) - 1;
     }
     if (owner === undefined) {
-      moves.push({ ...named, outcome: 'Lost', reason: 'no controller makes it anew' });
+      moves.push({ ...name, outcome: 'Lost', reason: 'no controller recreates it' });
       continue;
     }
     const profile = profiles.find(({ schedulerName }) => schedulerName === spec.schedulerName);
     if (profile === undefined) {
-      moves.push({ ...named, outcome: 'NoRoom', reason: `left to scheduler "${spec.schedulerName}"` });
+      moves.push({ ...name, outcome: 'NoRoom', reason: `left to scheduler "${spec.schedulerName}"` });
       continue;
     }
     const { nodeName: _node, ...rest } = spec;
     const { deletionTimestamp: _deleted, ...fresh } = metadata;
     const placed = await place(copy, podInfo({ ...pod.pod, metadata: fresh, spec: rest }), profile);
-    if ('node' in placed) moves.push({ ...named, outcome: 'Moves', to: placed.node });
-    else moves.push({ ...named, outcome: 'NoRoom', reason: placed.message });
+    if ('node' in placed) moves.push({ ...name, outcome: 'Moves', to: placed.node });
+    else moves.push({ ...name, outcome: 'NoRoom', reason: placed.message });
   }
   return { node, moves };
 }
 
-/** The state without the node and its pods. */
+/** The snapshot without the node and its pods. */
 export function without(snapshot: Snapshot, node: string): Snapshot {
   return {
     ...snapshot,

@@ -1,4 +1,4 @@
-/** The scheduler's state, listed from the API server: for whoever decides beside the scheduler. */
+/** The scheduler's state, listed from the API server, for decisions outside the scheduler. */
 import { replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import {
   namespaces,
@@ -24,7 +24,7 @@ import type { Snapshot } from '#scheduler/explain/snapshot.js';
 
 const pageSize = 5000;
 
-/** Rejects with the server's StatusError when one of the lists is forbidden. */
+/** Rejects with the server's StatusError if a list is forbidden. */
 export async function listedSnapshot(client: Client, signal: AbortSignal): Promise<Snapshot> {
   const { dialect } = client;
   shared(signal);
@@ -82,14 +82,14 @@ class ListedInformer<T extends ApiObject> extends Store<T> implements Informer<T
 
   async whenSynced(): Promise<void> {}
 
-  /** Tells of what is there; nothing follows. */
+  /** Calls `onAdd` for the listed objects; no changes follow. */
   addHandler({ onAdd }: EventHandler<T>): () => void {
     if (onAdd !== undefined) for (const object of this.list()) onAdd(object, true);
     return () => undefined;
   }
 }
 
-/** Informers over lists that do not change: what reads informers can read a snapshot. */
+/** Informers over fixed lists, so that code written for informers can read a snapshot. */
 class ListedInformers implements InformerFactory {
   readonly client: Client;
   readonly #informers = new Map<string, ListedInformer<ApiObject>>();
@@ -126,7 +126,7 @@ class ListedInformers implements InformerFactory {
       informer = new ListedInformer<ApiObject>();
       this.#informers.set(key, informer);
     }
-    // The key names the type.
+    // The key determines the type.
     return informer as unknown as ListedInformer<T>;
   }
 }

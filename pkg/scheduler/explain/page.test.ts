@@ -39,7 +39,7 @@ async function get(query: string, method = 'GET') {
   return { status: response?.status, body: response?.body.toString() ?? '' };
 }
 
-t.test('bounded whatever the size of the cluster', async (t) => {
+t.test('the page is bounded, whatever the size of the cluster', async (t) => {
   const { body, status } = await get('pod=default/p');
   t.equal(status, 200);
   const explanation = JSON.parse(body) as Explanation;
@@ -52,7 +52,7 @@ t.test('bounded whatever the size of the cluster', async (t) => {
   t.ok(body.length < 10_000, `${body.length} bytes`);
 });
 
-t.test('node by node, in pages', async (t) => {
+t.test('pages through the nodes', async (t) => {
   const first = JSON.parse((await get('pod=default/p&limit=2')).body) as Explanation;
   t.same(
     first.details?.items.map(({ node }) => node),
@@ -68,7 +68,7 @@ t.test('node by node, in pages', async (t) => {
   t.match(one.details, { items: [{ node: 'n4999', plugin: 'NodeUnschedulable' }] });
 });
 
-t.test('plain errors', async (t) => {
+t.test('returns plain errors', async (t) => {
   t.same(await get(''), { status: 400, body: 'pod must be NAMESPACE/NAME\n' });
   t.same(await get('pod=p'), { status: 400, body: 'pod must be NAMESPACE/NAME\n' });
   t.same(await get('pod=default/p&limit=x'), { status: 400, body: 'limit must be a number from 0 to 500\n' });

@@ -1,4 +1,4 @@
-/** `/debug/scheduler/explain?pod=NAMESPACE/NAME`: why a pod is where it is, from the scheduler's own state. */
+/** `/debug/scheduler/explain?pod=NAMESPACE/NAME`: explains a pod's placement from the scheduler's own state. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -8,33 +8,33 @@ import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js
 import type { Extender } from '#scheduler/framework/extender.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
-/** What a scheduler that leads knows. */
+/** The state of a scheduler that leads. */
 export interface SchedulerView {
   /** `key`: `namespace/name`. */
   pod(key: string): Pod | undefined;
-  /** As it is now; cheap enough for one turn of the event loop. */
+  /** The current state; fast enough for one turn of the event loop. */
   snapshot(): Snapshot;
 }
 
 export interface ExplainPageOptions {
-  /** Undefined as long as this scheduler does not lead. */
+  /** Undefined while this scheduler does not lead. */
   readonly view: () => SchedulerView | undefined;
   readonly dialect: Dialect;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly profiles: readonly Profile[];
-  /** They are asked what changes nothing. */
+  /** Only points without side effects are called. */
   readonly extenders?: readonly Extender[];
 }
 
 const maxItems = 500;
 const parameters = new Set(['pod', 'node', 'limit', 'continue', 'scores']);
 
-/** One answer is worked on at a time: each has a copy of the cluster. */
+/** Serves one request at a time, since each needs a copy of the cluster. */
 export function explainPages({ clock, dialect, extenders = [], profiles, view }: ExplainPageOptions): DebugPages {
   let busy = false;
   return {
     '/debug/scheduler/explain': async (request) => {
-      const { key, options } = asked(request);
+      const { key, options } = parseRequest(request);
       const state = view();
       if (state === undefined) throw new DebugPageError(503, 'this scheduler does not lead');
       const pod = state.pod(key);
@@ -58,12 +58,16 @@ export function explainPages({ clock, dialect, extenders = [], profiles, view }:
   };
 }
 
-function asked({ method, query }: DebugRequest): { key: string; options: Pick<ExplainOptions, 'scores' | 'details'> } {
-  const wrong = (text: string) => new DebugPageError(400, text);
+function parseRequest({ method, query }: DebugRequest): {
+  key: string;
+  options: Pick<ExplainOptions, 'scores' | 'details'>;
+} {
+  const badRequest = (text: string) => new DebugPageError(400, text);
   if (method !== 'GET') throw new DebugPageError(405, 'only GET is allowed');
-  for (const name of query.keys()) if (!parameters.has(name)) throw wrong(`unknown parameter ${JSON.stringify(name)}`);
+  for (const name of query.keys())
+    if (!parameters.has(name)) throw badRequest(`unknown parameter ${JSON.stringify(name)}`);
   const key = query.get('pod') ?? '';
-  if (!/^[^/]+\/[^/]+$/.test(key)) throw wrong('pod must be NAMESPACE/NAME');
+  if (!/^[^/]+\/[^/]+$/.test(key)) throw badRequest('pod must be NAMESPACE/NAME');
   const scores = count(query, 'scores', 5);
   const node = query.get('node');
   if (node !== null) return { key, options: { scores, details: { node } } };

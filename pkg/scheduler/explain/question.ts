@@ -4,10 +4,10 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { FilterPoint } from '#scheduler/framework/plugin.js';
 
-/** What a plugin found on a node that it refused. */
+/** A node that a plugin refused, for the explanation of the refusal. */
 export interface Question {
   readonly plugin: string;
-  /** Its filter; undefined for what is no plugin of the profile. */
+  /** The plugin's filter; undefined if it is no plugin of the profile. */
   readonly filter: FilterPoint | undefined;
   readonly pod: PodInfo;
   readonly node: NodeInfo;

@@ -6,7 +6,7 @@ import type { NodeRefusal, RefusalGroup, Shortage } from '#scheduler/explain/exp
 
 const examples = 5;
 
-/** Nodes by what refused them. */
+/** Groups nodes by equal refusals. */
 export class RefusalGroups {
   readonly #groups = new Map<string, { first: NodeRefusal; nodes: string[]; count: number; least: number }>();
 
@@ -27,7 +27,7 @@ export class RefusalGroups {
     }
   }
 
-  /** The most frequent first. */
+  /** The largest group first. */
   list(): RefusalGroup[] {
     return [...this.#groups.values()]
       .sort((a, b) => b.count - a.count)
@@ -56,13 +56,13 @@ function shortagesOf(pod: PodInfo, node: NodeInfo, reasons: readonly string[]): 
   return reasons.map((reason) => shortageOf(pod, node, lackingResource(reason)));
 }
 
-/** The resource that the reason is about; `pods` for their number. */
+/** The resource in a reason of NodeResourcesFit; `pods` for the pod count. */
 export function lackingResource(reason: string): string {
   return reason === 'Too many pods' ? 'pods' : reason.replace(/^Insufficient /, '');
 }
 
 export interface Amounts {
-  readonly asked: number;
+  readonly requested: number;
   readonly free: number;
   readonly of: number;
 }
@@ -70,7 +70,7 @@ export interface Amounts {
 /** CPU in thousandths of a core. */
 export function amountsOn({ requests }: PodInfo, node: NodeInfo, resource: string): Amounts {
   const { allocatable, maxPods, pods, requested } = node;
-  const amounts = (asked: number, of: number, taken: number) => ({ asked, free: of - taken, of });
+  const amounts = (requested: number, of: number, used: number) => ({ requested, free: of - used, of });
   switch (resource) {
     case 'pods':
       return amounts(1, maxPods, pods.size);
@@ -81,27 +81,27 @@ export function amountsOn({ requests }: PodInfo, node: NodeInfo, resource: strin
     case 'ephemeral-storage':
       return amounts(requests.ephemeralStorage, allocatable.ephemeralStorage, requested.ephemeralStorage);
     default: {
-      const of = (all: typeof requests) => all.scalars?.get(resource) ?? 0;
-      return amounts(of(requests), of(allocatable), of(requested));
+      const scalar = (all: typeof requests) => all.scalars?.get(resource) ?? 0;
+      return amounts(scalar(requests), scalar(allocatable), scalar(requested));
     }
   }
 }
 
 function shortageOf(pod: PodInfo, node: NodeInfo, resource: string): Shortage {
-  const { asked, free, of } = amountsOn(pod, node, resource);
-  const shown = (amount: number) => quantity(resource, amount);
-  return { resource, asked: shown(asked), free: shown(free), of: shown(of) };
+  const { requested, free, of } = amountsOn(pod, node, resource);
+  const format = (amount: number) => quantity(resource, amount);
+  return { resource, requested: format(requested), free: format(free), of: format(of) };
 }
 
-/** The amount as a quantity of the API. */
+/** The amount as an API quantity. */
 export function quantity(resource: string, amount: number): string {
   return resource === 'cpu' && amount % 1000 !== 0 ? `${amount}m` : String(resource === 'cpu' ? amount / 1000 : amount);
 }
 
 function lackOf(shortages: readonly Shortage[] | undefined): number {
   let most = 0;
-  for (const { asked, free } of shortages ?? []) {
-    const [a, f] = [Number(milliValue(asked)), Number(milliValue(free))];
+  for (const { requested, free } of shortages ?? []) {
+    const [a, f] = [Number(milliValue(requested)), Number(milliValue(free))];
     most = Math.max(most, a === 0 ? 0 : (a - f) / a);
   }
   return most;

@@ -4,14 +4,14 @@ import type { NodeScores, PluginScore } from '#scheduler/explain/explanation.js'
 import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
-interface Given {
+interface PluginResult {
   readonly plugin: string;
   readonly weight: number;
   readonly raw: Float64Array;
   readonly normalized: Float64Array;
 }
 
-/** What every plugin gives to the nodes, the best first, at most `limit`. Plugins that give all the same are left out. `more`: what others add. */
+/** The plugins' scores of the best `limit` nodes, best first, without plugins that score all nodes alike. `more`: further scores. */
 export async function scoresOf(
   copy: ClusterCopy,
   pod: PodInfo,
@@ -20,7 +20,12 @@ export async function scoresOf(
   limit: number,
   more: readonly { readonly plugin: string; readonly scores: Float64Array }[] = [],
 ): Promise<NodeScores[]> {
-  const given: Given[] = more.map(({ plugin, scores }) => ({ plugin, weight: 1, raw: scores, normalized: scores }));
+  const results: PluginResult[] = more.map(({ plugin, scores }) => ({
+    plugin,
+    weight: 1,
+    raw: scores,
+    normalized: scores,
+  }));
   for (const { plugin, point, weight } of profile.scores) {
     const score = point.prepare(pod, copy.cluster);
     if (score === undefined) continue;
@@ -33,22 +38,22 @@ export async function scoresOf(
     const normalized = raw.slice();
     score.normalize?.(normalized, nodes);
     score.close?.();
-    given.push({ plugin, weight, raw, normalized });
+    results.push({ plugin, weight, raw, normalized });
   }
   const totals = nodes.map((node, i) => ({
     node,
     i,
-    total: given.reduce((sum, { normalized, weight }) => sum + weight * (normalized[i] ?? 0), 0),
+    total: results.reduce((sum, { normalized, weight }) => sum + weight * (normalized[i] ?? 0), 0),
   }));
   totals.sort((a, b) => b.total - a.total);
   return totals.slice(0, limit).map(({ i, node, total }) => ({
     node: node.name,
     total,
-    plugins: given.map((each) => scoreAt(each, i)),
+    plugins: results.map((each) => scoreAt(each, i)),
   }));
 }
 
-function scoreAt({ normalized, plugin, raw, weight }: Given, i: number): PluginScore {
+function scoreAt({ normalized, plugin, raw, weight }: PluginResult, i: number): PluginScore {
   const score = normalized[i] ?? 0;
   return { plugin, raw: raw[i] ?? 0, normalized: score, weight, weighted: score * weight };
 }

@@ -1,4 +1,4 @@
-/** The state that a decision is made from, and a copy of it to try things on. */
+/** The state behind a decision, and a copy of it for trials. */
 
 import { setImmediate } from 'node:timers/promises';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
@@ -23,17 +23,17 @@ export interface PlacedPod {
   readonly node: string;
 }
 
-/** Taken in one turn of the event loop, so that its parts belong together. */
+/** Consistent, since it is taken in one turn of the event loop. */
 export interface Snapshot {
   readonly nodes: readonly Node[];
-  /** Pods that take room: bound ones that have not ended, and those about to be bound. */
+  /** Bound pods that have not ended, and assumed pods. */
   readonly placed: readonly PlacedPod[];
-  /** Pods for which room is being made. */
+  /** Nominated pods, for which preemption makes room. */
   readonly nominated: readonly PlacedPod[];
   readonly objects: ClusterObjects;
 }
 
-/** Gives the event loop to others when a slice of work is over; so long, in ms, may a slice take. */
+/** Yields to the event loop after each slice of work; a slice lasts at most this long; ms. */
 const sliceMs = 2;
 
 export class Pace {
@@ -41,14 +41,14 @@ export class Pace {
   readonly #signal: AbortSignal | undefined;
   #since: number;
 
-  /** `signal`: nobody waits for the work any more. */
+  /** `signal` aborts when the result is no longer needed. */
   constructor(clock: Pick<Clock, 'monotonic'>, signal?: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
     this.#since = clock.monotonic();
   }
 
-  /** To be called between steps of well under a millisecond. Throws when the signal has aborted. */
+  /** Must be called between steps of well under a millisecond. Throws when the signal has aborted. */
   async step(): Promise<void> {
     if (this.#clock.monotonic() - this.#since < sliceMs) return;
     await setImmediate();
@@ -57,7 +57,7 @@ export class Pace {
   }
 }
 
-/** A cluster of its own, with the scheduler's code on it: nothing that is done to it reaches the real one. */
+/** A separate cluster that runs the scheduler's code; changes to it do not affect the real one. */
 export class ClusterCopy {
   readonly cluster: Cluster;
   readonly objects: ChangedObjects;
@@ -87,10 +87,10 @@ export class ClusterCopy {
   }
 
   filters(pod: PodInfo, profile: Profile) {
-    return this.#plans.of(pod, profile).filters;
+    return this.#plans.begin(pod, profile).filters;
   }
 
-  /** The nodes that can take the pod, and why the others cannot. */
+  /** Splits the nodes into those that can take the pod and the refusals of the others. */
   async look(
     pod: PodInfo,
     profile: Profile,
@@ -107,7 +107,7 @@ export class ClusterCopy {
     return { fitting, refusals };
   }
 
-  /** Why a node cannot take the pod, as the scheduler decides. Holds until the copy changes. */
+  /** Decides why a node cannot take the pod, like the scheduler. Valid until the copy changes. */
   decision(pod: PodInfo, profile: Profile): (node: NodeInfo) => Refusal | undefined {
     const filters = this.filters(pod, profile);
     const { refusal } = filters;
@@ -116,14 +116,14 @@ export class ClusterCopy {
   }
 }
 
-/** Of a pod that so many nodes refuse. */
+/** The error for a pod that this many nodes refuse. */
 export function fitError(nodes: number, refusals: Iterable<Refusal>): FitError {
   const counts = new Map<Refusal, number>();
   for (const refusal of refusals) counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
   return new FitError(nodes, counts);
 }
 
-/** Objects as they are, with claims and volumes that are tried. */
+/** The real objects, overlaid with claims and volumes on trial. */
 class ChangedObjects implements ClusterObjects {
   readonly storage: ChangedStorage;
   readonly #base: ClusterObjects;
@@ -162,7 +162,7 @@ class ChangedStorage implements StorageObjects {
     this.#volumes.set(volume.metadata.name ?? '', volume);
   }
 
-  /** All is as it really is again. */
+  /** Drops all changes. */
   reset(): void {
     this.#claims.clear();
     this.#volumes.clear();

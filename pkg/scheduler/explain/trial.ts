@@ -8,7 +8,7 @@ import type { Change } from '#scheduler/explain/explanation.js';
 import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
-/** Changes that are tried for a pod and one node on a copy, and taken back. */
+/** Changes tried on a copy for one pod and one node; undone afterwards. */
 export class Trial {
   readonly copy: ClusterCopy;
   readonly dialect: Dialect;
@@ -54,13 +54,13 @@ export class Trial {
     return this.copy.decision(this.#info, this.profile)(this.node);
   }
 
-  /** The pod as it would have to be; it is made anew. */
+  /** Replaces the pod, which deletes and recreates it. */
   replacePod(pod: Pod): void {
     this.#setPod(pod);
     this.#replaced = true;
   }
 
-  /** Of the few fields of a pod that can change. */
+  /** Patches one of the few mutable fields of a pod. */
   patchPod(patch: object): void {
     this.#setPod(mergePatch(this.#pod, patch) as Pod);
     this.#changes.push({ action: 'patch', apiVersion: 'v1', kind: 'Pod', ...nameOf(this.#pod), patch });
@@ -71,16 +71,16 @@ export class Trial {
     this.#info = podInfo(pod);
   }
 
-  /** `besides`: what the control plane then changes by itself. */
-  patchNode(patch: object, besides: object = {}): void {
+  /** `followUp`: changes that the control plane then makes itself. */
+  patchNode(patch: object, followUp: object = {}): void {
     const { node } = this.node;
     if (node === undefined) throw new Error(`node ${this.#nodeName} has no object`);
-    this.copy.cluster.setNode(mergePatch(mergePatch(node, patch), besides) as Node);
+    this.copy.cluster.setNode(mergePatch(mergePatch(node, patch), followUp) as Node);
     this.#undo.push(() => this.copy.cluster.setNode(node));
     this.#changes.push({ action: 'patch', apiVersion: 'v1', kind: 'Node', name: this.#nodeName, patch });
   }
 
-  /** A pod goes from the node, or from another. */
+  /** Deletes a pod from this node or another. */
   removePod(pod: PodInfo, node = this.#nodeName): void {
     const { cluster } = this.copy;
     cluster.removePod(pod.uid);
@@ -93,7 +93,7 @@ export class Trial {
     this.#changes.push({ action: 'create', object: claim });
   }
 
-  /** A volume for that claim, to which the control plane binds it. */
+  /** Creates a volume for the claim; the control plane binds them. */
   createVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
     const { storage } = this.copy.objects;
     storage.setVolume(volume);
@@ -117,7 +117,7 @@ function nameOf({ metadata }: Pod) {
   return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
 }
 
-/** What to create so that the pod is there again, without what the server adds. */
+/** The manifest that recreates the pod, without fields set by the server. */
 export function manifestOf({ metadata, spec }: Pod): Pod {
   const { annotations, labels, name, namespace } = metadata;
   const { nodeName: _node, ...rest } = spec;

@@ -1,4 +1,4 @@
-/** One exchange with an extender: JSON there and back, bounded in time and size. */
+/** An exchange with an extender: JSON request and answer, bounded in time and size. */
 import type { Clock } from '#apimachinery/clock.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { parseJson, readAll } from '#client/rest/response.js';
@@ -10,24 +10,24 @@ import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  /** Names proxies. */
+  /** Proxy variables. */
   readonly env: ProxyEnvironment;
 }
 
 /**
- * An answer is hardly longer than the question: it names nodes of it, each with a reason at most. This much is allowed
- * in any case.
+ * An answer is hardly longer than the request: it repeats node names, each with at most one reason. This much is
+ * always allowed.
  */
 const minAnswerBytes = 16 * 1024 * 1024;
 
 export class ExtenderConnection {
-  /** Where it leads, without credentials. */
+  /** The extender's URL without credentials. */
   readonly url: string;
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
 
-  /** Throws TypeError for what is no URL of the kind. */
+  /** Throws TypeError for an invalid URL. */
   constructor(settings: ExtenderSettings, { clock, env }: ConnectionOptions) {
     const { timeoutMs, tls, urlPrefix } = settings;
     const url = new URL(urlPrefix.replace(/\/+$/, ''));
@@ -42,7 +42,7 @@ export class ExtenderConnection {
       server: this.url,
       clock,
       headers,
-      // Time is measured here, over the whole exchange.
+      // The timeout below covers the whole exchange.
       timeoutMs: 0,
       compression: false,
       insecureSkipVerify: skipsVerification(settings),
@@ -52,27 +52,27 @@ export class ExtenderConnection {
     });
   }
 
-  /** What the extender answers. Rejects with an Error for anything but JSON with status 200 in time. */
+  /** Sends a request and returns the answer. Rejects with an Error unless it is JSON with status 200 in time. */
   async post(verb: string, question: object, stop: AbortSignal): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(question));
-    const late = new AbortController();
-    const timer = this.#clock.setTimer(() => late.abort(), this.#timeoutMs);
+    const timeout = new AbortController();
+    const timer = this.#clock.setTimer(() => timeout.abort(), this.#timeoutMs);
     try {
       const response = await this.#transport.request({
         method: 'POST',
         path: `/${verb.replace(/^\/+/, '')}`,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body,
-        signal: AbortSignal.any([stop, late.signal]),
+        signal: AbortSignal.any([stop, timeout.signal]),
       });
       if (response.status !== 200) {
-        // Nothing of it counts; the connection is given up with the rest of it.
-        late.abort();
+        // Drop the connection, since the rest of the answer is not needed.
+        timeout.abort();
         throw new Error(`failed ${verb} with extender at URL ${this.url}/${verb}, code ${response.status}`);
       }
       return parseJson(await readAll(response.body, Math.max(minAnswerBytes, 2 * body.length)));
     } catch (error) {
-      if (late.signal.aborted && error instanceof TransportError) {
+      if (timeout.signal.aborted && error instanceof TransportError) {
         throw new Error(`no answer from ${this.url}/${verb} within ${this.#timeoutMs} ms`, { cause: error });
       }
       throw error;
@@ -86,12 +86,12 @@ export class ExtenderConnection {
   }
 }
 
-/** Whoever asks for HTTPS and names no authority gets no verification, as in release 1.24. */
+/** HTTPS without a certificate authority is not verified, as in release 1.24. */
 export function skipsVerification({ enableHttps, tls }: ExtenderSettings): boolean {
   return tls?.insecure === true || (enableHttps && tls?.caData === undefined && tls?.caFile === undefined);
 }
 
-/** The files and data of the settings. Rejects from `current` when a file cannot be read. */
+/** The TLS files and data of the settings. `current` rejects if a file cannot be read. */
 export function tlsOf({ tls }: ExtenderSettings, clock: Clock): TlsSource {
   const file = (data: string | undefined, path: string | undefined) => (data === undefined ? path : undefined);
   return new FileTls({

@@ -1,4 +1,4 @@
-/** What is asked, over which connection, and what becomes of answers that are wrong. */
+/** Requests to extenders, their connections, and the handling of invalid answers. */
 import t, { type Test } from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -25,7 +25,7 @@ const nodes = [...cluster.nodes()];
 const pod = podInfo(podNamed('p', 10));
 const never = new AbortController().signal;
 
-/** What went wrong. */
+/** The message of the failure. */
 async function failure(work: Promise<unknown> | undefined): Promise<string> {
   try {
     await work;
@@ -46,18 +46,18 @@ async function answering(t: Test, answer: unknown, settings: Partial<ExtenderSet
   return { url, extender: extenderAt(t, url, { ...verbs, ...settings }) };
 }
 
-t.test('answers that are refused', async (t) => {
+t.test('refuses invalid answers', async (t) => {
   const rows: [answer: unknown, want: RegExp][] = [
-    ['', /the answer is no object/],
-    ['{"NodeNames": [', /the answer is not JSON/],
-    ['<html>', /the answer is not JSON/],
-    [[], /the answer is no object/],
-    [{ NodeNames: 'a' }, /NodeNames is no list/],
-    [{ NodeNames: [1] }, /NodeNames\[0\] is no text/],
+    ['', /the answer must be an object/],
+    ['{"NodeNames": [', /the response is not JSON/],
+    ['<html>', /the response is not JSON/],
+    [[], /the answer must be an object/],
+    [{ NodeNames: 'a' }, /NodeNames must be a list/],
+    [{ NodeNames: [1] }, /NodeNames\[0\] must be a string/],
     [{ NodeNames: ['z'] }, /claims a filtered node "z" which is not found in the input node list/],
-    [{ NodeNames: ['a', 'a'] }, /node "a" is there twice/],
-    [{ Nodes: { items: [{}] } }, /Nodes\.items\[0\]\.metadata is no object/],
-    [{ NodeNames: [], FailedNodes: { a: 1 } }, /FailedNodes\["a"\] is no text/],
+    [{ NodeNames: ['a', 'a'] }, /node "a" appears twice/],
+    [{ Nodes: { items: [{}] } }, /Nodes\.items\[0\]\.metadata must be an object/],
+    [{ NodeNames: [], FailedNodes: { a: 1 } }, /FailedNodes\["a"\] must be a string/],
     [{ Error: 'no luck' }, /^no luck$/],
   ];
   for (const [answer, want] of rows) {
@@ -65,26 +65,26 @@ t.test('answers that are refused', async (t) => {
     t.match(await failure(extender.filter?.(pod, nodes, never)), want, JSON.stringify(answer));
   }
   const scores: [answer: unknown, want: RegExp][] = [
-    [{}, /the answer is no list/],
-    [[{ Host: 'a', Score: -1 }], /the score of "a" is -1, which is no integer from 0 to 1000000/],
+    [{}, /the answer must be a list/],
+    [[{ Host: 'a', Score: -1 }], /the score of "a" is -1; expected an integer from 0 to 1000000/],
     [[{ Host: 'a', Score: 1e18 }], /the score of "a" is 1000000000000000000/],
     [[{ Host: 'a', Score: 0.5 }], /the score of "a" is 0.5/],
-    [[{ Host: 'a' }, { Host: 'a' }], /node "a" is there twice/],
-    [[{ Score: 1 }], /\[0\]\.Host is no text/],
+    [[{ Host: 'a' }, { Host: 'a' }], /node "a" appears twice/],
+    [[{ Score: 1 }], /\[0\]\.Host must be a string/],
   ];
   for (const [answer, want] of scores) {
     const { extender } = await answering(t, answer);
     t.match(await failure(extender.prioritize?.(pod, nodes, never)), want, JSON.stringify(answer));
   }
   const victims: [answer: unknown, want: RegExp][] = [
-    [[], /the answer is no object/],
+    [[], /the answer must be an object/],
     [{ NodeNameToMetaVictims: { z: { Pods: [] } } }, /chose node "z", which was no candidate/],
     [
       { NodeNameToMetaVictims: { a: { Pods: [{ UID: 'x' }] } } },
       /claims to preempt pod \(UID: x\) on node: a, but the pod is not found on that node/,
     ],
     [{ NodeNameToMetaVictims: { a: { Pods: [{ UID: 'uid-large' }] } } }, /but that pod is as important/],
-    [{ NodeNameToMetaVictims: { a: { Pods: [], NumPDBViolations: -1 } } }, /NumPDBViolations is no number of pods/],
+    [{ NodeNameToMetaVictims: { a: { Pods: [], NumPDBViolations: -1 } } }, /NumPDBViolations must be a number of pods/],
   ];
   const candidates = new Map(nodes.map((node) => [node.name, { node, victims: { pods: [], violations: 0 } }]));
   for (const [answer, want] of victims) {
@@ -95,7 +95,7 @@ t.test('answers that are refused', async (t) => {
   t.equal(await failure(extender.bind?.(pod, 'a', never)), 'taken');
 });
 
-t.test('answers that count', async (t) => {
+t.test('accepts valid answers', async (t) => {
   const both = await answering(t, {
     NodeNames: ['a'],
     FailedNodes: { b: 'x' },
@@ -117,10 +117,10 @@ t.test('answers that count', async (t) => {
   t.same([...((await ranks.extender.prioritize?.(pod, nodes, never)) ?? [])], [['a', 60]]);
 });
 
-t.test('what is asked', async (t) => {
-  const asked: object[] = [];
+t.test('sends the requests of release 1.24', async (t) => {
+  const requests: object[] = [];
   const note: Verb = (question) => {
-    asked.push(question);
+    requests.push(question);
     return {};
   };
   const { url } = await extenderServer(t, { filter: note, preempt: note, bind: note });
@@ -140,7 +140,7 @@ t.test('what is asked', async (t) => {
   const bind = { PodName: 'p', PodNamespace: 'default', PodUID: 'uid-p', Node: 'a' };
   const meta = { Pods: [{ UID: 'uid-small' }, { UID: 'uid-large' }], NumPDBViolations: 1 };
   const none = { Pods: [], NumPDBViolations: 1 };
-  t.same(asked, [
+  t.same(requests, [
     { Pod, Nodes: null, NodeNames: nodes.map(({ name }) => name) },
     { Pod, NodeNameToVictims: null, NodeNameToMetaVictims: { a: meta, b: none } },
     bind,
@@ -154,7 +154,7 @@ t.test('what is asked', async (t) => {
   ]);
 });
 
-t.test('an extender that does not come to an end', async (t) => {
+t.test('bounds endless and silent answers', async (t) => {
   const { url } = await extenderServer(t, {
     endless: (_question, response) => {
       const chunk = Buffer.alloc(1024 * 1024, ' ');
@@ -169,7 +169,7 @@ t.test('an extender that does not come to an end', async (t) => {
   });
   const of = (filterVerb: string, timeoutMs: number) => extenderAt(t, url, { filterVerb, timeoutMs });
   const ask = (extender: ReturnType<typeof of>, stop = never) => failure(extender.filter?.(pod, nodes, stop));
-  t.equal(await ask(of('endless', 300_000)), 'the answer is longer than 16777216 bytes');
+  t.equal(await ask(of('endless', 300_000)), 'the response is longer than 16777216 bytes');
   t.equal(await ask(of('silent', 10)), `no answer from ${url}/silent within 10 ms`);
   t.equal(await ask(of('slow', 10)), `no answer from ${url}/slow within 10 ms`);
   const stop = new AbortController();
@@ -213,15 +213,15 @@ t.test('credentials', async (t) => {
   };
   t.equal(await ask(good), '');
   t.equal(await ask({ ...own, insecure: true }), '');
-  t.equal(await ask(own), '', 'without an authority nothing is verified');
+  t.equal(await ask(own), '', 'without an authority the certificate is not verified');
   t.match(await ask({ ...good, serverName: 'another' }), /TLS with/);
   t.match(await ask({ ...good, caData: other.certificate }), /TLS with/);
   t.match(await ask(own, false), /TLS with/);
-  t.not(await ask({ ...good, certData: undefined, keyData: undefined }), '', 'the server wants a certificate');
+  t.not(await ask({ ...good, certData: undefined, keyData: undefined }), '', 'the server requires a certificate');
   const missing = { ...defaults, urlPrefix: url, tls: { ...noTls, caFile: '/no/such/file' } };
   await t.rejects(httpExtenders([missing], { clock: realClock, env: {}, log }), OptionsError);
   const basic = extenderAt(t, 'http://me:secret@127.0.0.1:1/x/', { filterVerb: 'f' });
-  t.equal(basic.name, 'http://127.0.0.1:1/x', 'no password is shown');
+  t.equal(basic.name, 'http://127.0.0.1:1/x', 'the name hides the password');
 });
 
 const noTls: ExtenderTls = {

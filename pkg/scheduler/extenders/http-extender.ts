@@ -1,4 +1,4 @@
-/** Extenders over HTTP(S). Rules of release 1.24. */
+/** Extenders over HTTP(S); rules of release 1.24. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
@@ -8,7 +8,7 @@ import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 import type { Extender, ProposedVictims } from '#scheduler/framework/extender.js';
 import { maxNodeScore } from '#scheduler/framework/plugin.js';
 
-/** The best score that an extender should give. */
+/** Highest score an extender should give. */
 const maxExtenderPriority = 10;
 
 type Candidates = Parameters<NonNullable<Extender['preempt']>>[1];
@@ -74,7 +74,7 @@ export class HttpExtender implements Extender {
         const victim = node.pods.get(uid);
         const claim = `extender: ${this.name} claims to preempt pod (UID: ${uid}) on node: ${name}`;
         if (victim === undefined) throw new Error(`${claim}, but the pod is not found on that node`);
-        // Nobody may evict what is as important, whoever asks for it.
+        // Never evict a pod that is at least as important, even at an extender's request.
         if (victim.priority >= priority) throw new Error(`${claim}, but that pod is as important`);
         return victim;
       });
@@ -95,7 +95,7 @@ export class HttpExtender implements Extender {
   }
 
   #preemption(pod: Pod, candidates: Candidates): object {
-    const victims = (of: (victim: PodInfo) => object) =>
+    const victims = (describe: (victim: PodInfo) => object) =>
       Object.fromEntries(
         [...candidates].map(
           ([
@@ -103,7 +103,7 @@ export class HttpExtender implements Extender {
             {
               victims: { pods, violations },
             },
-          ]) => [name, { Pods: pods.map(of), NumPDBViolations: violations }],
+          ]) => [name, { Pods: pods.map(describe), NumPDBViolations: violations }],
         ),
       );
     if (this.#settings.nodeCacheCapable) {

@@ -5,22 +5,22 @@ import { type ConnectionOptions, skipsVerification, tlsOf } from '#scheduler/ext
 import { HttpExtender } from '#scheduler/extenders/http-extender.js';
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 
-/** The extenders of a configuration. Rejects with an OptionsError where one's certificates cannot be read. */
+/** Creates the configured extenders. Rejects with an OptionsError if certificates cannot be read. */
 export async function httpExtenders(
   all: readonly ExtenderSettings[],
   { log, ...options }: ConnectionOptions & { readonly log: Logger },
 ): Promise<HttpExtender[]> {
   const errors: string[] = [];
-  const made: HttpExtender[] = [];
+  const extenders: HttpExtender[] = [];
   for (const [i, settings] of all.entries()) {
     try {
       await tlsOf(settings, options.clock).current();
       const extender = new HttpExtender(settings, options);
-      made.push(extender);
+      extenders.push(extender);
       if (skipsVerification(settings) && settings.tls?.insecure !== true) {
         log.warn(
           { extender: extender.name },
-          'the extender is not verified: enableHTTPS is set and there is no certificate authority',
+          'extender certificate is not verified: enableHTTPS is set without a certificate authority',
         );
       }
     } catch (error) {
@@ -28,5 +28,5 @@ export async function httpExtenders(
     }
   }
   if (errors.length > 0) throw new OptionsError(errors);
-  return made;
+  return extenders;
 }

@@ -1,26 +1,26 @@
-/** An extender as a configuration file describes it. */
+/** An extender's settings from the configuration file. */
 export interface ExtenderSettings {
   /** An http or https URL; verbs are appended to its path. */
   readonly urlPrefix: string;
-  /** Undefined: it is not asked at that point. */
+  /** Undefined: the extender is not called at that point. */
   readonly filterVerb: string | undefined;
   readonly prioritizeVerb: string | undefined;
   readonly preemptVerb: string | undefined;
   readonly bindVerb: string | undefined;
-  /** By which its scores are multiplied. */
+  /** Factor of its scores. */
   readonly weight: number;
   readonly enableHttps: boolean;
   readonly tls: ExtenderTls | undefined;
-  /** For a whole exchange. */
+  /** Limit of a whole exchange. */
   readonly timeoutMs: number;
-  /** It knows the nodes, and is told their names only. */
+  /** The extender caches nodes, so only their names are sent. */
   readonly nodeCacheCapable: boolean;
-  /** It is asked about pods with one of these extended resources only; empty: about all. */
+  /** The extender handles only pods that request one of these extended resources; empty: all pods. */
   readonly managedResources: readonly { readonly name: string; readonly ignoredByScheduler: boolean }[];
   readonly ignorable: boolean;
 }
 
-/** Data wins over files, and is PEM. */
+/** PEM data overrides files. */
 export interface ExtenderTls {
   readonly insecure: boolean;
   readonly serverName: string | undefined;

@@ -1,46 +1,46 @@
-/** What decides along with the plugins from outside of the scheduler. */
+/** Interface of extenders: processes outside the scheduler that take part in its decisions. */
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** What an extender says of the nodes that it was asked about. Nodes in none of the parts are refused without a reason. */
+/** An extender's answer to a filter call. Nodes in none of the parts are refused without a reason. */
 export interface ExtenderVerdict {
   /** Names of nodes that can take the pod. */
   readonly passed: ReadonlySet<string>;
-  /** Node → why not. */
+  /** Node → reason for the refusal. */
   readonly failed: ReadonlyMap<string, string>;
-  /** The same, where evicting pods would change nothing; wins over `failed`. */
+  /** Like `failed`, for nodes where evicting pods cannot help; overrides `failed`. */
   readonly unresolvable: ReadonlyMap<string, string>;
 }
 
-/** Whose eviction would make room on a node. */
+/** The pods whose eviction would make room on a node. */
 export interface ProposedVictims {
   readonly pods: readonly PodInfo[];
-  /** How many of them disruption budgets protect. */
+  /** How many of them are protected by disruption budgets. */
   readonly violations: number;
 }
 
-/** The points that an extender does not have are absent. All reject with an Error that says what is wrong. */
+/** An extender lacks the methods of points that it does not serve. All methods reject with an Error that states the problem. */
 export interface Extender {
-  /** Where it is, without credentials: in refusals, logs and explanations. */
+  /** Its URL without credentials, for refusals, logs and explanations. */
   readonly name: string;
-  /** When it fails, decisions go on without it. */
+  /** When it fails, decisions continue without it. */
   readonly ignorable: boolean;
-  /** Whether it has a say about the pod. */
+  /** Whether it handles this pod. */
   isInterested(pod: PodInfo): boolean;
   filter?(pod: PodInfo, nodes: readonly NodeInfo[], stop: AbortSignal): Promise<ExtenderVerdict>;
-  /** Node → what is added to its total. */
+  /** Node → score to add to the node's total. */
   prioritize?(pod: PodInfo, nodes: readonly NodeInfo[], stop: AbortSignal): Promise<ReadonlyMap<string, number>>;
-  /** Some of the nodes of `candidates` (by name), with the same victims or others. */
+  /** Returns a subset of `candidates` (by node name), possibly with other victims. */
   preempt?(
     pod: PodInfo,
     candidates: ReadonlyMap<string, { readonly node: NodeInfo; readonly victims: ProposedVictims }>,
     stop: AbortSignal,
   ): Promise<ReadonlyMap<string, ProposedVictims>>;
-  /** Writes the binding in the scheduler's place. */
+  /** Writes the binding instead of the scheduler. */
   bind?(pod: PodInfo, node: string, stop: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What an extender can be asked, in the order of a decision. */
+/** The points an extender can serve, in the order of a decision. */
 export const extenderPoints = ['filter', 'prioritize', 'preempt', 'bind'] as const;
 export type ExtenderPoint = (typeof extenderPoints)[number];

@@ -1,15 +1,15 @@
 import type { Rejection } from '#scheduler/framework/plugin.js';
 
-/** Why a pod fits on no node, counted by reason. */
+/** No node fits the pod; the message counts the nodes by reason. */
 export class FitError extends Error {
   override readonly name = 'FitError';
   readonly nodeCount: number;
   /** Names of the plugins that rejected at least one node. */
   readonly plugins: ReadonlySet<string>;
-  /** Nodes that plugins would take, of which extenders say that evicting pods would change nothing. */
-  readonly hopeless: ReadonlySet<string>;
+  /** Nodes that pass the plugins, but where an extender says that evicting pods cannot help. */
+  readonly unresolvableNodes: ReadonlySet<string>;
 
-  /** `refusals`: what plugins and extenders said, and of how many nodes. */
+  /** `refusals`: each refusal with the number of its nodes. */
   constructor(
     nodeCount: number,
     refusals: ReadonlyMap<{ readonly plugin: string; readonly rejection: Rejection }, number>,
@@ -21,13 +21,13 @@ export class FitError extends Error {
     }
     super(fitMessage(nodeCount, reasons));
     this.nodeCount = nodeCount;
-    this.hopeless = hopeless;
+    this.unresolvableNodes = hopeless;
     this.plugins = new Set([...refusals.keys()].map(({ plugin }) => plugin));
   }
 
-  /** The message with what preemption said, if it said anything. */
-  afterPreemption(said: string | undefined): string {
-    return said === undefined ? this.message : `${this.message} preemption: ${said}`;
+  /** The message with the preemption result appended. */
+  afterPreemption(preemptionMessage: string | undefined): string {
+    return preemptionMessage === undefined ? this.message : `${this.message} preemption: ${preemptionMessage}`;
   }
 }
 

@@ -8,7 +8,7 @@ const plugins = (text: string) =>
   });
 const names = (text: string) => text.split(' ').filter((name) => name !== '');
 
-t.test('defaults and what a file says', (t) => {
+t.test('merges defaults with the file', (t) => {
   const rows: [enabled: string, disabled: string, want: string][] = [
     ['', '', 'A B:2 C'],
     ['D', '', 'A B:2 C D'],
@@ -18,14 +18,14 @@ t.test('defaults and what a file says', (t) => {
     ['D C:3', '*', 'D C:3'],
   ];
   for (const [enabled, disabled, want] of rows) {
-    const given = { enabled: plugins(enabled), disabled: names(disabled) };
-    t.same(mergedPlugins(plugins('A B:2 C'), given), plugins(want), `+${enabled} -${disabled}`);
+    const set = { enabled: plugins(enabled), disabled: names(disabled) };
+    t.same(mergedPlugins(plugins('A B:2 C'), set), plugins(want), `+${enabled} -${disabled}`);
   }
   t.same(mergedPlugins(plugins('A B:2 C'), undefined), plugins('A B:2 C'));
   t.end();
 });
 
-t.test('the plugins of one point', (t) => {
+t.test('orders the plugins of one point', (t) => {
   const rows: [enabled: string, disabled: string, want: string][] = [
     ['', '', 'A B:2'],
     ['B:9', '', 'B:9 A'],

@@ -1,6 +1,6 @@
-/** Which plugins a profile has at which point. Rules of release 1.24 (configuration version v1beta3). */
+/** Which plugins a profile runs at which extension point; rules of release 1.24 (configuration version v1beta3). */
 
-/** The points of the configuration file. */
+/** The extension points of the configuration file. */
 export const pluginPoints = [
   'queueSort',
   'preFilter',
@@ -18,7 +18,7 @@ export type PluginPoint = (typeof pluginPoints)[number];
 
 export interface NamedPlugin {
   readonly name: string;
-  /** Of its score; 0 or absent: 1. */
+  /** Weight of its score; 0 or absent: 1. */
   readonly weight?: number;
 }
 
@@ -28,23 +28,23 @@ export interface PluginSet {
   readonly disabled: readonly string[];
 }
 
-/** `multiPoint`: at every point that the plugin has. */
+/** `multiPoint`: enabled at every point that the plugin implements. */
 export type PluginSets = Readonly<Partial<Record<PluginPoint | 'multiPoint', PluginSet>>>;
 
-/** The default plugins without those that are disabled, with those that are given; one that is given again keeps its place. */
-export function mergedPlugins(defaults: readonly NamedPlugin[], given: PluginSet | undefined): NamedPlugin[] {
-  if (given === undefined) return [...defaults];
-  const { disabled, enabled } = given;
-  const kept = disabled.includes('*') ? [] : defaults.filter(({ name }) => !disabled.includes(name));
+/** The default plugins minus the disabled ones, plus the enabled ones; a default that is enabled again keeps its position. */
+export function mergedPlugins(defaults: readonly NamedPlugin[], own: PluginSet | undefined): NamedPlugin[] {
+  if (own === undefined) return [...defaults];
+  const { disabled, enabled } = own;
+  const remaining = disabled.includes('*') ? [] : defaults.filter(({ name }) => !disabled.includes(name));
   return [
-    ...kept.map((each) => enabled.find(({ name }) => name === each.name) ?? each),
-    ...enabled.filter(({ name }) => !kept.some((each) => each.name === name)),
+    ...remaining.map((each) => enabled.find(({ name }) => name === each.name) ?? each),
+    ...enabled.filter(({ name }) => !remaining.some((each) => each.name === name)),
   ];
 }
 
 /**
- * The plugins of one point, in order: first those of both sets in the order of the point's own, then the others of
- * `multiPoint` that have the point and are not disabled there, then the point's own others.
+ * The plugins of one point, in order: first those in both sets, in the point's own order; then the rest of `multiPoint`
+ * that implement the point and are not disabled there; then the rest of the point's own.
  */
 export function pluginsAt(
   multiPoint: readonly NamedPlugin[],
@@ -52,11 +52,11 @@ export function pluginsAt(
   hasPoint: (plugin: string) => boolean,
 ): NamedPlugin[] {
   const { disabled = [], enabled = [] } = own ?? {};
-  const named = (list: readonly NamedPlugin[], name: string) => list.some((each) => each.name === name);
-  const off = (name: string) => disabled.includes('*') || disabled.includes(name);
+  const includes = (list: readonly NamedPlugin[], name: string) => list.some((each) => each.name === name);
+  const isDisabled = (name: string) => disabled.includes('*') || disabled.includes(name);
   return [
-    ...enabled.filter(({ name }) => named(multiPoint, name)),
-    ...multiPoint.filter(({ name }) => hasPoint(name) && !named(enabled, name) && !off(name)),
-    ...enabled.filter(({ name }) => !named(multiPoint, name)),
+    ...enabled.filter(({ name }) => includes(multiPoint, name)),
+    ...multiPoint.filter(({ name }) => hasPoint(name) && !includes(enabled, name) && !isDisabled(name)),
+    ...enabled.filter(({ name }) => !includes(multiPoint, name)),
   ];
 }

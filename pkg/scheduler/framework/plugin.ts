@@ -1,7 +1,7 @@
 /**
- * The points of a scheduling cycle at which plugins take part. A plugin first works out for a pod what it needs to
- * know (`prepare`); that is shared by all pods that scheduling cannot tell apart and is kept current by the cluster's
- * changes. Then it is asked node by node. Plugins decide from the pod, the node and the cluster alone: no I/O here.
+ * The extension points of a scheduling cycle. A plugin first computes what it needs for a pod (`prepare`); pods that are
+ * equal for scheduling share the result, and changes in the cluster keep it current. The plugin then judges each node.
+ * Plugins decide from the pod, the node and the cluster alone, without I/O.
  */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -14,108 +14,108 @@ import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 
 export interface Rejection {
-  /** Counted and shown to the user: `Insufficient cpu`. */
+  /** Counted and shown to the user, such as `Insufficient cpu`. */
   readonly reasons: readonly string[];
-  /** No removal of pods from the node could help. */
+  /** Evicting pods from the node cannot help. */
   readonly unresolvable?: true;
 }
 
-/** What a filter has worked out for a pod. */
+/** A filter prepared for one pod. */
 export interface NodeFilter {
-  /** Called once per decision, before all else; what it returns is why no node at all can take the pod. */
+  /** Called once per decision before the nodes; a result means that no node can take the pod. */
   begin?(): Rejection | undefined;
-  /** Only these nodes can; absent: any. */
+  /** Only these nodes can take the pod; absent: any. */
   readonly nodeNames?: ReadonlySet<string>;
   /** Undefined when the node can take the pod. */
   filter(node: NodeInfo): Rejection | undefined;
-  /** True as long as every node suits, whatever pods come or go: so for filters that are not local only. */
+  /** Whether every node passes for now; only for filters that are not local. */
   isIdle?(): boolean;
-  /** Gives back what keeps it current. */
+  /** Releases the listeners that keep it current. */
   close?(): void;
 }
 
 export interface FilterPoint {
   /**
-   * The answer for a node depends on nothing but the pod's spec and that node with its pods: it is kept until they
-   * change, and shared by pods that have other labels.
+   * The result depends only on the pod's spec, the node and the node's pods: it is cached until they change, and shared
+   * by pods that differ only in labels.
    */
   readonly local: boolean;
-  /** Undefined: every node suits this pod. */
+  /** Undefined: every node passes for this pod. */
   prepare(pod: PodInfo, cluster: Cluster): NodeFilter | undefined;
-  /** Why that node is refused, in numbers and names; undefined where the reasons say it all, or it is not refused. */
+  /** Explains a refusal with numbers and names; undefined if the reasons suffice or the node passes. */
   explain?(pod: PodInfo, cluster: Cluster, node: NodeInfo): string | undefined;
 }
 
 export const maxNodeScore = 100;
 
-/** What a score has worked out for a pod. */
+/** A score prepared for one pod. */
 export interface NodeScore {
-  /** Called once per cycle before the others, with the nodes that fit. */
+  /** Called once per cycle before scoring, with the nodes that passed the filters. */
   begin?(nodes: readonly NodeInfo[]): void;
   score(node: NodeInfo): number;
-  /** Brings raw scores into 0…`maxNodeScore`, in place; absent when `score` does so already. */
+  /** Scales raw scores to 0…`maxNodeScore` in place; absent if `score` is already in that range. */
   normalize?(scores: Float64Array, nodes: readonly NodeInfo[]): void;
-  /** True as long as all nodes get the same, whatever it is: the plugin is left out of the decision. */
+  /** Whether all nodes score the same for now, so that the plugin can be skipped. */
   isIdle?(): boolean;
   close?(): void;
 }
 
 export interface ScorePoint {
-  /** As of filters. */
+  /** As for filters. */
   readonly local: boolean;
-  /** Undefined: every node would get the same score, so that the plugin is left out of this pod's cycle. */
+  /** Undefined: all nodes score the same for this pod, so the plugin is skipped. */
   prepare(pod: PodInfo, cluster: Cluster): NodeScore | undefined;
 }
 
-/** How many nodes are tried when a pod makes room for itself. */
+/** How many nodes preemption tries. */
 export interface PreemptionArgs {
-  /** Of the nodes where preemption could help, so many percent, */
+  /** Percentage of the nodes where preemption could help. */
   readonly minCandidateNodesPercentage: number;
-  /** but no fewer than these. */
+  /** Lower bound of that number. */
   readonly minCandidateNodesAbsolute: number;
 }
 
-/** What a plugin may use to make its part of a decision true. */
+/** What plugins may use to carry out a decision. */
 export interface Handle {
   readonly client: Client;
   readonly clock: Clock;
   readonly cluster: Cluster;
   /** Writes bindings to the API. */
   readonly binder: { bind(pod: Pod, node: string): Promise<void> };
-  /** Pods that are to be bound as soon as plugins permit it. */
+  /** Pods that wait for Permit plugins before they are bound. */
   readonly waitingPods: Pick<WaitingPods, 'get' | 'values'>;
   readonly metrics: Pick<SchedulerMetrics, 'volumesFailed' | 'volumesRemembered'>;
 }
 
-/** A pod that waits for its turn. */
-export interface Turn {
+/** A pod in the queue, for sorting. */
+export interface SortablePod {
   readonly info: PodInfo;
-  /** When it began to wait; ms of the monotonic clock. */
+  /** When it entered the queue; ms of the monotonic clock. */
   readonly since: number;
 }
 
-/** Whether `a` is tried before `b`. */
-export type QueueSort = (a: Turn, b: Turn) => boolean;
+/** Whether `a` is scheduled before `b`. */
+export type QueueSort = (a: SortablePod, b: SortablePod) => boolean;
 
-/** Undefined: the pod may be bound. `waitMs`: not before the plugin allows it, and not at all after that long. */
+/** Undefined: the pod may be bound. `waitMs`: the pod waits until the plugin allows it, at most this long. */
 export type Permission = { readonly reject: string } | { readonly waitMs: number } | undefined;
 
-/** What came of a pod that no node can take. `node`: where it will have room soon; `message`: why nowhere. */
+/** Result of a PostFilter plugin. `node`: where the pod will have room; `message`: why there is none. */
 export interface PostFilterResult {
   readonly node?: string;
   readonly message?: string;
 }
 
-/** Whether there will be room for the pod. */
+/** Whether the result nominates a node. */
 export function isRoom(result: PostFilterResult | undefined): result is PostFilterResult & { readonly node: string } {
   return (result?.node ?? '') !== '';
 }
 
-/** Why a pod fits nowhere. */
+/** Why a pod fits on no node. */
 export interface NoFit {
   readonly message: string;
   readonly nodeCount: number;
-  /** Those that refused at least one node. */
+  /** The plugins that refused at least one node. */
   readonly plugins: ReadonlySet<string>;
 }
 
@@ -125,41 +125,41 @@ export type PostFilter = (
   handle: Handle,
 ) => PostFilterResult | undefined | Promise<PostFilterResult | undefined>;
 
-/** A plugin's part of a decision that must be made true before the pod is bound. */
+/** Resources that a plugin reserved for a pod; completed before the pod is bound. */
 export interface Reservation {
   /** The plugin's name. */
   readonly plugin: string;
-  /** Makes it true. Rejects when that is not possible (now): the pod is tried again. */
+  /** Completes the reservation in the API. Rejects if that fails; the pod is then retried. */
   preBind(stop: AbortSignal): Promise<void>;
-  /** The pod is not bound after all. */
+  /** Undoes the reservation because the pod is not bound. */
   release(): void;
 }
 
 export interface Plugin {
   readonly name: string;
-  /** Events after which a pod that its filter rejected is worth another try. */
+  /** Events after which a pod rejected by its filter is worth another attempt. */
   readonly events?: readonly ClusterEvent[];
   readonly filter?: FilterPoint;
   readonly score?: ScorePoint;
-  /** Pods that fit nowhere may evict others. */
+  /** Arguments of the built-in preemption for pods that fit nowhere. */
   readonly preemption?: PreemptionArgs;
-  /** Takes what the pod needs on the node, so that the next decision knows; undefined: nothing. */
+  /** Reserves what the pod needs on the node, visible to the next decision; undefined: nothing to reserve. */
   reserve?(pod: PodInfo, node: NodeInfo, handle: Handle): Reservation | undefined;
   /** The order of the queue. */
   readonly queueSort?: QueueSort;
-  /** Asked, in the order of the profile, until one finds a node. */
+  /** Called in profile order until a plugin nominates a node. */
   readonly postFilter?: PostFilter;
   /** Whether the pod may be bound now. */
   permit?(pod: PodInfo, node: NodeInfo, handle: Handle): Permission;
-  /** Makes ready what the pod needs there. Rejects when that is not possible (now): the pod is tried again. */
+  /** Prepares what the pod needs on the node. Rejects if that fails; the pod is then retried. */
   preBind?(pod: PodInfo, node: NodeInfo, handle: Handle, stop: AbortSignal): Promise<void>;
-  /** Binds the pod; false when that is for another plugin to do. */
+  /** Binds the pod; false leaves it to another plugin. */
   bind?(pod: PodInfo, node: NodeInfo, handle: Handle): Promise<boolean>;
-  /** Hears of pods that were bound. */
+  /** Called after a pod was bound. */
   postBind?(pod: PodInfo, node: NodeInfo, handle: Handle): void;
 }
 
-/** Scales scores so that the largest becomes the maximum; `reverse` makes few good. */
+/** Scales scores so that the largest becomes the maximum; `reverse` inverts them. */
 export function scaleToMax(scores: Float64Array, reverse: boolean): void {
   let max = 0;
   for (const score of scores) max = Math.max(max, score);

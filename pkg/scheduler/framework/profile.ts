@@ -15,7 +15,7 @@ import {
   pluginsAt,
 } from '#scheduler/framework/plugin-sets.js';
 
-/** A plugin at one point. */
+/** A plugin's implementation of one extension point. */
 export interface At<P> {
   readonly plugin: string;
   readonly point: P;
@@ -23,10 +23,10 @@ export interface At<P> {
 
 type Method<N extends 'reserve' | 'permit' | 'preBind' | 'bind' | 'postBind'> = readonly At<NonNullable<Plugin[N]>>[];
 
-/** Which plugins decide for the pods of one scheduler name, in order. */
+/** The plugins for the pods with one `schedulerName`, in order. */
 export interface Profile {
   readonly schedulerName: string;
-  /** Of those that can refuse a pod: what could help it. */
+  /** Plugin → events that could help a pod it rejected. */
   readonly events: ReadonlyMap<string, NonNullable<Plugin['events']>>;
   readonly queueSort: At<QueueSort>;
   readonly filters: readonly At<FilterPoint>[];
@@ -37,30 +37,30 @@ export interface Profile {
   readonly preBinds: Method<'preBind'>;
   readonly binds: Method<'bind'>;
   readonly postBinds: Method<'postBind'>;
-  /** Absent: no pod is evicted for another. */
+  /** Absent: preemption is disabled. */
   readonly preemption: PreemptionArgs | undefined;
 }
 
 export interface ProfileInputs {
   readonly schedulerName: string;
-  /** Those enabled at all their points unless told otherwise. */
+  /** Plugins enabled at all their points by default. */
   readonly defaults: readonly NamedPlugin[];
-  /** What the configuration says of points. */
+  /** Changes from the configuration file. */
   readonly sets?: PluginSets;
-  /** Every plugin that is named, made once. */
+  /** All plugins by name, each created once. */
   readonly plugins: ReadonlyMap<string, Plugin>;
 }
 
-/** Throws OptionsError for what release 1.24 refuses: a plugin at a point that it does not have, no or two orders, no binding. */
+/** Throws OptionsError as release 1.24: for a plugin at a point it does not implement, no or two queue sorts, or no binder. */
 export function makeProfile({ defaults, plugins, schedulerName, sets = {} }: ProfileInputs): Profile {
   const multiPoint = mergedPlugins(defaults, sets.multiPoint);
   const errors: string[] = [];
   /** The plugins that are enabled at the point and have it. */
-  const at = <P>(point: PluginPoint, of: (plugin: Plugin) => P | undefined) =>
-    pluginsAt(multiPoint, sets[point], (name) => of(plugins.get(name) ?? { name }) !== undefined).flatMap(
+  const at = <P>(point: PluginPoint, pointOf: (plugin: Plugin) => P | undefined) =>
+    pluginsAt(multiPoint, sets[point], (name) => pointOf(plugins.get(name) ?? { name }) !== undefined).flatMap(
       ({ name, weight }) => {
-        const has = of(plugins.get(name) ?? { name });
-        if (has !== undefined) return [{ plugin: name, point: has, weight: (weight ?? 0) === 0 ? 1 : (weight ?? 1) }];
+        const own = pointOf(plugins.get(name) ?? { name });
+        if (own !== undefined) return [{ plugin: name, point: own, weight: (weight ?? 0) === 0 ? 1 : (weight ?? 1) }];
         errors.push(`plugin ${JSON.stringify(name)} does not extend ${typeName(point)} plugin`);
         return [];
       },
@@ -86,22 +86,22 @@ export function makeProfile({ defaults, plugins, schedulerName, sets = {} }: Pro
     scores: at('score', ({ score }) => score),
     reserves,
     permits,
-    // What a reservation has to make true is part of it.
-    preBinds: at('preBind', (plugin) => plugin.preBind?.bind(plugin) ?? (plugin.reserve && nothingMore)),
+    // Reservations have their own `preBind`.
+    preBinds: at('preBind', (plugin) => plugin.preBind?.bind(plugin) ?? (plugin.reserve && noPreBind)),
     binds,
     postBinds: at('postBind', (plugin) => plugin.postBind?.bind(plugin)),
     preemption: postFilters.flatMap(({ point }) => (typeof point === 'function' ? [] : [point]))[0],
   };
   if (errors.length > 0 || queueSort === undefined) throw new OptionsError(errors);
-  return { ...profile, queueSort, preBinds: profile.preBinds.filter(({ point }) => point !== nothingMore) };
+  return { ...profile, queueSort, preBinds: profile.preBinds.filter(({ point }) => point !== noPreBind) };
 }
 
-const nothingMore = () => Promise.resolve();
+const noPreBind = () => Promise.resolve();
 
-/** As release 1.24 names the interface: `FilterPlugin`. */
+/** The interface name in release 1.24, such as `FilterPlugin`. */
 const typeName = (point: PluginPoint): string => `${point.charAt(0).toUpperCase()}${point.slice(1)}Plugin`;
 
-/** Throws OptionsError when the profiles do not agree on the order of the queue that they share. */
+/** Throws OptionsError unless all profiles use the same queue sort plugin, since they share the queue. */
 export function checkQueueSorts(profiles: readonly Profile[]): void {
   const [first] = profiles;
   for (const { queueSort, schedulerName } of profiles) {

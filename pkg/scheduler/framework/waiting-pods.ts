@@ -1,28 +1,28 @@
-/** Pods that have a node and wait until plugins permit their binding. */
+/** Pods that have a node and wait for Permit plugins. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
 export interface WaitingPod {
   readonly pod: PodInfo;
-  /** Where it is to run. */
+  /** The chosen node. */
   readonly node: string;
-  /** The plugins that it waits for. */
+  /** The plugins that have not allowed it yet. */
   pending(): readonly string[];
-  /** The plugin does not object any more. */
+  /** Records that the plugin allows the binding. */
   allow(plugin: string): void;
-  /** The pod is not bound; `message` tells it why. */
+  /** Rejects the pod; `message` becomes the reason. */
   reject(plugin: string, message: string): void;
 }
 
-/** Why a pod that waited is not bound. */
-export interface Refused {
-  /** Empty: nobody's, the pod is not wanted any more. */
+/** Why a waiting pod is not bound. */
+export interface PermitRejection {
+  /** Empty: rejected by the scheduler itself. */
   readonly plugin: string;
   readonly message: string;
 }
 
-/** No plugin can make a pod wait for longer, as in release 1.24; ms. */
-const longestWaitMs = 15 * 60_000;
+/** Longest wait that a plugin can ask for, as in release 1.24; ms. */
+const maxWaitMs = 15 * 60_000;
 
 export class WaitingPods {
   readonly #clock: Clock;
@@ -40,8 +40,8 @@ export class WaitingPods {
     return [...this.#pods.values()];
   }
 
-  /** Resolves when all plugins have allowed the pod, with the reason as soon as one does not. `waits`: ms by plugin. */
-  async wait(pod: PodInfo, node: string, waits: ReadonlyMap<string, number>): Promise<Refused | undefined> {
+  /** Resolves when all plugins have allowed the pod, or with the first rejection. `waits`: ms by plugin. */
+  async wait(pod: PodInfo, node: string, waits: ReadonlyMap<string, number>): Promise<PermitRejection | undefined> {
     const waiting = new Waiting(pod, node, waits, this.#clock);
     this.#pods.set(pod.uid, waiting);
     try {
@@ -51,7 +51,7 @@ export class WaitingPods {
     }
   }
 
-  /** Whoever still waits is not bound. */
+  /** Rejects all waiting pods. */
   rejectAll(message: string): void {
     for (const waiting of this.#pods.values()) waiting.reject('', message);
   }
@@ -60,18 +60,18 @@ export class WaitingPods {
 class Waiting implements WaitingPod {
   readonly pod: PodInfo;
   readonly node: string;
-  readonly ended: Promise<Refused | undefined>;
+  readonly ended: Promise<PermitRejection | undefined>;
   readonly #timers = new Map<string, Timer>();
-  #end: (refused: Refused | undefined) => void = () => undefined;
+  #settle: (refused: PermitRejection | undefined) => void = () => undefined;
 
   constructor(pod: PodInfo, node: string, waits: ReadonlyMap<string, number>, clock: Clock) {
     this.pod = pod;
     this.node = node;
     this.ended = new Promise((resolve) => {
-      this.#end = resolve;
+      this.#settle = resolve;
     });
     for (const [plugin, waitMs] of waits) {
-      const ms = Math.min(waitMs, longestWaitMs);
+      const ms = Math.min(waitMs, maxWaitMs);
       const message = `rejected due to timeout after waiting ${ms / 1000}s at plugin ${plugin}`;
       this.#timers.set(
         plugin,
@@ -87,11 +87,11 @@ class Waiting implements WaitingPod {
   allow(plugin: string): void {
     this.#timers.get(plugin)?.cancel();
     this.#timers.delete(plugin);
-    if (this.#timers.size === 0) this.#end(undefined);
+    if (this.#timers.size === 0) this.#settle(undefined);
   }
 
   reject(plugin: string, message: string): void {
     for (const timer of this.#timers.values()) timer.cancel();
-    this.#end({ plugin, message });
+    this.#settle({ plugin, message });
   }
 }

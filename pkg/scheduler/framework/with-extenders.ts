@@ -4,8 +4,8 @@ import type { Extender } from '#scheduler/framework/extender.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
 /**
- * The profile with what extenders do in the place of plugins: the one that binds comes before all that bind. What could
- * help a pod that an extender refused only the extender knows: so it is whatever happens.
+ * The profile extended by extenders: an extender that binds comes before all Bind plugins. Only the extender knows what
+ * could help a pod that it refused, so every event triggers a retry.
  */
 export function withExtenders(profile: Profile, extenders: readonly Extender[], stop: AbortSignal): Profile {
   if (extenders.length === 0) return profile;

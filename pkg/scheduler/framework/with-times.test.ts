@@ -7,7 +7,7 @@ import { withTimes } from '#scheduler/framework/with-times.js';
 import { defaultContext, pluginKinds } from '#scheduler/plugins/registry.js';
 import { clusterOf, pod } from '#scheduler/testing/plugin-table.js';
 
-t.test('the calls that are measured, and how they ended', async (t) => {
+t.test('measures plugin calls with their results', async (t) => {
   const permissions: Permission[] = [undefined, { reject: 'no' }, { waitMs: 1 }];
   const plugin: Plugin = {
     name: 'Own',
@@ -24,12 +24,12 @@ t.test('the calls that are measured, and how they ended', async (t) => {
   plugins.set('Own', plugin);
   const names = ['Own', 'PrioritySort', 'DefaultBinder'].map((name) => ({ name }));
   const profile = makeProfile({ schedulerName: 'x', defaults: names, plugins });
-  const seen: string[] = [];
+  const recorded: string[] = [];
   let now = 0;
   let measuring = true;
   const recorder = {
     executed: (name: string, point: string, status: string, ms: number) =>
-      seen.push(`${name} ${point} ${status} ${ms}`),
+      recorded.push(`${name} ${point} ${status} ${ms}`),
   };
   const timed = withTimes(profile, {
     clock: { monotonic: () => now++ },
@@ -38,7 +38,7 @@ t.test('the calls that are measured, and how they ended', async (t) => {
   const info = podInfo(pod({}));
   const node = clusterOf({}).node('n');
   if (node === undefined) throw new Error('no node');
-  // The plugin asks nothing of it.
+  // The plugin does not use it.
   const handle = {} as Handle;
   const stop = new AbortController().signal;
   const reservation = timed.reserves[0]?.point(info, node, handle);
@@ -51,7 +51,7 @@ t.test('the calls that are measured, and how they ended', async (t) => {
   const postFilter = timed.postFilters[0]?.point;
   if (typeof postFilter !== 'function') throw new Error('no postFilter');
   await postFilter(info, { message: '', nodeCount: 1, plugins: new Set() }, handle);
-  t.same(seen, [
+  t.same(recorded, [
     'Own Reserve Success 1',
     'Own PreBind Error 1',
     'Own Unreserve Success 1',
@@ -65,5 +65,5 @@ t.test('the calls that are measured, and how they ended', async (t) => {
   ]);
   measuring = false;
   await timed.binds[0]?.point(info, node, handle);
-  t.equal(seen.length, 10);
+  t.equal(recorded.length, 10);
 });

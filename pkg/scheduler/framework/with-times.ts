@@ -5,11 +5,11 @@ import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/me
 
 export interface Times {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Undefined for calls that are not measured. */
+  /** Undefined if this call is not measured. */
   readonly recorder: () => PluginRecorder | undefined;
 }
 
-/** The profile with the calls of plugins timed that follow a decision; those of the decision itself are timed there. */
+/** The profile with timed plugin calls after the decision; the decision itself is timed elsewhere. */
 export function withTimes(profile: Profile, times: Times): Profile {
   const timed = <A extends readonly unknown[], R>(
     name: ExtensionPoint,
@@ -51,7 +51,7 @@ function timedReservation(times: Times, reservation: Reservation | undefined): R
   };
 }
 
-/** Calls it, and takes the time until what it returns has settled. */
+/** Runs the call and records the time until its result settles. */
 function measured<R>(
   { clock, recorder }: Times,
   plugin: string,
@@ -59,28 +59,28 @@ function measured<R>(
   call: () => R,
   statusOf: (result: Awaited<R>) => PluginStatus = () => 'Success',
 ): R {
-  const to = recorder();
-  if (to === undefined) return call();
+  const target = recorder();
+  if (target === undefined) return call();
   const started = clock.monotonic();
-  const took = (status: PluginStatus) => to.executed(plugin, point, status, clock.monotonic() - started);
+  const record = (status: PluginStatus) => target.executed(plugin, point, status, clock.monotonic() - started);
   let result: R;
   try {
     result = call();
   } catch (error) {
-    took('Error');
+    record('Error');
     throw error;
   }
   if (!(result instanceof Promise)) {
-    took(statusOf(result as Awaited<R>));
+    record(statusOf(result as Awaited<R>));
     return result;
   }
   return result.then(
     (value: Awaited<R>) => {
-      took(statusOf(value));
+      record(statusOf(value));
       return value;
     },
     (error: unknown) => {
-      took('Error');
+      record('Error');
       throw error;
     },
   ) as R;

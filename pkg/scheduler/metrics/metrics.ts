@@ -1,4 +1,4 @@
-/** The scheduler's series, named as in release 1.24. The buckets are those of 1.24, or every second of them. */
+/** The scheduler's metrics, named as in release 1.24, with 1.24's buckets or every second of them. */
 import type { Registry } from 'prom-client';
 import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
@@ -6,14 +6,14 @@ import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metr
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 const extensionPoints = [
   'PreFilter',
-  /** Of single plugins only: a pod is tentatively added to a node, or taken away. */
+  /** Per plugin only: preemption adds a pod to a node, or removes one, on trial. */
   'PreFilterExtensionAddPod',
   'PreFilterExtensionRemovePod',
   'Filter',
   'PostFilter',
   'PreScore',
   'Score',
-  /** Of single plugins only. */
+  /** Per plugin only. */
   'ScoreExtensionNormalize',
   'Reserve',
   'Unreserve',
@@ -23,57 +23,57 @@ const extensionPoints = [
   'PostBind',
 ] as const;
 export type ExtensionPoint = (typeof extensionPoints)[number];
-/** How a plugin, or all of a point, ended. */
+/** Result of a plugin, or of all plugins of a point. */
 const pluginStatuses = ['Success', 'Unschedulable', 'UnschedulableAndUnresolvable', 'Error', 'Wait', 'Skip'] as const;
 export type PluginStatus = (typeof pluginStatuses)[number];
 export type QueueName = 'active' | 'backoff' | 'unschedulable';
 
-/** What is read when the series are. */
+/** State that the gauges read at scrape time. */
 export interface SchedulerState {
   readonly pending: Readonly<Record<QueueName, number>>;
-  /** Waiting pods by the plugin that rejected them, for each profile. */
+  /** Number of waiting pods per profile and plugin that rejected them. */
   readonly unschedulable: readonly { readonly plugin: string; readonly profile: string; readonly pods: number }[];
   readonly cache: { readonly nodes: number; readonly pods: number; readonly assumedPods: number };
   readonly bindings: number;
 }
 
-/** Takes the durations of single calls of plugins; present in some cycles only, as in 1.24. */
+/** Records single plugin calls; only sampled cycles have one, as in 1.24. */
 export interface PluginRecorder {
   executed(plugin: string, point: ExtensionPoint, status: PluginStatus, durationMs: number): void;
 }
 
 export interface SchedulerMetrics {
-  /** Counts one try and its duration (ms). */
+  /** Counts an attempt and its duration (ms). */
   attempt(result: AttemptResult, profile: string, durationMs: number): void;
-  /** One decision that found a node. */
+  /** Records a decision that found a node. */
   decided(durationMs: number): void;
-  /** A pod was bound at its nth try, so long (ms) after it was first seen. */
+  /** Records a bound pod: number of attempts, and time since it was first queued (ms). */
   bound(attempts: number, sinceFirstSeenMs: number): void;
-  /** Room is looked for by evicting others. */
+  /** Counts a preemption attempt. */
   preempting(): void;
-  /** So many pods are evicted for one. */
+  /** Records the number of victims of a preemption. */
   preempted(victims: number): void;
   extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
-  /** Undefined for the cycles that are not measured: nine of ten. */
+  /** Undefined for cycles that are not sampled. */
   pluginRecorder(): PluginRecorder | undefined;
-  /** The same for single calls that follow a decision. */
+  /** The same for single calls after a decision. */
   callRecorder(): PluginRecorder | undefined;
-  /** Volumes could not be reserved for a pod (`assume`), or not be bound (`bind`). */
+  /** Counts a failure to reserve (`assume`) or bind (`bind`) a pod's volumes. */
   volumesFailed(stage: 'assume' | 'bind'): void;
-  /** A decision about volumes is remembered until it is in the API (`add`), or is forgotten (`delete`). */
+  /** Counts volume decisions: stored until they are in the API (`add`), and removed (`delete`). */
   volumesRemembered(operation: 'add' | 'delete'): void;
-  /** A pod waited so long (ms) for plugins to permit its binding. */
+  /** Records how long a pod waited for Permit plugins (ms). */
   permitted(result: PluginStatus, durationMs: number): void;
-  /** A pod came into a queue because of the event. */
+  /** Counts a pod that enters a queue because of the event. */
   incoming(queue: QueueName, event: string): void;
-  /** From now on the gauges tell of this; undefined: of nothing. */
+  /** Sets the source of the gauges; undefined: the gauges are empty. */
   observe(state: (() => SchedulerState) | undefined): void;
 }
 
 const attemptBuckets = exponentialBuckets(0.001, 2, 15);
-/** Of so many cycles one has its plugins measured, */
+/** One of this many cycles has its plugins measured. */
 const sampledCycle = 10;
-/** on so many of its nodes: reading the clock costs more than most of what plugins do. */
+/** Nodes measured per sampled cycle: reading the clock costs more than most plugin calls. */
 export const sampledNodes = 16;
 const mostAttempts = 15;
 
@@ -138,7 +138,7 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     help: '[STABLE] Number of selected preemption victims',
     buckets: exponentialBuckets(1, 2, 7),
   }).labels();
-  const recorder = new Plugins(registry);
+  const recorder = new SampledPlugins(registry);
   const volumeFailures = new PlainCounter(registry, {
     name: 'scheduler_volume_scheduling_stage_error_total',
     help: '[ALPHA] Volume scheduling stage error count',
@@ -177,11 +177,11 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
   };
 }
 
-/** Numbers for the pairs, so that finding a series joins no texts. */
+/** A numeric key for each pair, so that looking up a series concatenates no strings. */
 const keyOf = (point: ExtensionPoint, status: PluginStatus): number =>
   extensionPoints.indexOf(point) * pluginStatuses.length + pluginStatuses.indexOf(status);
 
-class Plugins implements PluginRecorder {
+class SampledPlugins implements PluginRecorder {
   readonly #seconds: PlainHistogram;
   readonly #series = new Map<string, Map<number, HistogramSeries>>();
 
@@ -210,7 +210,7 @@ class Plugins implements PluginRecorder {
   }
 }
 
-/** Gauges that are computed when they are read; a registry has one scheduler at a time. */
+/** Gauges computed at scrape time; a registry has one scheduler at a time. */
 function stateGauges(registry: Registry): SchedulerMetrics['observe'] {
   let current: (() => SchedulerState) | undefined;
   const declare = <L extends string>(

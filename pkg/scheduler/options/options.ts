@@ -14,9 +14,9 @@ import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import { allOf, inOrder, type Rule } from '#daemon/options/validate.js';
 
-/** Options that a configuration file replaces. */
+/** Marks options as replaced by the configuration file. */
 function deprecate<T extends OptionTable>(table: T): T {
-  const text = 'give it in the file of --config, which this option does not override';
+  const text = 'set it in the --config file, which overrides this option';
   const entries = Object.entries(table).map(([name, d]): [string, OptionDeclaration] => [
     name,
     { ...d, deprecated: text },
@@ -24,7 +24,7 @@ function deprecate<T extends OptionTable>(table: T): T {
   return Object.fromEntries(entries) as unknown as T;
 }
 
-/** Names the fields of the configuration file. */
+/** Adds the configuration file's field names. */
 function withFields<T extends OptionTable>(table: T, fields: { readonly [K in keyof T]?: string }): T {
   const entries = Object.entries(table).map(([name, d]): [string, OptionDeclaration] => {
     const configField = fields[name];
@@ -33,7 +33,7 @@ function withFields<T extends OptionTable>(table: T, fields: { readonly [K in ke
   return Object.fromEntries(entries) as unknown as T;
 }
 
-/** Options that count for nothing once there is a configuration file. */
+/** Options without effect when a configuration file is set. */
 export const ignoredWithConfig = [
   'profiling',
   'contention-profiling',
@@ -90,12 +90,12 @@ export function schedulerOptions(dialect: Dialect) {
     config: {
       type: 'string',
       section: 'Configuration',
-      meaning: `Configuration file, of kind ${dialect.schedulerConfig.kind}. Options of leader election win over it.`,
+      meaning: `Configuration file, of kind ${dialect.schedulerConfig.kind}. Leader election options override it.`,
     },
     'write-config-to': {
       type: 'string',
       section: 'Configuration',
-      meaning: 'Write the configuration in force to this file and exit.',
+      meaning: 'Write the effective configuration to this file and exit.',
     },
     'lock-object-name': {
       type: 'string',
@@ -116,14 +116,14 @@ export function schedulerOptions(dialect: Dialect) {
       min: 0,
       default: 300_000,
       section: 'Deprecated',
-      meaning: 'Longest time that a pod waits as unschedulable before it is tried again.',
+      meaning: 'Longest time that an unschedulable pod waits before it is retried.',
       deprecated: 'it will be removed in 1.26',
     },
     'vendor-container-registry-config': {
       type: 'string',
       section: 'Deprecated',
       meaning: 'Configuration file of a container registry service.',
-      inert: 'only node agents ask registries, and no vendor’s service is built in',
+      inert: 'only node agents use registries, and no vendor service is built in',
     },
   } as const satisfies OptionTable;
   return withDialectNames(table, dialect);

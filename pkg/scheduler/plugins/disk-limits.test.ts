@@ -3,7 +3,7 @@ import type { Volume } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { diskKinds, diskLimits, maxDisksOf, maxDisksWarning } from '#scheduler/plugins/disk-limits.js';
 import { answer, node, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, claim, delayed, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import { boundClaim, claim, claimVolumes, delayedClass, storageOf, volume } from '#scheduler/testing/storage.js';
 
 const no = 'node(s) exceed max volume count';
 type Kind = keyof typeof diskKinds;
@@ -14,14 +14,14 @@ const sources: Readonly<Record<Kind, (id: string) => Omit<Volume, 'name'>>> = {
   azure: (diskName) => ({ azureDisk: { diskName, diskURI: diskName } }),
   cinder: (volumeID) => ({ cinder: { volumeID } }),
 };
-/** So many different disks. */
+/** This many different disks. */
 const disks = (kind: Kind, count: number): Volume[] =>
   Array.from({ length: count }, (_, i) => ({ name: `v${i}`, ...sources[kind](`disk-${i}`) }));
 
 interface Where {
-  /** What the node says. */
+  /** The node's reported limit. */
   readonly own?: number;
-  /** What the environment says. */
+  /** The limit from the environment. */
   readonly max?: number;
   readonly type?: string;
 }
@@ -33,10 +33,10 @@ const storage = storageOf({
     volume('disk', { awsElasticBlockStore: { volumeID: 'disk-0' } }),
     volume('folder', { hostPath: { path: '/x' } }),
   ],
-  classes: [delayed('late', `${dialect.labelDomain}/aws-ebs`)],
+  classes: [delayedClass('late', `${dialect.labelDomain}/aws-ebs`)],
 });
 
-/** `own`: the pod's volumes; `there`: those of the node's only pod. */
+/** `own`: the pod's volumes; `there`: the volumes of the node's only pod. */
 function ask(kind: Kind, own: Volume[], there: Volume[], { max, own: said, type }: Where = {}): string {
   const labels = type === undefined ? {} : { [dialect.labels.instanceType]: type };
   const allocatable = said === undefined ? {} : { [`attachable-volumes-${names[kind]}`]: String(said) };
@@ -50,7 +50,7 @@ function ask(kind: Kind, own: Volume[], there: Volume[], { max, own: said, type 
 const another = (kind: Kind): Volume[] => [{ name: 'another', ...sources[kind]('another') }];
 
 table(
-  'how many a node can have',
+  'limits of nodes',
   (kind: Kind, there: number, where: Where) => ask(kind, another(kind), disks(kind, there), where),
   [
     ['EBS, the last', 'ebs', 38, {}, 'ok'],
@@ -72,17 +72,17 @@ table(
 table('which volumes count', (own: Volume[], there: Volume[], most: number) => ask('ebs', own, there, { own: most }), [
   ['one that is there', disks('ebs', 1), disks('ebs', 1), 1, 'ok'],
   ['of another kind', another('gce'), disks('ebs', 1), 1, 'ok'],
-  ['of a claim', uses('disk'), another('ebs'), 1, no],
-  ['of a claim, which is there', uses('disk'), disks('ebs', 1), 1, 'ok'],
-  ['of a claim of another kind', uses('folder'), disks('ebs', 1), 1, 'ok'],
-  ['of a claim that will have one', uses('new'), disks('ebs', 1), 1, no],
-  ['of a claim that may have anything', uses('other'), disks('ebs', 1), 1, 'ok'],
-  ['of a claim that is missing', uses('missing'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim', claimVolumes('disk'), another('ebs'), 1, no],
+  ['of a claim, which is there', claimVolumes('disk'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim of another kind', claimVolumes('folder'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim that will have one', claimVolumes('new'), disks('ebs', 1), 1, no],
+  ['of a claim that may have anything', claimVolumes('other'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim that is missing', claimVolumes('missing'), disks('ebs', 1), 1, 'ok'],
   ['none', [], disks('ebs', 2), 1, 'ok'],
-  ['a claim that is there', another('ebs'), uses('new'), 1, no],
+  ['a claim that is there', another('ebs'), claimVolumes('new'), 1, no],
 ]);
 
-t.test('the variable of the environment', (t) => {
+t.test('reads the limit from the environment', (t) => {
   t.equal(maxDisksOf({}, dialect), undefined);
   t.equal(maxDisksOf({ KUBE_MAX_PD_VOLS: '7' }, kubernetesDialect), 7);
   t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: '7' }, dialect), 7);
@@ -90,7 +90,7 @@ t.test('the variable of the environment', (t) => {
     t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: wrong }, dialect), undefined);
     t.match(
       maxDisksWarning({ ORCH_MAX_PD_VOLS: wrong }, dialect),
-      /ORCH_MAX_PD_VOLS has no effect: .* no positive number/,
+      /ORCH_MAX_PD_VOLS has no effect: .* is not a positive number/,
     );
   }
   for (const env of [{}, { ORCH_MAX_PD_VOLS: '7' }]) t.equal(maxDisksWarning(env, dialect), undefined);

@@ -1,4 +1,4 @@
-/** How many disks of a cloud a node can have, for those that no CSI driver counts. Rules of release 1.24. */
+/** Limits the cloud disks per node, for disks not counted by a CSI driver; rules of release 1.24. */
 import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { PersistentVolumeSpec, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
@@ -11,7 +11,7 @@ import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js'
 
 const tooMany: Rejection = { reasons: ['node(s) exceed max volume count'] };
 
-/** What volumes of pods and persistent volumes have in common. */
+/** Fields that pod volumes and persistent volumes share. */
 type Source = Pick<
   Volume & PersistentVolumeSpec,
   'awsElasticBlockStore' | 'gcePersistentDisk' | 'azureDisk' | 'cinder'
@@ -19,11 +19,11 @@ type Source = Pick<
 
 interface DiskKind {
   readonly plugin: string;
-  /** As provisioners and the resource of nodes are called. */
+  /** Part of the provisioner's and the node resource's name. */
   readonly name: string;
-  /** Undefined for volumes of other kinds. */
+  /** The disk's ID; undefined for volumes of other kinds. */
   readonly idOf: (source: Source) => string | undefined;
-  /** On nodes that do not say. */
+  /** Limit for nodes that do not report one. */
   readonly limit: (instanceType: string) => number;
 }
 
@@ -32,7 +32,7 @@ export const diskKinds = {
     plugin: 'EBSLimits',
     name: 'aws-ebs',
     idOf: ({ awsElasticBlockStore }) => awsElasticBlockStore?.volumeID,
-    // Machines of newer kinds have fewer places for disks.
+    // Newer instance types attach fewer disks.
     limit: (instanceType) => (/^[cmr]5|t3|z1d/.test(instanceType) ? 25 : 39),
   },
   gce: {
@@ -52,24 +52,24 @@ export const diskKinds = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Says for all kinds how many disks a node can have that does not say. */
+/** The variable that limits the disks of all kinds on nodes that do not report a limit. */
 const variableOf = ({ shortName }: Dialect): string => `${shortName.toUpperCase()}_MAX_PD_VOLS`;
 
-/** Undefined where the environment says nothing, or nothing that can be meant. */
+/** Undefined if the variable is unset or invalid. */
 export function maxDisksOf(env: Environment, dialect: Dialect): number | undefined {
   const text = env[variableOf(dialect)] ?? '';
   return /^0*[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
 }
 
-/** That the environment says something that counts for nothing; undefined: it does not. */
+/** The warning about an invalid value of the variable; undefined: none. */
 export function maxDisksWarning(env: Environment, dialect: Dialect): string | undefined {
   const name = variableOf(dialect);
   const text = env[name] ?? '';
   if (text === '' || maxDisksOf(env, dialect) !== undefined) return undefined;
-  return `Variable ${name} has no effect: ${JSON.stringify(text)} is no positive number`;
+  return `Variable ${name} has no effect: ${JSON.stringify(text)} is not a positive number`;
 }
 
-/** `max`: for nodes that do not say; absent: by kind. */
+/** `max`: limit for nodes that do not report one; absent: depends on the kind. */
 export function diskLimits(
   kind: DiskKind,
   dialect: Dialect,
@@ -90,7 +90,7 @@ export function diskLimits(
   };
 }
 
-interface DiskQuestion {
+interface DiskFilterOptions {
   readonly kind: DiskKind;
   readonly pod: Pod;
   readonly storage: StorageObjects;
@@ -100,27 +100,27 @@ interface DiskQuestion {
 }
 
 class DiskFilter implements NodeFilter {
-  readonly #question: DiskQuestion;
-  #wanted: ReadonlySet<string> = new Set();
+  readonly #question: DiskFilterOptions;
+  #podDisks: ReadonlySet<string> = new Set();
 
-  constructor(question: DiskQuestion) {
+  constructor(question: DiskFilterOptions) {
     this.#question = question;
   }
 
   begin(): undefined {
-    this.#wanted = this.#disksOf(this.#question.pod);
+    this.#podDisks = this.#disksOf(this.#question.pod);
   }
 
   filter(node: NodeInfo): Rejection | undefined {
-    if (this.#wanted.size === 0 || this.#isMigrated(node)) return undefined;
-    const there = new Set<string>();
-    for (const { pod } of node.pods.values()) for (const disk of this.#disksOf(pod)) there.add(disk);
-    let count = there.size;
-    for (const disk of this.#wanted) if (!there.has(disk)) count++;
+    if (this.#podDisks.size === 0 || this.#isMigrated(node)) return undefined;
+    const attached = new Set<string>();
+    for (const { pod } of node.pods.values()) for (const disk of this.#disksOf(pod)) attached.add(disk);
+    let count = attached.size;
+    for (const disk of this.#podDisks) if (!attached.has(disk)) count++;
     return count > this.#limitOf(node) ? tooMany : undefined;
   }
 
-  /** On such a node a CSI driver counts these disks. */
+  /** Whether a CSI driver counts these disks on the node. */
   #isMigrated({ name }: NodeInfo): boolean {
     const { dialect, kind, migration, storage } = this.#question;
     return migration.isOn(storage.csiNode(name), `${dialect.labelDomain}/${kind.name}`);
@@ -128,12 +128,12 @@ class DiskFilter implements NodeFilter {
 
   #limitOf({ allocatable, labels }: NodeInfo): number {
     const { dialect, kind, max } = this.#question;
-    const own = allocatable.scalars?.get(`attachable-volumes-${kind.name}`);
+    const nodeLimit = allocatable.scalars?.get(`attachable-volumes-${kind.name}`);
     const { betaInstanceType, instanceType } = dialect.labels;
-    return own ?? max ?? kind.limit(labels[instanceType] ?? labels[betaInstanceType] ?? '');
+    return nodeLimit ?? max ?? kind.limit(labels[instanceType] ?? labels[betaInstanceType] ?? '');
   }
 
-  /** A claim counts as a disk of its own while nobody knows its disk, if those who make its volumes make such. */
+  /** A claim without a volume counts as a separate disk if its provisioner creates disks of this kind. */
   #disksOf(pod: Pod): Set<string> {
     const { dialect, kind, storage } = this.#question;
     const disks = new Set<string>();

@@ -15,12 +15,12 @@ const holder = (images: Images, i: number) =>
       })),
     },
   );
-const ask = (wanted: string, ...nodes: Images[]) =>
+const ask = (image: string, ...nodes: Images[]) =>
   scores(
     imageLocality,
     {
       spec: {
-        containers: wanted
+        containers: image
           .split(' ')
           .filter(Boolean)
           .map((image, i) => ({ name: `c${i}`, image })),
@@ -30,7 +30,7 @@ const ask = (wanted: string, ...nodes: Images[]) =>
     { nodes: nodes.map(holder) },
   );
 
-// With one container 23 MiB are nothing and 1000 MiB are all; an image counts by the share of nodes that have it.
+// For one container, 23 MiB score 0 and 1000 MiB score 100; an image is weighted by the share of nodes that have it.
 table('scores', ask, [
   ['no containers', '', { 'a:1': 500 }, [0]],
   ['no images', 'a:1', {}, [0]],

@@ -4,7 +4,7 @@ const mebibyte = 1024 * 1024;
 const minBytes = 23 * mebibyte;
 const maxBytesPerContainer = 1000 * mebibyte;
 
-/** Prefers nodes that have the pod's images, more so those that many nodes have: one node must not get all pods. */
+/** Prefers nodes with the pod's images. Images on few nodes count less, so that one node does not get all pods. */
 export const imageLocality: Plugin = {
   name: 'ImageLocality',
   score: {
@@ -31,7 +31,7 @@ export const imageLocality: Plugin = {
   },
 };
 
-/** A name without a tag means `latest`. */
+/** The image name with the default tag `latest`. */
 function normalizedImage(name: string): string {
   return name.lastIndexOf(':') <= name.lastIndexOf('/') ? `${name}:latest` : name;
 }

@@ -1,6 +1,14 @@
 import type { PodAffinity, PodAffinityTerm } from '#api/core/v1/types.gen.js';
 import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
-import { answer, answers, node, type PodFields, scores, table, type World } from '#scheduler/testing/plugin-table.js';
+import {
+  answer,
+  answers,
+  node,
+  type PodFields,
+  scores,
+  type TestCluster,
+  table,
+} from '#scheduler/testing/plugin-table.js';
 
 const plugin = interPodAffinity();
 const notNear = "!node(s) didn't match pod affinity rules";
@@ -16,7 +24,7 @@ const nodes = [
 ];
 const namespaces = { default: { team: 'a' }, other: { team: 'b' }, third: {} };
 
-/** Of pods with that label; `more`: in which namespaces. */
+/** Matches pods with the label; `more`: namespaces. */
 const term = (app: string, topologyKey: string, more: Partial<PodAffinityTerm> = {}): PodAffinityTerm => ({
   topologyKey,
   labelSelector: { matchLabels: { app } },
@@ -79,8 +87,8 @@ table('required affinity', where, [
 const first = (app: string, terms: readonly PodAffinityTerm[], pods: readonly PodFields[]) =>
   where(near(...terms), pods, { app });
 table('the first of pods that want to be together', first, [
-  ['nobody is there', 'web', [term('web', 'host')], [], 'ok ok ok ok'],
-  ['nobody is there, by zone', 'web', [term('web', 'zone')], [], 'ok ok ok no'],
+  ['no matching pod', 'web', [term('web', 'host')], [], 'ok ok ok ok'],
+  ['no matching pod, by zone', 'web', [term('web', 'zone')], [], 'ok ok ok no'],
   ['others are there', 'web', [term('web', 'host')], [is('db')], 'ok ok ok ok'],
   ['one is there', 'web', [term('web', 'host')], [is('web')], 'ok no no no'],
   ['one is there, in no zone', 'web', [term('web', 'zone')], [is('web', 'q')], 'ok ok ok no'],
@@ -105,7 +113,7 @@ table('required anti-affinity', where, [
   ['two terms, either', far(term('db', 'host'), term('web', 'zone')), [is('db'), is('web', 'o')], 'no ok no ok'],
   ['an empty selector: all pods', far({ topologyKey: 'zone', labelSelector: {} }), [is('db')], 'no no ok ok'],
   ['no selector: no pods', far({ topologyKey: 'zone' }), [is('db')], 'ok ok ok ok'],
-  ['itself is nobody', far(term('p', 'host')), [], 'ok ok ok ok'],
+  ['the pod itself does not count', far(term('p', 'host')), [], 'ok ok ok ok'],
   [
     'a pod that is being deleted counts',
     far(term('db', 'host')),
@@ -156,13 +164,13 @@ table('namespaces of a term of a pod in `default`', inOther, [
   ['a list or a selector: neither', { namespaces: ['third'], ...team('b') }, 'default', unmet],
 ]);
 
-const told = (spec: PodFields['spec'], pods: readonly PodFields[]) =>
+const refusalAt = (spec: PodFields['spec'], pods: readonly PodFields[]) =>
   answer(plugin, { labels: { app: 'web' }, ...(spec === undefined ? {} : { spec }) }, { nodes, namespaces, pods });
 const both: PodFields['spec'] = {
   affinity: { podAffinity: required([term('db', 'host')]), podAntiAffinity: required([term('cache', 'host')]) },
 };
 const hermit: PodFields = { on: 'n', spec: far(term('web', 'host')) ?? {} };
-table('what is told of the first node', told, [
+table('reasons on the first node', refusalAt, [
   ['affinity', near(term('db', 'host')), [], notNear],
   ['anti-affinity', far(term('db', 'host')), [is('db')], notFar],
   ['of another', {}, [hermit], others],
@@ -180,7 +188,7 @@ const preferred = (terms: readonly Weighted[]): PodAffinity => ({
   })),
 });
 const score = (affinity: NonNullable<PodFields['spec']>['affinity'], pods: readonly PodFields[], hard?: number) => {
-  const world: World = { nodes, namespaces, pods };
+  const world: TestCluster = { nodes, namespaces, pods };
   const spec = affinity === undefined ? {} : { affinity };
   const args = hard === undefined ? {} : { hardPodAffinityWeight: hard };
   return scores(interPodAffinity(args), { labels: { app: 'web' }, spec }, world).join(' ');
@@ -196,7 +204,7 @@ table('scores', score, [
   ['no preference', {}, [is('db')], undefined, '0 0 0 0'],
   ['near by host', want([5, term('db', 'host')]), [is('db')], undefined, '100 0 0 0'],
   ['near by zone', want([5, term('db', 'zone')]), [is('db')], undefined, '100 100 0 0'],
-  ['nobody to be near to', want([5, term('db', 'zone')]), [is('web')], undefined, '0 0 0 0'],
+  ['no pod to be near', want([5, term('db', 'zone')]), [is('web')], undefined, '0 0 0 0'],
   ['far by host', avoid([5, term('db', 'host')]), [is('db')], undefined, '0 100 100 100'],
   ['far by zone', avoid([5, term('db', 'zone')]), [is('db')], undefined, '0 0 100 100'],
   ['each pod counts', want([1, term('db', 'zone')]), [is('db'), is('db'), is('db', 'o')], undefined, '100 100 50 0'],
@@ -230,7 +238,7 @@ table('scores', score, [
   ['another has to have it near', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], undefined, '100 100 0 0'],
   ['another has to, which weighs nothing', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], 0, '0 0 0 0'],
   [
-    'another has to, against a preference',
+    'required by another pod, against a preference',
     avoid([10, term('db', 'host')]),
     [is('db'), { on: 'm', spec: near(term('web', 'host')) ?? {} }],
     10,
@@ -251,7 +259,7 @@ table('scores', score, [
     '0 0 0 0',
   ],
   [
-    'both want each other',
+    'both prefer each other',
     want([5, term('db', 'host')]),
     [is('db', 'n', wish(want([5, term('web', 'zone')]), 'n'))],
     undefined,

@@ -1,4 +1,4 @@
-/** Pods near or far from other pods, by topology domain. Rules of release 1.24. */
+/** Inter-pod affinity and anti-affinity by topology domain; rules of release 1.24. */
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -13,7 +13,7 @@ import {
 } from '#scheduler/framework/plugin.js';
 
 export interface InterPodAffinityArgs {
-  /** What a required affinity of a placed pod weighs for those it asks for; 0 to 100. */
+  /** Weight of placed pods' required affinity for the pods that it matches; 0 to 100. */
   readonly hardPodAffinityWeight?: number;
 }
 
@@ -30,13 +30,13 @@ export function interPodAffinity({ hardPodAffinityWeight = 1 }: InterPodAffinity
   };
 }
 
-/** Those terms of placed pods that concern a pod; looked for anew when there are other terms. */
-class TermsAbout<T> {
+/** The terms of placed pods that match a pod; recomputed when the set of terms changes. */
+class MatchingTerms<T> {
   readonly #cluster: Cluster;
   readonly #pod: PodInfo;
   readonly #pick: (placed: PlacedTerm) => T | undefined;
   #version = -1;
-  #found: readonly T[] = [];
+  #matches: readonly T[] = [];
 
   constructor(cluster: Cluster, pod: PodInfo, pick: (placed: PlacedTerm) => T | undefined) {
     this.#cluster = cluster;
@@ -48,31 +48,31 @@ class TermsAbout<T> {
     const { objects, terms } = this.#cluster;
     if (terms.version !== this.#version) {
       this.#version = terms.version;
-      const found: T[] = [];
+      const matches: T[] = [];
       for (const placed of terms.terms()) {
         const picked = this.#pick(placed);
-        if (picked !== undefined && placed.term.matches(this.#pod, objects.namespaceLabels)) found.push(picked);
+        if (picked !== undefined && placed.term.matches(this.#pod, objects.namespaceLabels)) matches.push(picked);
       }
-      this.#found = found;
+      this.#matches = matches;
     }
-    return this.#found;
+    return this.#matches;
   }
 }
 
 class AffinityFilter implements NodeFilter {
-  readonly #others: TermsAbout<DomainSums>;
-  /** Of the pods that meet all required terms of affinity, by each term's topology. */
+  readonly #placedTerms: MatchingTerms<DomainSums>;
+  /** Counts of the pods that match all required affinity terms, per term topology. */
   readonly #affinity: readonly DomainSums[];
   readonly #antiAffinity: readonly DomainSums[];
-  /** The pod meets its own affinity: the first of its kind may go anywhere. */
-  readonly #meetsItself: boolean;
+  /** The pod matches its own affinity, so the first such pod may go to any node. */
+  readonly #matchesItself: boolean;
   readonly close: () => void;
 
   constructor(pod: PodInfo, cluster: Cluster) {
     const { requiredAffinity, requiredAntiAffinity } = pod.terms;
     const { namespaceLabels } = cluster.objects;
     const counted = new CountedTerms(cluster);
-    this.#others = new TermsAbout(cluster, pod, ({ kind, sums }) =>
+    this.#placedTerms = new MatchingTerms(cluster, pod, ({ kind, sums }) =>
       kind === 'requiredAntiAffinity' ? sums : undefined,
     );
     this.#affinity = counted.open(
@@ -82,45 +82,45 @@ class AffinityFilter implements NodeFilter {
     this.#antiAffinity = requiredAntiAffinity.flatMap((term) =>
       counted.open([term.topologyKey], (other) => term.matches(other, namespaceLabels)),
     );
-    this.#meetsItself = requiredAffinity.every((term) => term.matches(pod, namespaceLabels));
+    this.#matchesItself = requiredAffinity.every((term) => term.matches(pod, namespaceLabels));
     this.close = () => counted.close();
   }
 
   isIdle(): boolean {
-    return this.#affinity.length === 0 && this.#antiAffinity.length === 0 && this.#others.now().length === 0;
+    return this.#affinity.length === 0 && this.#antiAffinity.length === 0 && this.#placedTerms.now().length === 0;
   }
 
   filter(node: NodeInfo): Rejection | undefined {
     if (this.#affinity.length > 0 && !this.#affinityMet(node)) return affinityNotMet;
-    for (const sums of this.#antiAffinity) if (sums.of(node) > 0) return antiAffinityNotMet;
-    for (const sums of this.#others.now()) if (sums.of(node) > 0) return othersNotMet;
+    for (const sums of this.#antiAffinity) if (sums.sumOf(node) > 0) return antiAffinityNotMet;
+    for (const sums of this.#placedTerms.now()) if (sums.sumOf(node) > 0) return othersNotMet;
     return undefined;
   }
 
   #affinityMet(node: NodeInfo): boolean {
-    let found = true;
+    let exists = true;
     for (const sums of this.#affinity) {
       if (sums.topology.domainOf(node.slot) < 0) return false;
-      if (sums.of(node) <= 0) found = false;
+      if (sums.sumOf(node) <= 0) exists = false;
     }
-    return found || (this.#meetsItself && this.#affinity.every(({ isEmpty }) => isEmpty));
+    return exists || (this.#matchesItself && this.#affinity.every(({ isEmpty }) => isEmpty));
   }
 }
 
 class AffinityScore implements NodeScore {
-  readonly #own: readonly { readonly sums: DomainSums; readonly weight: number }[];
-  readonly #others: TermsAbout<{ readonly sums: DomainSums; readonly weight: number }>;
+  readonly #preferred: readonly { readonly sums: DomainSums; readonly weight: number }[];
+  readonly #placedTerms: MatchingTerms<{ readonly sums: DomainSums; readonly weight: number }>;
   readonly close: () => void;
 
   constructor(pod: PodInfo, cluster: Cluster, hardWeight: number) {
     const { namespaceLabels } = cluster.objects;
     const counted = new CountedTerms(cluster);
-    this.#own = pod.terms.preferred.flatMap(({ term, weight }) =>
+    this.#preferred = pod.terms.preferred.flatMap(({ term, weight }) =>
       counted
         .open([term.topologyKey], (other) => term.matches(other, namespaceLabels))
         .map((sums) => ({ sums, weight })),
     );
-    this.#others = new TermsAbout(cluster, pod, ({ kind, sums, weight }) => {
+    this.#placedTerms = new MatchingTerms(cluster, pod, ({ kind, sums, weight }) => {
       if (kind === 'requiredAntiAffinity') return undefined;
       const counts = kind === 'preferred' ? weight : hardWeight;
       return counts === 0 ? undefined : { sums, weight: counts };
@@ -129,13 +129,13 @@ class AffinityScore implements NodeScore {
   }
 
   isIdle(): boolean {
-    return this.#own.every(({ sums }) => sums.isEmpty) && this.#others.now().length === 0;
+    return this.#preferred.every(({ sums }) => sums.isEmpty) && this.#placedTerms.now().length === 0;
   }
 
   score(node: NodeInfo): number {
     let score = 0;
-    for (const { sums, weight } of this.#own) score += weight * sums.of(node);
-    for (const { sums, weight } of this.#others.now()) score += weight * sums.of(node);
+    for (const { sums, weight } of this.#preferred) score += weight * sums.sumOf(node);
+    for (const { sums, weight } of this.#placedTerms.now()) score += weight * sums.sumOf(node);
     return score;
   }
 
@@ -153,7 +153,7 @@ class AffinityScore implements NodeScore {
   }
 }
 
-/** What keeps count of pods for terms, to be given back together. */
+/** Pod counts for terms, released together. */
 class CountedTerms {
   readonly #cluster: Cluster;
   readonly #undo: (() => void)[] = [];
@@ -162,7 +162,7 @@ class CountedTerms {
     this.#cluster = cluster;
   }
 
-  /** The pods that match, by each of the topologies. */
+  /** Counts of the matching pods by each topology. */
   open(topologyKeys: readonly string[], matches: Parameters<Cluster['countPods']>[0]): DomainSums[] {
     if (topologyKeys.length === 0) return [];
     const counter = this.#cluster.countPods(matches);

@@ -1,4 +1,4 @@
-/** Plugins that are no part of the scheduler: modules that its configuration file names. */
+/** Loads plugins from modules that the configuration file names. */
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
@@ -8,9 +8,9 @@ import type { Plugin } from '#scheduler/framework/plugin.js';
 import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 /**
- * Loads modules, each with a PluginKind as its default export. Their code runs with all rights of the scheduler.
+ * Loads modules, each with a PluginKind as default export. Their code runs with all rights of the scheduler.
  * @param paths Absolute paths of files.
- * Rejects with an OptionsError that names every module that cannot be used.
+ * Rejects with an OptionsError that names each invalid module.
  */
 export async function loadPluginModules(paths: readonly string[]): Promise<PluginKind[]> {
   const errors: string[] = [];
@@ -19,7 +19,7 @@ export async function loadPluginModules(paths: readonly string[]): Promise<Plugi
   for (const [i, path] of paths.entries()) {
     try {
       const kind = kindOf(await import(pathToFileURL(path).href));
-      if (names.has(kind.name)) throw new Error(`a plugin named ${JSON.stringify(kind.name)} is known already`);
+      if (names.has(kind.name)) throw new Error(`a plugin named ${JSON.stringify(kind.name)} already exists`);
       names.add(kind.name);
       loaded.push(kind);
     } catch (error) {
@@ -30,7 +30,7 @@ export async function loadPluginModules(paths: readonly string[]): Promise<Plugi
   return loaded;
 }
 
-/** Throws with what is wrong about the module. */
+/** Throws an Error with the module's problem. */
 function kindOf(module: unknown): PluginKind {
   const kind = isPlain(module) || typeof module === 'object' ? (module as Plain | null)?.['default'] : undefined;
   if (!isPlain(kind)) throw new Error('its default export must be an object with name and make');
@@ -42,36 +42,40 @@ function kindOf(module: unknown): PluginKind {
   if (args !== undefined && !isPlain(args)) throw new Error('args must be a table of fields');
   if (errors !== undefined && typeof errors !== 'function') throw new Error('errors must be a function');
   if (weight !== undefined && !Number.isSafeInteger(weight)) throw new Error('weight must be an integer');
-  const given = kind as unknown as PluginKind;
-  return { ...given, make: (own, dialect, context) => pluginOf(name, () => given.make(own, dialect, context)) };
+  const kindOfModule = kind as unknown as PluginKind;
+  return {
+    ...kindOfModule,
+    make: (own, dialect, context) => pluginOf(name, () => kindOfModule.make(own, dialect, context)),
+  };
 }
 
 const functions = ['reserve', 'queueSort', 'postFilter', 'permit', 'preBind', 'bind', 'postBind'] as const;
 
-/** Throws OptionsError when what the module makes is no plugin. */
+/** Throws an OptionsError if the module does not create a valid plugin. */
 function pluginOf(name: string, make: () => Plugin): Plugin {
-  const wrong = (why: string) => new OptionsError([`plugin ${JSON.stringify(name)}: ${why}`]);
+  const invalid = (why: string) => new OptionsError([`plugin ${JSON.stringify(name)}: ${why}`]);
   let plugin: Plugin;
   try {
     plugin = make();
   } catch (error) {
-    throw wrong(`make failed: ${messageOf(error)}`);
+    throw invalid(`make failed: ${messageOf(error)}`);
   }
   if (typeof plugin !== 'object' || plugin === null || plugin.name !== name) {
-    throw wrong('make must return a plugin of the same name');
+    throw invalid('make must return a plugin of the same name');
   }
   for (const point of functions) {
-    if (plugin[point] !== undefined && typeof plugin[point] !== 'function') throw wrong(`${point} must be a function`);
+    if (plugin[point] !== undefined && typeof plugin[point] !== 'function')
+      throw invalid(`${point} must be a function`);
   }
   for (const point of ['filter', 'score'] as const) {
-    const has = plugin[point];
-    if (has === undefined) continue;
-    if (typeof has.prepare !== 'function') throw wrong(`${point}.prepare must be a function`);
-    if (typeof has.local !== 'boolean') throw wrong(`${point}.local must be true or false`);
+    const value = plugin[point];
+    if (value === undefined) continue;
+    if (typeof value.prepare !== 'function') throw invalid(`${point}.prepare must be a function`);
+    if (typeof value.local !== 'boolean') throw invalid(`${point}.local must be true or false`);
   }
   const unknown = (plugin.events ?? []).filter((event) => !clusterEvents.includes(event));
-  if (unknown.length > 0) throw wrong(`there are no events ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw invalid(`unknown events: ${unknown.join(', ')}`);
   if (plugin.events !== undefined) return plugin;
-  // Not a copy: the plugin may be of a class. Whatever happens could help, as long as it does not say what.
+  // Inherit instead of copying, since the plugin may be a class instance. Without own events, every event triggers a retry.
   return Object.create(plugin, { events: { value: clusterEvents, enumerable: true } }) as Plugin;
 }

@@ -13,7 +13,7 @@ function requirement(text: string): NodeSelectorRequirement {
   return { key, operator, ...(values.length === 0 ? {} : { values }) };
 }
 
-/** Requirements of labels are apart by `,`; of fields begin with `@`. */
+/** Requirements are separated by `,`; those on fields begin with `@`. */
 function term(text: string): NodeSelectorTerm {
   const parts = text.split(/, */).filter(Boolean);
   const labels = parts.filter((part) => !part.startsWith('@'));
@@ -148,7 +148,7 @@ const score = (...terms: Weighted[]) =>
   scores(plugin, { spec: { affinity: { nodeAffinity: preferred(...terms) } } }, { nodes });
 table('scores of nodes with a=1, with a=1 and b=5, and with nothing', score, [
   ['no preference', [0, 0, 0]],
-  ['nobody has it', [10, 'c Exists'], [0, 0, 0]],
+  ['no node has it', [10, 'c Exists'], [0, 0, 0]],
   ['two have it', [10, 'a In 1'], [100, 100, 0]],
   ['one has it', [10, 'b Exists'], [0, 100, 0]],
   ['the weight of a single one does not matter', [1, 'b Exists'], [0, 100, 0]],
@@ -156,7 +156,7 @@ table('scores of nodes with a=1, with a=1 and b=5, and with nothing', score, [
   ['a heavier one that another node has', [10, 'a In 1'], [90, 'a DoesNotExist'], [11, 11, 100]],
   ['all have it', [7, 'c DoesNotExist'], [100, 100, 100]],
   ['without weight', [0, 'a In 1'], [0, 0, 0]],
-  ['an empty term is nobody’s', [10, ''], [5, 'b Exists'], [0, 100, 0]],
+  ['an empty term matches no node', [10, ''], [5, 'b Exists'], [0, 100, 0]],
   ['numbers', [10, 'b Gt 4'], [10, 'b Lt 5'], [0, 100, 0]],
   ['both requirements of a term', [10, 'a In 1, b In 5'], [0, 100, 0]],
   ['the name', [10, '@metadata.name In z'], [0, 0, 100]],

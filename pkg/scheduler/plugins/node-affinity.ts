@@ -8,7 +8,7 @@ import type { NodeAffinity, PodSpec } from '#api/core/v1/types.gen.js';
 import { type NodeFilter, type Plugin, type Rejection, scaleToMax } from '#scheduler/framework/plugin.js';
 
 export interface NodeAffinityArgs {
-  /** Holds for every pod besides its own. */
+  /** Applies to every pod in addition to its own affinity. */
   readonly addedAffinity?: NodeAffinity;
 }
 
@@ -17,7 +17,7 @@ const noMatch = unresolvable("node(s) didn't match Pod's node affinity/selector"
 const enforced = unresolvable("node(s) didn't match scheduler-enforced node affinity");
 const conflict = unresolvable('pod affinity terms conflict');
 
-/** The pod's node selector and node affinity: the required terms hold; the more of the preferred, the better. */
+/** Node selector and node affinity: required terms filter nodes, preferred terms score them. */
 export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
   const added = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   const addedPreferred = addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -28,7 +28,7 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
       local: true,
       prepare({ pod: { spec } }) {
         if (added === undefined && !asksForNodes(spec)) return undefined;
-        const nodeNames = namesAskedFor(spec);
+        const nodeNames = requiredNodeNames(spec);
         const filter: NodeFilter = {
           filter({ node }) {
             if (node === undefined) return noMatch;
@@ -43,8 +43,8 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
     score: {
       local: true,
       prepare({ pod }) {
-        const own = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-        const terms = [...addedPreferred, ...own];
+        const preferred = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+        const terms = [...addedPreferred, ...preferred];
         if (terms.length === 0) return undefined;
         return {
           score: ({ node }) => (node === undefined ? 0 : preferredNodeWeight(terms, node)),
@@ -58,8 +58,8 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
 const requiredTerms = (affinity: NodeAffinity | undefined) =>
   affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
 
-/** The nodes that the required terms name, when each of them names some: as those of a DaemonSet's pods do. */
-function namesAskedFor({ affinity }: PodSpec): Set<string> | undefined {
+/** The node names in the required terms if each term has some, as in pods of a DaemonSet. */
+function requiredNodeNames({ affinity }: PodSpec): Set<string> | undefined {
   const names = new Set<string>();
   const terms = requiredTerms(affinity?.nodeAffinity);
   if (terms === undefined || terms.length === 0) return undefined;

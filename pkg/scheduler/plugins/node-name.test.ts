@@ -2,8 +2,8 @@ import { nodeName } from '#scheduler/plugins/node-name.js';
 import { answer, answers, node, table } from '#scheduler/testing/plugin-table.js';
 
 const no = "!node(s) didn't match the requested node name";
-const ask = (wanted: string | undefined, name: string) =>
-  answer(nodeName, { spec: wanted === undefined ? {} : { nodeName: wanted } }, { nodes: [node(name)] }, name);
+const ask = (required: string | undefined, name: string) =>
+  answer(nodeName, { spec: required === undefined ? {} : { nodeName: required } }, { nodes: [node(name)] }, name);
 
 table('the node that a pod names', ask, [
   ['none', undefined, 'a', 'ok'],
@@ -25,7 +25,7 @@ table('the node that a pod names', ask, [
 ]);
 
 const nodes = ['a', 'b', 'c'].map((name) => node(name));
-table('of several nodes', (wanted: string) => answers(nodeName, { spec: { nodeName: wanted } }, { nodes }), [
+table('among several nodes', (required: string) => answers(nodeName, { spec: { nodeName: required } }, { nodes }), [
   ['one', 'b', 'no ok no'],
   ['none of them', 'd', 'no no no'],
   ['any', '', 'ok ok ok'],

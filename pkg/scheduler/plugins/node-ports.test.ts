@@ -15,16 +15,16 @@ function port(text: string): ContainerPort {
   };
 }
 
-/** Containers are apart by `|`, ports by blanks. */
+/** Containers are separated by `|`, ports by blanks. */
 const containers = (text: string) =>
   text.split('|').map((ports, i) => ({ name: `c${i}`, ports: ports.trim().split(/ +/).filter(Boolean).map(port) }));
-const ask = (wanted: string, ...there: string[]) =>
+const ask = (ports: string, ...there: string[]) =>
   answer(
     nodePorts,
-    { spec: { containers: containers(wanted) } },
+    { spec: { containers: containers(ports) } },
     { pods: there.map((text) => ({ spec: { containers: containers(text) } })) },
   );
-const one = (wanted: string, there: string) => ask(wanted, there);
+const one = (ports: string, there: string) => ask(ports, there);
 
 table('a pod and one that is there', one, [
   ['neither has ports', '', '', 'ok'],

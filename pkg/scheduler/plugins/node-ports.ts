@@ -2,7 +2,7 @@ import type { Plugin } from '#scheduler/framework/plugin.js';
 
 const rejection = { reasons: ["node(s) didn't have free ports for the requested pod ports"] };
 
-/** The pod's host ports are free on the node. */
+/** Passes nodes where the pod's host ports are free. */
 export const nodePorts: Plugin = {
   name: 'NodePorts',
   events: ['NodeAdd', 'AssignedPodDelete'],
@@ -10,7 +10,7 @@ export const nodePorts: Plugin = {
     local: true,
     prepare({ hostPorts }) {
       if (hostPorts.length === 0) return undefined;
-      return { filter: (node) => (hostPorts.some((port) => node.portTaken(port)) ? rejection : undefined) };
+      return { filter: (node) => (hostPorts.some((port) => node.isPortUsed(port)) ? rejection : undefined) };
     },
   },
 };

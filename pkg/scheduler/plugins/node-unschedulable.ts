@@ -4,7 +4,7 @@ import type { Plugin } from '#scheduler/framework/plugin.js';
 
 const rejection = { reasons: ['node(s) were unschedulable'], unresolvable: true } as const;
 
-/** The node is not cordoned, unless the pod tolerates that. */
+/** Passes nodes that are not cordoned, or whose cordon the pod tolerates. */
 export function nodeUnschedulable(dialect: Pick<Dialect, 'taints'>): Plugin {
   const taint = { key: dialect.taints.unschedulable, effect: 'NoSchedule' };
   return {

@@ -3,13 +3,21 @@ import type { CSINode } from '#api/storage/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.js';
 import { answer, node, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, claim, delayed, type Stored, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import {
+  boundClaim,
+  claim,
+  claimVolumes,
+  delayedClass,
+  type StoredObjects,
+  storageOf,
+  volume,
+} from '#scheduler/testing/storage.js';
 
 const plugin = nodeVolumeLimits(dialect);
 const no = 'node(s) exceed max volume count';
 type Limits = Readonly<Record<string, number | undefined>>;
 
-/** What the node's drivers can have; undefined: the driver is there and says nothing. */
+/** Limits of the node's drivers; undefined: the driver reports no limit. */
 const csiNode = (limits: Limits): CSINode => ({
   metadata: { name: 'n' },
   spec: {
@@ -23,8 +31,8 @@ const csiNode = (limits: Limits): CSINode => ({
 const csi = (name: string, driver: string, volumeHandle = name): PersistentVolume =>
   volume(name, { csi: { driver, volumeHandle } });
 
-/** Claims a to e have volumes of driver d, x and y of driver e; z's is a folder; new ones wait for theirs. */
-const stored: Stored = {
+/** Claims a to e have volumes of driver d, x and y of driver e; z has a host path; new ones are unbound. */
+const stored: StoredObjects = {
   claims: [
     ...[...'abcdexyz'].map((name) => boundClaim(name)),
     boundClaim('alias'),
@@ -40,7 +48,7 @@ const stored: Stored = {
     volume('z', { hostPath: { path: '/z' } }),
     csi('alias', 'd', 'a'),
   ],
-  classes: [delayed('late', 'd'), delayed('late-e', 'e')],
+  classes: [delayedClass('late', 'd'), delayedClass('late-e', 'e')],
 };
 
 const full = (limits: Limits | undefined, own: Volume[], there: Volume[][], allocatable: Record<string, string> = {}) =>
@@ -53,15 +61,15 @@ const full = (limits: Limits | undefined, own: Volume[], there: Volume[][], allo
       storage: storageOf({ ...stored, ...(limits === undefined ? {} : { csiNode: csiNode(limits) }) }),
     },
   );
-/** Letters are claims; pods that are there are apart by blanks. */
+/** Letters are claims; pods on the node are separated by blanks. */
 const ask = (limits: Limits | undefined, own: string, there: string) =>
   full(
     limits,
-    uses(...own),
+    claimVolumes(...own),
     there
       .split(' ')
       .filter(Boolean)
-      .map((names) => uses(...names)),
+      .map((names) => claimVolumes(...names)),
   );
 
 table('volumes of a pod, and of those that are there', ask, [
@@ -71,7 +79,7 @@ table('volumes of a pod, and of those that are there', ask, [
   ['as many as there may be', { d: 3 }, 'ab', 'c', 'ok'],
   ['one too many', { d: 2 }, 'ab', 'c', no],
   ['two pods are there', { d: 3 }, 'a', 'b cd', no],
-  ['nobody says a limit', undefined, 'abcde', '', 'ok'],
+  ['no limit reported', undefined, 'abcde', '', 'ok'],
   ['the driver says none', { d: undefined }, 'abcde', '', 'ok'],
   ['another driver says one', { e: 0 }, 'abcde', '', 'ok'],
   ['one that is there already', { d: 1 }, 'a', 'a', 'ok'],
@@ -93,25 +101,25 @@ table('volumes of a pod, and of those that are there', ask, [
 const others = (limits: Limits, own: Volume[], there: Volume[]) => full(limits, own, [there]);
 const inline: Volume = { name: 'i', csi: { driver: 'd' } };
 table('other volumes', others, [
-  ['one that will be made counts', { d: 0 }, uses('new-1'), [], no],
-  ['one that will be made, room', { d: 1 }, uses('new-1'), [], 'ok'],
-  ['two that will be made', { d: 1 }, uses('new-1', 'new-2'), [], no],
-  ['one that will be made by another driver', { d: 0 }, uses('new-e'), [], 'ok'],
-  ['one that will be made for a pod there', { d: 1 }, uses('a'), uses('new-1'), no],
-  ['the same that will be made for both', { d: 1 }, uses('new-1'), uses('new-1'), 'ok'],
-  ['a claim without a class', { d: 0 }, uses('classless'), [], 'ok'],
-  ['a claim whose volume is gone counts by its class', { d: 0 }, uses('lost'), [], no],
-  ['a claim that is not there', { d: 0 }, uses('nobody'), [], 'ok'],
-  ['a claim of a pod there that is not there', { d: 1 }, uses('a'), uses('nobody'), 'ok'],
-  ['two volumes that are the same disk', { d: 1 }, uses('a'), uses('alias'), 'ok'],
+  ['one that will be made counts', { d: 0 }, claimVolumes('new-1'), [], no],
+  ['one that will be made, room', { d: 1 }, claimVolumes('new-1'), [], 'ok'],
+  ['two that will be made', { d: 1 }, claimVolumes('new-1', 'new-2'), [], no],
+  ['one that will be made by another driver', { d: 0 }, claimVolumes('new-e'), [], 'ok'],
+  ['one that will be made for a pod there', { d: 1 }, claimVolumes('a'), claimVolumes('new-1'), no],
+  ['the same that will be made for both', { d: 1 }, claimVolumes('new-1'), claimVolumes('new-1'), 'ok'],
+  ['a claim without a class', { d: 0 }, claimVolumes('classless'), [], 'ok'],
+  ['a claim whose volume is gone counts by its class', { d: 0 }, claimVolumes('lost'), [], no],
+  ['a claim that is not there', { d: 0 }, claimVolumes('no limit'), [], 'ok'],
+  ['a claim of a pod there that is not there', { d: 1 }, claimVolumes('a'), claimVolumes('no limit'), 'ok'],
+  ['two volumes that are the same disk', { d: 1 }, claimVolumes('a'), claimVolumes('alias'), 'ok'],
   ['one of the pod itself', { d: 0 }, [inline], [], 'ok'],
-  ['one of the pod itself besides', { d: 1 }, [inline, ...uses('a')], [], 'ok'],
-  ['one of a pod there itself', { d: 1 }, uses('a'), [inline], 'ok'],
+  ['one of the pod itself besides', { d: 1 }, [inline, ...claimVolumes('a')], [], 'ok'],
+  ['one of a pod there itself', { d: 1 }, claimVolumes('a'), [inline], 'ok'],
 ]);
 
 const key = 'attachable-volumes-csi-d';
 const byNode = (allocatable: Record<string, string>, limits: Limits | undefined, own: string) =>
-  full(limits, uses(...own), [], allocatable);
+  full(limits, claimVolumes(...own), [], allocatable);
 table('limits that the node itself says', byNode, [
   ['room', { [key]: '2' }, undefined, 'ab', 'ok'],
   ['no room', { [key]: '1' }, undefined, 'ab', no],

@@ -9,10 +9,10 @@ import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.
 import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 
 const tooMany: Rejection = { reasons: ['node(s) exceed max volume count'] };
-/** Before a driver's name: what a node can have of its volumes, where the node itself says so. */
+/** Prefix of the node resource that limits a driver's volumes. */
 const nodeLimitPrefix = 'attachable-volumes-csi-';
 
-/** No more volumes of a CSI driver on a node than the driver can have there. */
+/** Limits the volumes of each CSI driver on a node. */
 export function nodeVolumeLimits(dialect: Dialect, migration = new CsiMigration(dialect)): Plugin {
   return {
     name: 'NodeVolumeLimits',
@@ -26,73 +26,73 @@ export function nodeVolumeLimits(dialect: Dialect, migration = new CsiMigration(
   };
 }
 
-interface Knowledge {
+interface LimitContext {
   readonly storage: StorageObjects;
   readonly dialect: Dialect;
   readonly migration: CsiMigration;
 }
 
-/** Who serves a volume. */
-interface Served {
+/** How a volume is served. */
+interface VolumeSource {
   readonly driver: string;
-  /** The plugin that does so itself on nodes that have not handed it over to the driver; absent: the driver always does. */
+  /** The in-tree plugin on nodes that did not migrate it; absent: always the driver. */
   readonly plugin?: string;
 }
 
 class LimitFilter implements NodeFilter {
   readonly #pod: Pod;
-  readonly #knowledge: Knowledge;
+  readonly #knowledge: LimitContext;
   /** By volume. */
-  #wanted: ReadonlyMap<string, Served> = new Map();
+  #podVolumes: ReadonlyMap<string, VolumeSource> = new Map();
 
-  constructor(pod: Pod, knowledge: Knowledge) {
+  constructor(pod: Pod, knowledge: LimitContext) {
     this.#pod = pod;
     this.#knowledge = knowledge;
   }
 
   begin(): undefined {
-    this.#wanted = volumesOf(this.#pod, this.#knowledge);
+    this.#podVolumes = volumesOf(this.#pod, this.#knowledge);
   }
 
   filter(node: NodeInfo): Rejection | undefined {
-    if (this.#wanted.size === 0) return undefined;
-    return loadsOf(this.#wanted, node, this.#knowledge).some(isOverloaded) ? tooMany : undefined;
+    if (this.#podVolumes.size === 0) return undefined;
+    return loadsOf(this.#podVolumes, node, this.#knowledge).some(isOverloaded) ? tooMany : undefined;
   }
 }
 
-/** The volumes of a CSI driver that says how many of them a node can have. */
+/** Volume counts of a CSI driver with a limit on the node. */
 export interface DriverLoad {
   readonly driver: string;
   readonly limit: number;
-  /** Those that pods of the node use. */
+  /** Volumes used by pods of the node. */
   readonly attached: number;
-  /** Those that the pod would add. */
-  readonly wanted: number;
+  /** Volumes that the pod would add. */
+  readonly additional: number;
 }
 
-export const isOverloaded = ({ attached, limit, wanted }: DriverLoad): boolean =>
-  wanted > 0 && attached + wanted > limit;
+export const isOverloaded = ({ attached, limit, additional }: DriverLoad): boolean =>
+  additional > 0 && attached + additional > limit;
 
-/** Of the drivers that have a limit on the node. */
+/** Loads of all drivers with a limit on the node. */
 export function driverLoads(pod: Pod, node: NodeInfo, storage: StorageObjects, dialect: Dialect): DriverLoad[] {
   const knowledge = { storage, dialect, migration: new CsiMigration(dialect) };
   return loadsOf(volumesOf(pod, knowledge), node, knowledge);
 }
 
-/** `wanted`: by volume. */
-function loadsOf(wanted: ReadonlyMap<string, Served>, node: NodeInfo, knowledge: Knowledge): DriverLoad[] {
+/** `podVolumes`: sources by volume. */
+function loadsOf(podVolumes: ReadonlyMap<string, VolumeSource>, node: NodeInfo, knowledge: LimitContext): DriverLoad[] {
   const { migration, storage } = knowledge;
   const limits = limitsOf(node, storage);
   if (limits.size === 0) return [];
   const csiNode = storage.csiNode(node.name);
-  const there = new Map([...node.pods.values()].flatMap(({ pod }) => [...volumesOf(pod, knowledge)]));
-  const isOf = (of: string, { driver, plugin }: Served) =>
+  const attached = new Map([...node.pods.values()].flatMap(({ pod }) => [...volumesOf(pod, knowledge)]));
+  const isOf = (of: string, { driver, plugin }: VolumeSource) =>
     driver === of && (plugin === undefined || migration.isOn(csiNode, plugin));
   return [...limits].map(([driver, limit]) => ({
     driver,
     limit,
-    attached: [...there.values()].filter((served) => isOf(driver, served)).length,
-    wanted: [...wanted].filter(([volume, served]) => isOf(driver, served) && !there.has(volume)).length,
+    attached: [...attached.values()].filter((served) => isOf(driver, served)).length,
+    additional: [...podVolumes].filter(([volume, served]) => isOf(driver, served) && !attached.has(volume)).length,
   }));
 }
 
@@ -107,9 +107,9 @@ function limitsOf({ allocatable, name }: NodeInfo, storage: StorageObjects): Map
   return limits;
 }
 
-/** Those that CSI drivers serve, or may serve; a claim that has no volume yet counts as one of its class. */
-function volumesOf(pod: Pod, { dialect, migration, storage }: Knowledge): Map<string, Served> {
-  const volumes = new Map<string, Served>();
+/** The pod's volumes that are or may be served by CSI drivers; a claim without a volume counts for its class. */
+function volumesOf(pod: Pod, { dialect, migration, storage }: LimitContext): Map<string, VolumeSource> {
+  const volumes = new Map<string, VolumeSource>();
   for (const name of claimNamesOf(pod)) {
     const key = keyFor(pod.metadata.namespace, name);
     const claim = storage.claim(key);

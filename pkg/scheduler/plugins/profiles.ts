@@ -1,31 +1,33 @@
+/** Profiles: the default one, and those of a configuration. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Plain } from '#daemon/options/config-decode.js';
+import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 import type { NamedPlugin, PluginSets } from '#scheduler/framework/plugin-sets.js';
-import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
+import { checkQueueSorts, makeProfile, type Profile } from '#scheduler/framework/profile.js';
 import { defaultContext, type PluginContext, type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
-/** What a configuration says of a profile. */
+/** A profile's configuration. */
 export interface ProfileSettings {
   readonly schedulerName: string;
   readonly sets: PluginSets;
-  /** Those of the file's version; the current ones unless told. */
+  /** Default plugins of the file's version; absent: the current ones. */
   readonly defaults?: readonly NamedPlugin[];
-  /** Arguments by plugin, decoded by the plugin's table. */
+  /** Arguments by plugin, decoded by the plugin's field table. */
   readonly args: Readonly<Record<string, Plain>>;
 }
 
-/** In the order of release 1.24, with its weights. */
+/** Plugins of release 1.24 in its order and with its weights. */
 export const defaultPlugins: readonly NamedPlugin[] = pluginKinds
   .filter(({ byDefault }) => byDefault !== false)
   .map(({ name, weight = 1 }) => ({ name, weight }));
 
-/** With the weights of v1beta2, where only spreading counts for more. */
+/** With the weights of v1beta2, which differ for PodTopologySpread only. */
 export const oldDefaultPlugins: readonly NamedPlugin[] = defaultPlugins.map(({ name }) => ({
   name,
   weight: name === 'PodTopologySpread' ? 2 : 1,
 }));
 
-/** `more`: plugins beyond those that the scheduler has itself. */
+/** `more`: plugins from modules. */
 export function profileOf(
   { args, defaults = defaultPlugins, schedulerName, sets }: ProfileSettings,
   dialect: Dialect,
@@ -42,7 +44,41 @@ export function profileOf(
   });
 }
 
-/** The plugins that release 1.24 enables by default, in its order and with its weights. */
+/** The default profile of release 1.24. */
 export function defaultProfile(dialect: Dialect): Profile {
   return profileOf({ schedulerName: dialect.components.defaultScheduler, sets: {}, args: {} }, dialect);
+}
+
+export interface ProfileSources {
+  readonly profiles: readonly ProfileSettings[];
+  readonly extenders: readonly ExtenderSettings[];
+}
+
+const fit = 'NodeResourcesFit';
+
+/**
+ * Creates the profiles of a configuration. NodeResourcesFit ignores resources that extenders handle. `more`: plugins
+ * from modules. Throws OptionsError for invalid profiles.
+ */
+export function makeProfiles(
+  { extenders, profiles }: ProfileSources,
+  dialect: Dialect,
+  context: PluginContext,
+  more: readonly PluginKind[] = [],
+): Profile[] {
+  const ignoredResources = extenders
+    .flatMap(({ managedResources }) => managedResources)
+    .flatMap(({ ignoredByScheduler, name }) => (ignoredByScheduler ? [name] : []));
+  const result = profiles.map((profile) =>
+    profileOf(ignoringResources(profile, ignoredResources), dialect, context, more),
+  );
+  checkQueueSorts(result);
+  return result;
+}
+
+function ignoringResources(profile: ProfileSettings, resources: readonly string[]): ProfileSettings {
+  if (resources.length === 0) return profile;
+  const args = profile.args[fit] ?? {};
+  const ignored = (args['ignoredResources'] ?? []) as readonly string[];
+  return { ...profile, args: { ...profile.args, [fit]: { ...args, ignoredResources: [...ignored, ...resources] } } };
 }

@@ -1,4 +1,4 @@
-/** The plugins that a configuration may name, with their arguments, in the order of release 1.24's defaults. */
+/** The available plugins with their arguments, in the default order of release 1.24. */
 import type { NodeAffinity } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
@@ -29,28 +29,28 @@ import { byPriority } from '#scheduler/queue/priority-sort.js';
 
 export interface PluginKind {
   readonly name: string;
-  /** False: only profiles that name it have it. */
+  /** False: enabled only in profiles that name it. */
   readonly byDefault?: false;
-  /** Of its score; 1 when absent. */
+  /** Weight of its score; absent: 1. */
   readonly weight?: number;
-  /** What arguments it takes; absent: none. */
+  /** Fields of its arguments; absent: it takes none. */
   readonly args?: FieldTable;
-  /** Rules of the arguments beyond their types: field, value and what is wrong. */
+  /** Checks the arguments beyond their types and returns messages with field and value. */
   readonly errors?: (args: Plain) => string[];
-  /** `args` are decoded, and without errors. */
+  /** `args` have been decoded and are valid. */
   readonly make: (args: Plain, dialect: Dialect, context: PluginContext) => Plugin;
 }
 
-/** What plugins depend on beside their arguments. */
+/** Dependencies of plugins other than arguments. */
 export interface PluginContext {
   readonly gates: FeatureGates;
-  /** Variables of the environment. */
+  /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export const defaultContext: PluginContext = { gates: new FeatureGates(), env: {} };
 
-/** The feature gates that plugins ask for. */
+/** The feature gates that plugins use. */
 export const schedulerGates = [
   'MinDomainsInPodTopologySpread',
   'ReadWriteOncePod',
@@ -63,10 +63,10 @@ const shape = {
 } as const;
 
 export const pluginKinds: readonly PluginKind[] = [
-  without('PrioritySort', () => ({ name: 'PrioritySort', queueSort: byPriority })),
-  without('NodeUnschedulable', nodeUnschedulable),
-  without('NodeName', () => nodeName),
-  { ...without('TaintToleration', () => taintToleration), weight: 3 },
+  withoutArgs('PrioritySort', () => ({ name: 'PrioritySort', queueSort: byPriority })),
+  withoutArgs('NodeUnschedulable', nodeUnschedulable),
+  withoutArgs('NodeName', () => nodeName),
+  { ...withoutArgs('TaintToleration', () => taintToleration), weight: 3 },
   {
     name: 'NodeAffinity',
     weight: 2,
@@ -74,7 +74,7 @@ export const pluginKinds: readonly PluginKind[] = [
     make: ({ addedAffinity }) =>
       nodeAffinity(addedAffinity === undefined ? {} : { addedAffinity: addedAffinity as NodeAffinity }),
   },
-  without('NodePorts', () => nodePorts),
+  withoutArgs('NodePorts', () => nodePorts),
   {
     name: 'NodeResourcesFit',
     args: {
@@ -110,7 +110,7 @@ export const pluginKinds: readonly PluginKind[] = [
     make: ({ bindTimeoutSeconds = 600 }, dialect, { gates }) =>
       volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }, new CsiMigration(dialect, gates)),
   },
-  without('VolumeZone', volumeZone),
+  withoutArgs('VolumeZone', volumeZone),
   {
     name: 'PodTopologySpread',
     weight: 2,
@@ -151,14 +151,14 @@ export const pluginKinds: readonly PluginKind[] = [
   {
     name: 'NodeResourcesBalancedAllocation',
     args: { resources },
-    errors: ({ resources: given = [] }) => weightErrors('resources', given as ResourceWeight[]),
+    errors: ({ resources: weights = [] }) => weightErrors('resources', weights as ResourceWeight[]),
     make: ({ resources: given }) =>
       balancedAllocation(given === undefined ? {} : { resources: withWeights(given as ResourceWeight[]) }),
   },
-  without('ImageLocality', () => imageLocality),
-  without('DefaultBinder', () => defaultBinder),
+  withoutArgs('ImageLocality', () => imageLocality),
+  withoutArgs('DefaultBinder', () => defaultBinder),
   { ...diskLimitsOf(diskKinds.cinder), byDefault: false },
-  { ...without('SelectorSpread', selectorSpread), byDefault: false },
+  { ...withoutArgs('SelectorSpread', selectorSpread), byDefault: false },
 ];
 
 function diskLimitsOf(kind: (typeof diskKinds)[keyof typeof diskKinds]): PluginKind {
@@ -169,8 +169,8 @@ function diskLimitsOf(kind: (typeof diskKinds)[keyof typeof diskKinds]): PluginK
   };
 }
 
-/** A plugin that takes no arguments. */
-function without(name: string, make: (dialect: Dialect) => Plugin): PluginKind {
+/** A plugin without arguments. */
+function withoutArgs(name: string, make: (dialect: Dialect) => Plugin): PluginKind {
   return { name, make: (_args, dialect) => make(dialect) };
 }
 
@@ -184,22 +184,22 @@ const cpuAndMemory = [
   { name: 'cpu', weight: 1 },
   { name: 'memory', weight: 1 },
 ];
-const withWeights = (given: readonly ResourceWeight[]): ResourceWeight[] =>
-  given.map(({ name, weight }) => ({ name, weight: weight ?? 1 }));
+const withWeights = (weights: readonly ResourceWeight[]): ResourceWeight[] =>
+  weights.map(({ name, weight }) => ({ name, weight: weight ?? 1 }));
 
 function strategyOf({
   requestedToCapacityRatio,
   resources: given,
   type = 'LeastAllocated',
 }: StrategyArgs): ScoringStrategy {
-  const of = withWeights(given ?? cpuAndMemory);
+  const resourceWeights = withWeights(given ?? cpuAndMemory);
   switch (type) {
     case 'MostAllocated':
-      return { type, resources: of };
+      return { type, resources: resourceWeights };
     case 'RequestedToCapacityRatio':
-      return { type, resources: of, shape: requestedToCapacityRatio?.shape ?? [] };
+      return { type, resources: resourceWeights, shape: requestedToCapacityRatio?.shape ?? [] };
     default:
-      return { type: 'LeastAllocated', resources: of };
+      return { type: 'LeastAllocated', resources: resourceWeights };
   }
 }
 
@@ -237,15 +237,15 @@ function fitErrors(args: Plain): string[] {
   return errors;
 }
 
-function weightErrors(path: string, given: readonly ResourceWeight[]): string[] {
-  return given.flatMap(({ name, weight = 1 }, i) =>
+function weightErrors(path: string, weights: readonly ResourceWeight[]): string[] {
+  return weights.flatMap(({ name, weight = 1 }, i) =>
     weight < 1 || weight > 100
       ? [`${path}[${i}].weight: Invalid value: ${weight}: resource weight of ${name} not in valid range [1-100]`]
       : [],
   );
 }
 
-/** `shape` is for scores by the capacity of storage, which a gate of release 1.24 would turn on. */
+/** `shape` would score by storage capacity, which needs an alpha gate of release 1.24. */
 function volumeErrors({ bindTimeoutSeconds = 0, shape: given }: Plain): string[] {
   const why = 'invalid BindTimeoutSeconds, should not be a negative value';
   return [
@@ -276,21 +276,21 @@ function preemptionErrors(args: Plain): string[] {
 type DefaultConstraint = SpreadArgs['defaultConstraints'][number];
 
 function spreadErrors({ defaultConstraints = [], defaultingType = 'System' }: Plain): string[] {
-  const given = defaultConstraints as readonly DefaultConstraint[];
+  const constraints = defaultConstraints as readonly DefaultConstraint[];
   if (defaultingType !== 'System' && defaultingType !== 'List') {
     return [`defaultingType: Unsupported value: ${JSON.stringify(defaultingType)}: supported values: "System", "List"`];
   }
   const errors: string[] = [];
-  if (defaultingType === 'System' && given.length > 0) {
+  if (defaultingType === 'System' && constraints.length > 0) {
     errors.push('defaultingType: Invalid value: "System": when .defaultConstraints are not empty');
   }
-  for (const [i, { maxSkew, topologyKey, whenUnsatisfiable }] of given.entries()) {
+  for (const [i, { maxSkew, topologyKey, whenUnsatisfiable }] of constraints.entries()) {
     const at = `defaultConstraints[${i}]`;
     if (maxSkew <= 0) errors.push(`${at}.maxSkew: Invalid value: ${maxSkew}: not in valid range (0, inf)`);
     if (topologyKey === '') errors.push(`${at}.topologyKey: Required value: can not be empty`);
     const isSame = (each: DefaultConstraint) =>
       each.topologyKey === topologyKey && each.whenUnsatisfiable === whenUnsatisfiable;
-    if (given.slice(0, i).some(isSame)) {
+    if (constraints.slice(0, i).some(isSame)) {
       errors.push(`${at}: Duplicate value: ${JSON.stringify(`{${topologyKey}, ${whenUnsatisfiable}}`)}`);
     }
     if (whenUnsatisfiable === '') errors.push(`${at}.whenUnsatisfiable: Required value: can not be empty`);

@@ -6,7 +6,7 @@ const { region, zone } = dialect.labels;
 const web = { app: 'web' };
 const constraint = { maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' };
 
-/** Nodes a, b and c with so many pods of the service each; zones by node. */
+/** Nodes a, b and c with their number of pods of the service; zones by node. */
 function ask(
   pods: readonly number[],
   zones: readonly string[] = [],

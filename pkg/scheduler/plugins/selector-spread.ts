@@ -4,12 +4,12 @@ import type { PodCounter } from '#scheduler/cluster/label-classes.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { maxNodeScore, type NodeScore, type Plugin } from '#scheduler/framework/plugin.js';
 
-/** How much of a score a node has from its zone. */
+/** The zone's part of a node's score. */
 const zoneShare = 2 / 3;
 
 /**
- * Prefers nodes, and more so zones, with few pods of the pod's services and controller. Release 1.24 has it beside
- * PodTopologySpread, which does the same by default and is asked in its place where a pod has constraints of its own.
+ * Prefers nodes, and even more zones, with few pods of the pod's services and controller. PodTopologySpread does the
+ * same by default and replaces it for pods with constraints.
  */
 export function selectorSpread({ labels }: Pick<Dialect, 'labels'>): Plugin {
   return {
@@ -44,7 +44,7 @@ class SelectorSpreadScore implements NodeScore {
   }
 
   score({ slot }: NodeInfo): number {
-    return this.#counter.counts.of(slot);
+    return this.#counter.counts.get(slot);
   }
 
   normalize(scores: Float64Array, nodes: readonly NodeInfo[]): void {
@@ -58,10 +58,12 @@ class SelectorSpreadScore implements NodeScore {
     }
     const mostOfZone = Math.max(0, ...zones.values());
     for (const [i, node] of nodes.entries()) {
-      const own = share(scores[i] ?? 0, most);
+      const nodeShare = share(scores[i] ?? 0, most);
       const zone = this.#zoneOf(node);
       const score =
-        zone === undefined ? own : own * (1 - zoneShare) + zoneShare * share(zones.get(zone) ?? 0, mostOfZone);
+        zone === undefined
+          ? nodeShare
+          : nodeShare * (1 - zoneShare) + zoneShare * share(zones.get(zone) ?? 0, mostOfZone);
       scores[i] = Math.trunc(score);
     }
   }
@@ -71,6 +73,6 @@ class SelectorSpreadScore implements NodeScore {
   }
 }
 
-/** The fewer of the most, the better. */
+/** Scores fewer pods higher. */
 const share = (pods: number, most: number): number =>
   most === 0 ? maxNodeScore : maxNodeScore * ((most - pods) / most);

@@ -15,7 +15,7 @@ const no = (shown: string) => `!node(s) had untolerated taint {${shown}}`;
 const Exists = 'Exists';
 const Equal = 'Equal';
 
-table('nothing is tolerated', (there: string) => ask(there), [
+table('no tolerations', (there: string) => ask(there), [
   ['no taint', '', 'ok'],
   ['not to be scheduled', 'a=1:NoSchedule', no('a: 1')],
   ['not to run', 'a=1:NoExecute', no('a: 1')],
@@ -74,7 +74,7 @@ table('two tolerations', both, [
 ]);
 
 const prefer = 'PreferNoSchedule';
-/** Of nodes with these taints. */
+/** Scores of nodes with these taints. */
 const score = (there: readonly string[], ...tolerations: Toleration[]) =>
   scores(
     taintToleration,

@@ -1,7 +1,7 @@
 import { findUntoleratedTaint, toleratedBy } from '#api/core/v1/node/taints.js';
 import { type Plugin, scaleToMax } from '#scheduler/framework/plugin.js';
 
-/** The pod tolerates the node's NoSchedule and NoExecute taints; few PreferNoSchedule taints that it does not are better. */
+/** Requires toleration of NoSchedule and NoExecute taints; prefers nodes with few untolerated PreferNoSchedule taints. */
 export const taintToleration: Plugin = {
   name: 'TaintToleration',
   events: ['NodeAdd', 'NodeSpecUnschedulableChange', 'NodeTaintChange'],

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import type { Volume } from '#api/core/v1/types.gen.js';
 import { claimHolder, volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
 import { answer, clusterOf, node, pod, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, storageOf, uses } from '#scheduler/testing/storage.js';
+import { boundClaim, claimVolumes, storageOf } from '#scheduler/testing/storage.js';
 
 type Source = Omit<Volume, 'name'>;
 const plugin = volumeRestrictions({ singlePods: false });
@@ -66,8 +66,8 @@ table('one disk and one that is there', one, [
 
 table('several', ask, [
   ['no volumes', [], [gce('a')], 'ok'],
-  ['nobody there', [gce('a')], 'ok'],
-  ['nobody there has volumes', [gce('a')], [], 'ok'],
+  ['no other pod', [gce('a')], 'ok'],
+  ['no other pod has volumes', [gce('a')], [], 'ok'],
   ['the second of its own', [gce('a'), gce('b')], [gce('b')], no],
   ['the second of the other’s', [gce('b')], [gce('a'), gce('b')], no],
   ['of the second pod', [gce('b')], [gce('a')], [gce('b')], no],
@@ -85,11 +85,11 @@ const storage = storageOf({
 const inUse = '!node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
 const missing = '!persistentvolumeclaim "gone" not found';
 
-/** Names of claims, apart by blanks; those that are there are of one pod each unless joined by `+`. */
+/** Claim names separated by blanks; `there`: one pod per claim unless joined by `+`. */
 function claims(own: string, there: string, { gate = true, inline = [] as Source[], ...other }: Other = {}) {
   const names = (text: string, separator: string) => text.split(separator).filter(Boolean);
-  const volumes = [...uses(...names(own, ' ')), ...inline.map((source, i) => ({ name: `v${i}`, ...source }))];
-  const pods = names(there, ' ').map((text) => ({ ...other, spec: { volumes: uses(...names(text, '+')) } }));
+  const volumes = [...claimVolumes(...names(own, ' ')), ...inline.map((source, i) => ({ name: `v${i}`, ...source }))];
+  const pods = names(there, ' ').map((text) => ({ ...other, spec: { volumes: claimVolumes(...names(text, '+')) } }));
   const nodes = [node('n'), node('m')];
   return answer(volumeRestrictions({ singlePods: gate }), { spec: { volumes } }, { nodes, storage, pods });
 }
@@ -103,8 +103,8 @@ interface Other {
 }
 
 table('claims for single pods', claims, [
-  ['nobody has it', 'single', 'shared', {}, 'ok'],
-  ['nobody has any', 'single', '', {}, 'ok'],
+  ['no pod uses it', 'single', 'shared', {}, 'ok'],
+  ['no pod uses any', 'single', '', {}, 'ok'],
   ['a pod has it', 'single', 'single', {}, inUse],
   ['a pod of another node has it', 'single', 'single', { on: 'm' }, inUse],
   ['a pod of a node that is gone has it', 'single', 'single', { on: 'gone' }, inUse],
@@ -120,19 +120,19 @@ table('claims for single pods', claims, [
   ['a claim that is not there beside one in use', 'single gone', 'single', {}, missing],
   ['without the gate', 'single', 'single', { gate: false }, 'ok'],
   ['without the gate, a claim that is not there', 'gone', '', { gate: false }, 'ok'],
-  ['beside a disk that nobody has', 'single', 'single', { inline: [gce('a')] }, inUse],
+  ['beside an unused disk', 'single', 'single', { inline: [gce('a')] }, inUse],
   ['ephemeral ones are the pod’s own', '', 'single', { inline: [{ ephemeral: {} }] }, 'ok'],
 ]);
 
-test('who has a claim is known without a look at all pods', async (t) => {
-  const holder = { spec: { volumes: uses('single') } };
+test('the user of a claim is found without scanning all pods', async (t) => {
+  const holder = { spec: { volumes: claimVolumes('single') } };
   const cluster = clusterOf({ nodes: [node('n')], storage, pods: [holder] });
   cluster.placed = () => {
-    throw new Error('all pods were looked at');
+    throw new Error('all pods were scanned');
   };
-  const wants = pod({ spec: { volumes: uses('other', 'single') } });
+  const wants = pod({ spec: { volumes: claimVolumes('other', 'single') } });
   t.match(claimHolder(wants, cluster), { node: 'n', claim: 'single' });
-  const found = claimHolder(wants, cluster);
-  cluster.removePod(found?.pod.uid ?? '');
-  t.equal(claimHolder(wants, cluster), undefined, 'it is gone');
+  const user = claimHolder(wants, cluster);
+  cluster.removePod(user?.pod.uid ?? '');
+  t.equal(claimHolder(wants, cluster), undefined, 'the pod is gone');
 });

@@ -16,8 +16,8 @@ const noClaim = (name: string): Rejection => ({
 });
 
 /**
- * Disks that pods mount directly may be on a node once only, but for some kinds that all pods only read. `singlePods`:
- * claims with the access mode ReadWriteOncePod are for one pod of the whole cluster.
+ * A disk mounted directly by pods may be used once per node, except for some kinds that are mounted read-only by all.
+ * `singlePods`: enforce ReadWriteOncePod, which allows one pod in the cluster per claim.
  */
 export function volumeRestrictions({ singlePods }: { readonly singlePods: boolean }): Plugin {
   return {
@@ -51,7 +51,7 @@ function claimRejection(claims: readonly string[], pod: Pod, cluster: Cluster): 
   return claimHolder(pod, cluster) === undefined ? undefined : claimInUse;
 }
 
-/** The pod that has a claim which only one may have and that this pod wants too. */
+/** Another pod that already uses one of the pod's single-pod claims. */
 export function claimHolder(
   pod: Pod,
   cluster: Cluster,
@@ -66,13 +66,13 @@ export function claimHolder(
   return undefined;
 }
 
-/** Whether the pods cannot be on a node together for a disk that both mount. */
+/** Whether a disk that both pods mount keeps them from sharing a node. */
 export const shareDisk = (a: Pod, b: Pod): boolean => anyClash(disksOf(a), disksOf(b));
 
 interface Disk {
-  /** Of kind and disk; two that have one in common are the same disk. */
+  /** Identifiers of the disk; disks with a common one are the same. */
   readonly keys: readonly string[];
-  /** Several pods may use it as long as none writes. */
+  /** Whether pods can share it as long as all mount it read-only. */
   readonly shared: boolean;
 }
 

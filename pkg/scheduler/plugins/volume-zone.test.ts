@@ -2,7 +2,15 @@ import type { Volume } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { volumeZone } from '#scheduler/plugins/volume-zone.js';
 import { answer, node, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, claim, delayed, type Stored, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import {
+  boundClaim,
+  claim,
+  claimVolumes,
+  delayedClass,
+  type StoredObjects,
+  storageOf,
+  volume,
+} from '#scheduler/testing/storage.js';
 
 const { region, zone } = dialect.labels;
 const oldZone = `failure-domain.beta.${dialect.labelDomain}/zone`;
@@ -11,10 +19,10 @@ const plugin = volumeZone(dialect);
 const no = '!node(s) had no available volume zone';
 type Labels = Record<string, string>;
 
-const ask = (labels: Labels, volumes: Volume[], stored: Stored) =>
+const ask = (labels: Labels, volumes: Volume[], stored: StoredObjects) =>
   answer(plugin, { spec: { volumes } }, { nodes: [node('n', labels)], storage: storageOf(stored) });
 const bound = (labels: Labels, ...volumes: Labels[]) =>
-  ask(labels, uses(...volumes.map((_, i) => `v${i}`)), {
+  ask(labels, claimVolumes(...volumes.map((_, i) => `v${i}`)), {
     claims: volumes.map((_, i) => boundClaim(`v${i}`)),
     volumes: volumes.map((of, i) => volume(`v${i}`, {}, of)),
   });
@@ -52,49 +60,54 @@ table('labels of the node, and of volumes', bound, [
   ['two volumes of zones that exclude each other', { [zone]: 'a' }, { [zone]: 'b' }, { [zone]: 'c' }, no],
 ]);
 
-const inZone = (volumes: Volume[], stored: Stored) => ask({ [zone]: 'a' }, volumes, stored);
-const late = delayed('late', 'x');
-const soon = { ...delayed('soon', 'x'), volumeBindingMode: 'Immediate' };
+const inZone = (volumes: Volume[], stored: StoredObjects) => ask({ [zone]: 'a' }, volumes, stored);
+const late = delayedClass('late', 'x');
+const soon = { ...delayedClass('soon', 'x'), volumeBindingMode: 'Immediate' };
 table('claims of a pod on a node with a zone', inZone, [
   ['none', [], {}, 'ok'],
   ['volumes without claims', [{ name: 'v', emptyDir: {} }], {}, 'ok'],
-  ['a claim that is not there', uses('c'), {}, '!persistentvolumeclaim "c" not found'],
-  ['a volume that is not there', uses('c'), { claims: [boundClaim('c', 'v')] }, '!persistentvolume "v" not found'],
+  ['a claim that is not there', claimVolumes('c'), {}, '!persistentvolumeclaim "c" not found'],
+  [
+    'a volume that is not there',
+    claimVolumes('c'),
+    { claims: [boundClaim('c', 'v')] },
+    '!persistentvolume "v" not found',
+  ],
   [
     'no volume and no class',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c')] },
     '!PersistentVolumeClaim had no pv name and storageClass name',
   ],
   [
     'a class that waits for the pod',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c', { storageClassName: 'late' })], classes: [late] },
     'ok',
   ],
   [
     'a class that does not wait',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c', { storageClassName: 'soon' })], classes: [soon] },
     '!PersistentVolume had no name',
   ],
   [
     'a class that is not there',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c', { storageClassName: 'gone' })] },
     `!storageclass.${dialect.groupName('storage')} "gone" not found`,
   ],
   [
     'the second claim is not there',
-    uses('c', 'd'),
+    claimVolumes('c', 'd'),
     { claims: [boundClaim('c', 'v')], volumes: [volume('v')] },
     '!persistentvolumeclaim "d" not found',
   ],
 ]);
 
-const without = (volumes: Volume[], stored: Stored) => ask({}, volumes, stored);
+const without = (volumes: Volume[], stored: StoredObjects) => ask({}, volumes, stored);
 table('claims of a pod on a node without a zone', without, [
-  ['a claim that is not there', uses('c'), {}, 'ok'],
-  ['a volume that is not there', uses('c'), { claims: [boundClaim('c', 'v')] }, 'ok'],
-  ['no volume and no class', uses('c'), { claims: [claim('c')] }, 'ok'],
+  ['a claim that is not there', claimVolumes('c'), {}, 'ok'],
+  ['a volume that is not there', claimVolumes('c'), { claims: [boundClaim('c', 'v')] }, 'ok'],
+  ['no volume and no class', claimVolumes('c'), { claims: [claim('c')] }, 'ok'],
 ]);

@@ -11,7 +11,7 @@ import { zoneSeparator } from '#scheduler/plugins/csi-migration/csi-migration.js
 const otherZone: Rejection = { reasons: ['node(s) had no available volume zone'], unresolvable: true };
 const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });
 
-/** Volumes that are labelled with zones or regions go to nodes of these. */
+/** Passes nodes in the zones and regions of the pod's volumes. */
 export function volumeZone(dialect: Dialect): Plugin {
   const { region, zone } = dialect.labels;
   const older = [
@@ -60,7 +60,7 @@ class ZoneFilter implements NodeFilter {
     this.#labels = labels;
   }
 
-  /** What is wrong with a claim matters on nodes only that are in a zone. */
+  /** Claim errors are returned per node, since they matter only on nodes with zone labels. */
   begin(): undefined {
     const places = this.#placesOf();
     this.#places = Array.isArray(places) ? places : [];
@@ -70,8 +70,8 @@ class ZoneFilter implements NodeFilter {
   filter({ labels }: NodeInfo): Rejection | undefined {
     if (!this.#labels.some((label) => labels[label] !== undefined)) return undefined;
     if (this.#rejection !== undefined) return this.#rejection;
-    const there = this.#places.every(({ label, values }) => values.includes(labels[label] ?? ''));
-    return there ? undefined : otherZone;
+    const inPlace = this.#places.every(({ label, values }) => values.includes(labels[label] ?? ''));
+    return inPlace ? undefined : otherZone;
   }
 
   #placesOf(): Place[] | Rejection {
@@ -88,7 +88,7 @@ class ZoneFilter implements NodeFilter {
           const kind = `storageclass.${this.#dialect.groupName('storage')}`;
           return unresolvable(`${kind} ${JSON.stringify(className)} not found`);
         }
-        // Its volume is chosen with the node.
+        // Its volume is chosen together with the node.
         if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') continue;
         return unresolvable('PersistentVolume had no name');
       }
@@ -96,7 +96,7 @@ class ZoneFilter implements NodeFilter {
       if (volume === undefined) return unresolvable(`persistentvolume ${JSON.stringify(volumeName)} not found`);
       for (const label of this.#labels) {
         const values = volume.metadata.labels?.[label]?.split(zoneSeparator).map((value) => value.trim());
-        // A list with an empty name in it says nothing.
+        // A list that contains an empty name is ignored.
         if (values?.includes('') === false) places.push({ label, values });
       }
     }

@@ -7,16 +7,16 @@ export interface Candidate {
 }
 
 /**
- * The node whose victims are missed least: fewest protected by budgets, then the lowest highest priority, the lowest sum
- * of priorities, the fewest, and those that started last. The first of equals. Rules of release 1.24.
+ * The node whose victims cost least: fewest protected by budgets, then the lowest top priority, the lowest sum of
+ * priorities, the fewest victims, and the latest start; the first among equals. Rules of release 1.24.
  */
-export function leastMissed(candidates: readonly Candidate[]): Candidate | undefined {
+export function cheapest(candidates: readonly Candidate[]): Candidate | undefined {
   let best: Candidate | undefined;
-  for (const candidate of candidates) if (best === undefined || isLessMissed(candidate, best)) best = candidate;
+  for (const candidate of candidates) if (best === undefined || isCheaper(candidate, best)) best = candidate;
   return best;
 }
 
-function isLessMissed({ victims: a }: Candidate, { victims: b }: Candidate): boolean {
+function isCheaper({ victims: a }: Candidate, { victims: b }: Candidate): boolean {
   if (a.violations !== b.violations) return a.violations < b.violations;
   if (a.highest !== b.highest) return a.highest < b.highest;
   if (a.sum !== b.sum) return a.sum < b.sum;

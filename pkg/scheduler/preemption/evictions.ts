@@ -15,11 +15,11 @@ export interface EvictionsOptions {
   readonly nominator: Nominator;
   readonly log: Logger;
   readonly waitingPods: Pick<WaitingPods, 'get'>;
-  /** A write was refused because this process does not lead any more. */
+  /** Called when a write is refused because this process no longer leads. */
   readonly onTermOver: () => void;
 }
 
-/** Carries out preemptions. */
+/** Carries out preemptions through the API. */
 export class Evictions {
   readonly #options: EvictionsOptions;
 
@@ -28,8 +28,8 @@ export class Evictions {
   }
 
   /**
-   * Deletes the victims and takes the node from waiting pods that are less important. Never rejects: where a victim
-   * stays, the pod loses its claim to the node and is tried again like any other.
+   * Deletes the victims and removes nominations of less important pods to the node. Never rejects: if a victim stays, the
+   * pod loses its nomination and is retried like any other.
    */
   async carryOut(pod: PodInfo, { node, victims }: Candidate, displaced: readonly PodInfo[]): Promise<void> {
     const { log, nominator, onTermOver } = this.#options;
@@ -38,7 +38,7 @@ export class Evictions {
     if (failure !== undefined) {
       nominator.remove(pod.uid);
       if (isTermOver(failure.reason)) return onTermOver();
-      log.warn({ err: failure.reason, pod: pod.key, node: node.name }, 'a pod could not be preempted');
+      log.warn({ err: failure.reason, pod: pod.key, node: node.name }, 'cannot evict victim: nomination withdrawn');
     }
     await Promise.all(displaced.map((other) => this.#displace(other)));
   }
@@ -46,13 +46,13 @@ export class Evictions {
   async #evict({ pod: victim, uid }: PodInfo, { key }: PodInfo, node: string): Promise<void> {
     const { client, recorder, waitingPods } = this.#options;
     const waiting = waitingPods.get(uid);
-    // It runs nowhere yet: it is enough that it does not come.
+    // The victim is not bound yet: rejecting its binding suffices.
     if (waiting !== undefined) return waiting.reject('', 'preempted');
     const { name = '', namespace = '' } = victim.metadata;
     try {
       await client.resource(pods).delete(name, { namespace, preconditions: { uid } });
     } catch (error) {
-      // It is gone, or another pod has its name.
+      // The victim is gone, or another pod has its name.
       if (isNotFound(error) || (isConflict(error) && !isTermOver(error))) return;
       throw error;
     }
@@ -67,7 +67,8 @@ export class Evictions {
     try {
       await client.resource(pods).patch(name, patch, { namespace, subresource: 'status', type: 'strategic' });
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) log.warn({ err: error, pod: key }, 'nomination not taken back');
+      if (!isNotFound(error) && !isConflict(error))
+        log.warn({ err: error, pod: key }, 'cannot clear nomination of displaced pod');
     }
   }
 }

@@ -16,34 +16,34 @@ const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 }
 const important = (pod: Pod, priority: number): Pod => ({ ...pod, spec: { ...pod.spec, priority } });
 
 interface Met {
-  found: number;
+  candidates: number;
   protected: number;
   none: number;
 }
 
-/** Undefined when both say the same, or when the pod fits; else what they say. */
+/** Undefined if both agree or the pod fits, else the difference. */
 function difference(twins: Twins, preemption: Preemption, pod: Pod, met: Met, budgets: Twins['budgets']): unknown {
   if (twins.nodes.some((node) => refusal(twins, pod, node, dialect) === undefined)) return undefined;
   const info = podInfo(pod);
   const generations = twins.cluster.nodes().map(({ generation }) => generation);
-  const found = preemption.find(info, twins.plans.of(info, profile).filters, args);
+  const choice = preemption.find(info, twins.plans.begin(info, profile).filters, args);
   const show = (names: readonly (string | undefined)[]) => [...names].sort().join();
-  const wanted = best(choices(twins, pod, budgets, dialect)).map(
+  const expected = best(choices(twins, pod, budgets, dialect)).map(
     ({ node, victims }) => `${node}: ${show(victims.map(({ metadata }) => metadata.name))}`,
   );
   if (!twins.cluster.nodes().every(({ generation }, i) => generation === generations[i])) return 'not undone';
-  if ('message' in found) {
+  if ('message' in choice) {
     met.none++;
-    return wanted.length === 0 ? undefined : { found, wanted };
+    return expected.length === 0 ? undefined : { choice, expected };
   }
-  met.found++;
-  if (found.victims.violations > 0) met.protected++;
-  const chosen = `${found.node.name}: ${show(found.victims.pods.map((victim) => victim.pod.metadata.name))}`;
-  return wanted.includes(chosen) ? undefined : { chosen, wanted };
+  met.candidates++;
+  if (choice.victims.violations > 0) met.protected++;
+  const chosen = `${choice.node.name}: ${show(choice.victims.pods.map((victim) => victim.pod.metadata.name))}`;
+  return expected.includes(chosen) ? undefined : { chosen, expected };
 }
 
-/** The first difference in clusters of as many seeds from the first on. `told`: the reference hears of budgets. */
-function search(first: number, count: number, met: Met, told = true) {
+/** The first difference in clusters of `count` seeds from `first` on. `withBudgets`: whether the reference uses budgets. */
+function search(first: number, count: number, met: Met, withBudgets = true) {
   for (let seed = first; seed < first + count; seed++) {
     const random = seededRandom(seed);
     const twins = new Twins(random, dialect);
@@ -55,8 +55,8 @@ function search(first: number, count: number, met: Met, told = true) {
     }));
     const pod = important(twins.make.pod(), twins.make.pick(50, 1000));
     const preemption = new Preemption({ cluster: twins.cluster, nominator: new Nominator(), random });
-    const compare = () => difference(twins, preemption, pod, met, told ? twins.budgets : []);
-    // Once more after a change, so that what was remembered is used.
+    const compare = () => difference(twins, preemption, pod, met, withBudgets ? twins.budgets : []);
+    // Compare again after a change, to use cached results.
     let wrong = compare();
     if (wrong === undefined) {
       twins.step();
@@ -67,19 +67,19 @@ function search(first: number, count: number, met: Met, told = true) {
   return undefined;
 }
 
-const nothing = (): Met => ({ found: 0, protected: 0, none: 0 });
+const nothing = (): Met => ({ candidates: 0, protected: 0, none: 0 });
 
-t.test(`${clusters} random clusters: victims and nodes are as the rules say`, { timeout: 300_000 }, (t) => {
+t.test(`victims and nodes follow the rules in ${clusters} random clusters`, { timeout: 300_000 }, (t) => {
   const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${first}`);
   const met = nothing();
   t.equal(search(first, clusters, met), undefined);
   t.comment(JSON.stringify(met));
-  t.ok(met.found > 500 && met.protected > 50 && met.none > 500, 'every case was met');
+  t.ok(met.candidates > 500 && met.protected > 50 && met.none > 500, 'every case occurred');
   t.end();
 });
 
-t.test('budgets that only one side knows of are noticed', { timeout: 300_000 }, (t) => {
+t.test('the comparison detects missing budgets', { timeout: 300_000 }, (t) => {
   t.ok(search(1, 2000, nothing(), false));
   t.end();
 });

@@ -1,4 +1,4 @@
-/** Makes room for a pod that fits nowhere by evicting less important ones. Rules of release 1.24 (DefaultPreemption). */
+/** Finds less important pods to evict for a pod that fits nowhere; rules of release 1.24 (DefaultPreemption). */
 import type { Cluster, CountPart } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { Budget } from '#scheduler/cluster/objects.js';
@@ -8,7 +8,7 @@ import type { PodFilters } from '#scheduler/decision/pod-filters.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { PreemptionArgs, Rejection } from '#scheduler/framework/plugin.js';
-import { type Candidate, leastMissed } from '#scheduler/preemption/choice.js';
+import { type Candidate, cheapest } from '#scheduler/preemption/choice.js';
 import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
@@ -18,22 +18,22 @@ export interface PreemptionOptions {
   readonly random: () => number;
 }
 
-/** A node to wait for, once its victims are gone; or why there is none. `final`: nor is an earlier one left. */
+/** The chosen candidate, or why there is none. `final`: an earlier nomination is void, too. */
 export type Preempted = Candidate | { readonly message: string; readonly final: boolean };
 
-/** The nodes that would do; and why none would, if there are none. */
+/** The candidate nodes; `message`: why there are none. */
 export interface Attempt {
   readonly candidates: readonly Candidate[];
   readonly message: string;
 }
 
-/** The best of them. `final` as of Preempted. */
-export function chosen({ candidates, message }: Attempt): Preempted {
-  return leastMissed(candidates) ?? { message, final: true };
+/** Chooses the cheapest candidate. `final`: as in Preempted. */
+export function chooseCandidate({ candidates, message }: Attempt): Preempted {
+  return cheapest(candidates) ?? { message, final: true };
 }
 
-/** A node and whose eviction would make room there; or why none would. */
-interface Tried {
+/** A node with its victims, or the reason why evicting pods there does not help. */
+interface NodeTrial {
   readonly node: NodeInfo;
   readonly result: Victims | Rejection;
 }
@@ -57,13 +57,15 @@ export class Preemption {
     this.#options = options;
   }
 
-  /** For a pod that no node can take as they are. */
+  /** For a pod that currently fits on no node. */
   find(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Preempted {
     const ineligible = this.ineligible(pod, filters);
-    return ineligible === undefined ? chosen(this.attempt(pod, filters, args)) : { message: ineligible, final: false };
+    return ineligible === undefined
+      ? chooseCandidate(this.attempt(pod, filters, args))
+      : { message: ineligible, final: false };
   }
 
-  /** For a pod that may evict others. `hopeless`: names of nodes where that would not help; `counted` takes times. */
+  /** For an eligible pod. `hopeless`: names of nodes where eviction cannot help; `counted` measures. */
   attempt(
     pod: PodInfo,
     filters: PodFilters,
@@ -78,30 +80,30 @@ export class Preemption {
     }
   }
 
-  /** The same, node by node, for those who want to see what is tried or cannot stay at it. */
+  /** Like `attempt`, one node per step, for callers that inspect the trials or take turns. */
   *steps(
     pod: PodInfo,
     filters: PodFilters,
     args: PreemptionArgs,
     hopeless: ReadonlySet<string> = none,
     counted?: CountPart,
-  ): Generator<Tried, Attempt> {
+  ): Generator<NodeTrial, Attempt> {
     const { cluster, random } = this.#options;
     const nodes = cluster.nodes();
-    const helpful = nodes.filter((node) => !hopeless.has(node.name) && canHelp(node, filters));
+    const promising = nodes.filter((node) => !hopeless.has(node.name) && canHelp(node, filters));
     const refusals = new Map<Refusal, number>();
-    if (nodes.length > helpful.length) refusals.set(notHelpful, nodes.length - helpful.length);
-    const wanted = Math.max(
+    if (nodes.length > promising.length) refusals.set(notHelpful, nodes.length - promising.length);
+    const enough = Math.max(
       args.minCandidateNodesAbsolute,
-      Math.floor((helpful.length * args.minCandidateNodesPercentage) / 100),
+      Math.floor((promising.length * args.minCandidateNodesPercentage) / 100),
     );
     const budgets = cluster.objects.budgets();
     const trials = this.#trialsOf(pod, filters, budgets);
     const candidates: Candidate[] = [];
-    const offset = Math.floor(random() * helpful.length);
+    const offset = Math.floor(random() * promising.length);
     let withoutViolation = false;
-    for (let i = 0; i < helpful.length && !(withoutViolation && candidates.length >= wanted); i++) {
-      const node = helpful[(offset + i) % helpful.length];
+    for (let i = 0; i < promising.length && !(withoutViolation && candidates.length >= enough); i++) {
+      const node = promising[(offset + i) % promising.length];
       if (node === undefined) continue;
       const result = trials?.get(node) ?? this.#tryOn(node, pod, filters, budgets, counted);
       trials?.set(node, result);
@@ -115,22 +117,22 @@ export class Preemption {
     return { candidates, message: candidates.length > 0 ? '' : new FitError(nodes.length, refusals).message };
   }
 
-  /** Remembered results, as long as they depend on single nodes. */
+  /** Cached results, if they depend on single nodes only. */
   #trialsOf({ priority }: PodInfo, filters: PodFilters, budgets: readonly Budget[]): Trials | undefined {
     if (!filters.isLocal()) return undefined;
-    const kept = this.#trials.get(filters);
-    if (kept?.budgets === budgets && kept.priority === priority) return kept;
+    const cachedTrials = this.#trials.get(filters);
+    if (cachedTrials?.budgets === budgets && cachedTrials.priority === priority) return cachedTrials;
     const trials = new Trials(priority, budgets, this.#options.nominator);
     this.#trials.set(filters, trials);
     return trials;
   }
 
-  /** Waiting pods that must look for another node, since a more important one gets theirs. */
+  /** Less important pods that lose their nomination to the node. */
   displaced(pod: PodInfo, node: string): readonly PodInfo[] {
-    return this.#options.nominator.on(node).filter(({ priority }) => priority < pod.priority);
+    return this.#options.nominator.podsOn(node).filter(({ priority }) => priority < pod.priority);
   }
 
-  /** Why the pod may not evict others, or not now; undefined: it may. */
+  /** Why the pod may not evict others now; undefined: it may. */
   ineligible({ pod, priority }: PodInfo, filters: PodFilters): string | undefined {
     if (pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
     const nominated = this.#options.cluster.node(pod.status?.nominatedNodeName ?? '');
@@ -155,7 +157,7 @@ export class Preemption {
         const check = () =>
           checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node), counted);
         const result = selectVictims(pod, node, { ...change, check }, budgets);
-        // Plugins would take the pod as things are: others refuse it, and nobody here stands in the way.
+        // The plugins accept the pod without victims, so an extender refused it and eviction cannot help.
         return 'pods' in result && result.pods.length === 0 ? noVictim(node) : result;
       },
       counted,
@@ -163,7 +165,7 @@ export class Preemption {
   }
 }
 
-/** Not when the node refuses the pod for a reason that no eviction changes. */
+/** Whether eviction can help: not if the node's refusal is unresolvable. */
 function canHelp(node: NodeInfo, filters: PodFilters): boolean {
   return filters.refusal?.rejection.unresolvable !== true && filters.check(node)?.rejection.unresolvable !== true;
 }
@@ -179,7 +181,7 @@ function count(refusals: Map<Refusal, number>, rejection: Rejection): void {
 
 type Result = Victims | Rejection;
 
-/** Whom pods of one kind and priority would evict from nodes: known until a node or a budget changes. */
+/** Cached victims per node for pods of one kind and priority, valid until the node or a budget changes. */
 class Trials {
   readonly priority: number;
   readonly budgets: readonly Budget[];
@@ -194,11 +196,11 @@ class Trials {
   }
 
   get({ generation, name, slot }: NodeInfo): Result | undefined {
-    const kept = this.#results[slot];
-    return kept?.generation === generation && this.#nominator.on(name).length === 0 ? kept.result : undefined;
+    const entry = this.#results[slot];
+    return entry?.generation === generation && this.#nominator.podsOn(name).length === 0 ? entry.result : undefined;
   }
 
   set({ generation, name, slot }: NodeInfo, result: Result): void {
-    if (this.#nominator.on(name).length === 0) this.#results[slot] = { generation, result };
+    if (this.#nominator.podsOn(name).length === 0) this.#results[slot] = { generation, result };
   }
 }

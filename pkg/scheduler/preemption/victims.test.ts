@@ -1,4 +1,4 @@
-/** Whom a pod evicts, and where: a case is a few nodes of ten CPUs with the pods on them. */
+/** Chosen victims and nodes: a case has a few nodes with ten CPUs and their pods. */
 import type { Taint } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Budget } from '#scheduler/cluster/objects.js';
@@ -11,7 +11,7 @@ import { clusterOf, node, type PodFields, pod, table } from '#scheduler/testing/
 
 const profile = defaultProfile(dialect);
 
-/** `name priority cpus [start]`; pods whose names begin alike are of one budget. A `*` after the name: it is being deleted. */
+/** `name priority cpus [start]`; the first letter is the budget. `*` after the name: it is being deleted. */
 function placed(text: string, on: string): PodFields {
   const [shown = '', priority, cpu = '0', start] = text.split(' ');
   const name = shown.replace('*', '');
@@ -26,12 +26,12 @@ function placed(text: string, on: string): PodFields {
 }
 
 interface Options {
-  /** How many evictions are allowed of pods whose names begin with that letter. */
+  /** Allowed evictions by the first letter of pod names. */
   readonly budgets?: Readonly<Record<string, number>>;
   readonly spec?: PodFields['spec'];
   readonly status?: PodFields['status'];
   readonly taints?: Readonly<Record<string, Taint[]>>;
-  /** Pods that are to have a node: `node name priority cpus`. */
+  /** Nominated pods: `node name priority cpus`. */
   readonly nominated?: readonly string[];
 }
 
@@ -41,8 +41,8 @@ const budget = ([app, allowed]: [string, number]): Budget => ({
   covers: ({ labels }) => labels['app'] === app,
 });
 
-/** `node: victims`, protected ones with a `!` before their number; or the message. `on`: pods by node, apart by commas. */
-function evicted(asked: string, on: Readonly<Record<string, string>>, options: Options = {}): string {
+/** `node: victims`, with `!` and the number of protected ones; or the message. `on`: pods by node, separated by commas. */
+function evicted(preemptor: string, on: Readonly<Record<string, string>>, options: Options = {}): string {
   const names = Object.keys(on);
   const cluster = clusterOf({
     nodes: names.map((name) =>
@@ -69,7 +69,7 @@ function evicted(asked: string, on: Readonly<Record<string, string>>, options: O
     const { on: _on, ...fields } = placed(rest.join(' '), where);
     nominator.add(podInfo(pod(fields)), where);
   }
-  const { on: _on, ...fields } = placed(`p ${asked}`, '');
+  const { on: _on, ...fields } = placed(`p ${preemptor}`, '');
   const info = podInfo(
     pod({
       ...fields,
@@ -77,16 +77,16 @@ function evicted(asked: string, on: Readonly<Record<string, string>>, options: O
       ...(options.status === undefined ? {} : { status: options.status }),
     }),
   );
-  const { filters } = new Plans(cluster).of(info, profile);
+  const { filters } = new Plans(cluster).begin(info, profile);
   const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
-  const found = new Preemption({ cluster, nominator, random: () => 0 }).find(info, filters, args);
-  if ('message' in found) return found.message;
-  const { pods, violations } = found.victims;
+  const choice = new Preemption({ cluster, nominator, random: () => 0 }).find(info, filters, args);
+  if ('message' in choice) return choice.message;
+  const { pods, violations } = choice.victims;
   const shown = pods.map((victim) => victim.pod.metadata.name).join(' ');
-  return `${found.node.name}: ${shown}${violations > 0 ? ` !${violations}` : ''}`;
+  return `${choice.node.name}: ${shown}${violations > 0 ? ` !${violations}` : ''}`;
 }
 
-const one = (asked: string, a: string, options?: Options) => evicted(asked, { a }, options);
+const one = (preemptor: string, a: string, options?: Options) => evicted(preemptor, { a }, options);
 const nobody = '0/1 nodes are available: 1 No preemption victims found for incoming pod.';
 const helpless = '0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
 const lacking = '0/1 nodes are available: 1 Insufficient cpu.';
@@ -121,7 +121,7 @@ table('victims on a node of ten CPUs', one, [
 ]);
 
 table('budgets', one, [
-  ['one that protects nobody', '9 5', 'v 0 10', { budgets: { x: 0 } }, 'a: v'],
+  ['a budget that protects no victim', '9 5', 'v 0 10', { budgets: { x: 0 } }, 'a: v'],
   ['one that allows it', '9 5', 'v 0 10', { budgets: { v: 1 } }, 'a: v'],
   ['one that does not: it goes all the same', '9 5', 'v 0 10', { budgets: { v: 0 } }, 'a: v !1'],
   ['the protected one stays if another can go', '9 5', 'v 0 5, w 1 5', { budgets: { v: 0 } }, 'a: w'],
@@ -134,7 +134,7 @@ table('budgets', one, [
 
 table('pods that may not evict', one, [
   [
-    'it does not want to',
+    'its policy is Never',
     '9 5',
     'v 0 10',
     { spec: { preemptionPolicy: 'Never' } },
@@ -149,7 +149,7 @@ table('pods that may not evict', one, [
     'not eligible due to a terminating pod on the nominated node.',
   ],
   ['a more important one is leaving', '9 5', 'k* 10 5, v 0 5', { status: { nominatedNodeName: 'a' } }, 'a: v'],
-  ['nobody is leaving', '9 5', 'v 0 10', { status: { nominatedNodeName: 'a' } }, 'a: v'],
+  ['no pod is leaving', '9 5', 'v 0 10', { status: { nominatedNodeName: 'a' } }, 'a: v'],
   ['its node is gone', '9 5', 'v* 0 10', { status: { nominatedNodeName: 'z' } }, 'a: v'],
 ]);
 
@@ -167,14 +167,14 @@ table('where evictions help', one, [
   ['a selector', '9 5', 'v 0 10', { spec: { nodeSelector: { host: 'b' } } }, helpless],
   ['another name', '9 5', 'v 0 10', { spec: { nodeName: 'b' } }, helpless],
   [
-    'anti-affinity: whom it does not like goes',
+    'anti-affinity: the conflicting pod goes',
     '9 1',
     'v 0 1, w 0 1',
     { spec: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [far] } } } },
     'a: v',
   ],
   [
-    'affinity: nobody comes by evictions',
+    'affinity: evictions cannot help',
     '9 1',
     'w 0 1',
     { spec: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [far] } } } },
@@ -210,7 +210,7 @@ table('which of two nodes', evicted, [
   ['fewer pods are worth less', '9 10', { a: 'v 0 5, w 0 5', b: 'x 0 10' }, undefined, 'b: x'],
   ['the most important started later', '9 10', { a: 'v 0 10 1', b: 'w 0 10 2' }, undefined, 'b: w'],
   [
-    'only of the most important it counts when',
+    'only the start of the most important victims counts',
     '9 10',
     { a: 'v 1 5 1, w 0 5 4', b: 'x 1 5 2, y 0 5 3' },
     undefined,

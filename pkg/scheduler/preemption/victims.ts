@@ -1,4 +1,4 @@
-/** Which pods must go from a node so that another fits. Rules of release 1.24. */
+/** Selects the pods to evict from a node so that another fits; rules of release 1.24. */
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { Budget } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
@@ -6,34 +6,34 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
 
 export interface Victims {
-  /** Those that budgets protect first; in each part the most important first. */
+  /** Pods protected by budgets first; in each part the most important first. */
   readonly pods: readonly PodInfo[];
-  /** How many of them budgets protect. */
+  /** How many of them are protected by budgets. */
   readonly violations: number;
-  /** Keys of the budgets that do. */
+  /** Keys of the violated budgets. */
   readonly budgets: readonly string[];
-  /** Of their priorities. */
+  /** Highest priority among them. */
   readonly highest: number;
-  /** Of their priorities counted from the least possible, so that fewer pods are always less. */
+  /** Sum of their priorities, each counted from the lowest possible, so that fewer pods always sum to less. */
   readonly sum: number;
-  /** When the first of the most important started. */
+  /** Earliest start among the pods with the highest priority. */
   readonly firstStart: string;
 }
 
-/** What can be tried on a node; undone afterwards. */
+/** Changes a node on trial; undone afterwards. */
 export interface Trial {
   add(pod: PodInfo): void;
   remove(pod: PodInfo): void;
-  /** Whether the node can take the pod now. */
+  /** Whether the changed node can take the pod. */
   check(): Refusal | undefined;
 }
 
-/** After every time. */
+/** Sorts after every time. */
 const notStarted = '9999';
 
-const nobodyToEvict: Rejection = { reasons: ['No preemption victims found for incoming pod'], unresolvable: true };
+const noVictims: Rejection = { reasons: ['No preemption victims found for incoming pod'], unresolvable: true };
 
-/** Takes all pods of lower priority away, then lets back as many as possible, the most important first. */
+/** Removes all pods of lower priority, then restores as many as possible, the most important first. */
 export function selectVictims(
   pod: PodInfo,
   node: NodeInfo,
@@ -41,7 +41,7 @@ export function selectVictims(
   budgets: readonly Budget[],
 ): Victims | Rejection {
   const lower = [...node.pods.values()].filter(({ priority }) => priority < pod.priority);
-  if (lower.length === 0) return nobodyToEvict;
+  if (lower.length === 0) return noVictims;
   for (const other of lower) trial.remove(other);
   const refusal = trial.check();
   if (refusal !== undefined) return refusal.rejection;
@@ -57,7 +57,7 @@ export function selectVictims(
   return victimsOf([...protectedOnes, ...free.filter(mustGo)], protectedOnes.length, keys);
 }
 
-/** `violations`: how many of them budgets protect; `budgets`: which, as far as that is known. */
+/** `violations`: how many are protected by budgets; `budgets`: their keys, if available. */
 export function victimsOf(pods: readonly PodInfo[], violations: number, budgets: readonly string[] = []): Victims {
   const highest = pods.reduce((max, { priority }) => Math.max(max, priority), Number.NEGATIVE_INFINITY);
   const starts = pods.filter(({ priority }) => priority === highest).map(startOf);
@@ -74,11 +74,11 @@ export function victimsOf(pods: readonly PodInfo[], violations: number, budgets:
 interface ByBudgets {
   readonly violating: PodInfo[];
   readonly free: PodInfo[];
-  /** Budgets that do not allow as many evictions. */
+  /** Budgets that allow fewer evictions than requested. */
   readonly exhausted: Budget[];
 }
 
-/** Pods whose eviction would go beyond what their budgets allow, counted in order, and the others. */
+/** Splits the pods into those whose eviction would exceed a budget, counted in order, and the rest. */
 function byBudgets(pods: readonly PodInfo[], budgets: readonly Budget[]): ByBudgets {
   const allowed = budgets.map((budget) => budget.allowed);
   const violating: PodInfo[] = [];
@@ -87,21 +87,21 @@ function byBudgets(pods: readonly PodInfo[], budgets: readonly Budget[]): ByBudg
     let violates = false;
     for (const [i, budget] of budgets.entries()) {
       if (!budget.covers(pod)) continue;
-      const left = (allowed[i] ?? 0) - 1;
-      allowed[i] = left;
-      if (left < 0) violates = true;
+      const remaining = (allowed[i] ?? 0) - 1;
+      allowed[i] = remaining;
+      if (remaining < 0) violates = true;
     }
     (violates ? violating : free).push(pod);
   }
   return { violating, free, exhausted: budgets.filter((_, i) => (allowed[i] ?? 0) < 0) };
 }
 
-/** Sorts by priority, then by how long they run; equal ones always the same way. */
+/** Sorts by priority, then by running time, then by UID. */
 function moreImportant(a: PodInfo, b: PodInfo): number {
   return b.priority - a.priority || inOrder(startOf(a), startOf(b)) || inOrder(a.uid, b.uid);
 }
 
 const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Texts of times in this form sort as the times do. */
+/** Timestamps in this format sort as strings. */
 const startOf = ({ pod }: PodInfo): string => pod.status?.startTime ?? notStarted;

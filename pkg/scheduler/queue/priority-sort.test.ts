@@ -9,7 +9,7 @@ const turn = (priority: number | undefined, since: number) => ({
 
 type Turn = readonly [priority: number | undefined, since: number];
 
-/** Which of two comes first. */
+/** The name of the pod that comes first. */
 function first(a: Turn, b: Turn): string {
   const [ab, ba] = [byPriority(turn(...a), turn(...b)), byPriority(turn(...b), turn(...a))];
   if (ab && ba) return 'both';

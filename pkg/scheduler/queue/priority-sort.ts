@@ -1,6 +1,6 @@
-import type { Turn } from '#scheduler/framework/plugin.js';
+import type { SortablePod } from '#scheduler/framework/plugin.js';
 
-/** The most important pod first; of equals the one that has waited longest. */
-export function byPriority(a: Turn, b: Turn): boolean {
+/** Higher priority first; among equals the pod that has waited longest. */
+export function byPriority(a: SortablePod, b: SortablePod): boolean {
   return a.info.priority !== b.info.priority ? a.info.priority > b.info.priority : a.since < b.since;
 }

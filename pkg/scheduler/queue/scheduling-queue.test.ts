@@ -8,12 +8,12 @@ function pod(name: string, priority = 0): Pod {
 }
 
 async function take(queue: SchedulingQueue): Promise<QueuedPod> {
-  const taken = await queue.next();
-  if (taken === undefined) throw new Error('the queue is closed');
-  return taken;
+  const queued = await queue.next();
+  if (queued === undefined) throw new Error('the queue is closed');
+  return queued;
 }
 
-t.test('gives out by priority, then by age', async (t) => {
+t.test('orders pods by priority, then by age', async (t) => {
   const clock = new VirtualClock();
   const queue = new SchedulingQueue({ clock });
   queue.add(pod('old'));
@@ -39,7 +39,7 @@ t.test('close ends the wait', async (t) => {
   t.equal(await next, undefined);
 });
 
-t.test('a rejected pod waits for an event that its plugins named, and for its back-off', async (t) => {
+t.test('a rejected pod waits for an event of its plugins and for its back-off', async (t) => {
   const clock = new VirtualClock();
   const queue = new SchedulingQueue({ clock });
   queue.add(pod('a'));
@@ -63,8 +63,8 @@ t.test('back-off doubles up to ten seconds', async (t) => {
   queue.add(pod('a'));
   const waits: number[] = [];
   for (let attempt = 0; attempt < 6; attempt++) {
-    const taken = await take(queue);
-    queue.reject(taken, new Set(), taken.info.pod);
+    const queued = await take(queue);
+    queue.reject(queued, new Set(), queued.info.pod);
     const before = clock.now();
     while (queue.sizes.active === 0) await clock.advance(500);
     waits.push(clock.now() - before);
@@ -72,21 +72,21 @@ t.test('back-off doubles up to ten seconds', async (t) => {
   t.same(waits, [1000, 2000, 4000, 8000, 10_000, 10_000]);
 });
 
-t.test('an event during the try is not missed', async (t) => {
+t.test('an event during the attempt is not missed', async (t) => {
   const queue = new SchedulingQueue({ clock: new VirtualClock() });
   queue.add(pod('a'));
-  const taken = await take(queue);
+  const queued = await take(queue);
   queue.notify(['NodeAdd']);
-  queue.reject(taken, new Set(['NodeAdd']), taken.info.pod);
+  queue.reject(queued, new Set(['NodeAdd']), queued.info.pod);
   t.same(queue.sizes, { active: 0, backoff: 1, unschedulable: 0 });
 });
 
-t.test('an unschedulable pod is tried again after five minutes without any event', async (t) => {
+t.test('an unschedulable pod is retried after five minutes without events', async (t) => {
   const clock = new VirtualClock();
   const queue = new SchedulingQueue({ clock });
   queue.add(pod('a'));
-  const taken = await take(queue);
-  queue.reject(taken, new Set(['NodeAdd']), taken.info.pod);
+  const queued = await take(queue);
+  queue.reject(queued, new Set(['NodeAdd']), queued.info.pod);
   await clock.advance(299_000);
   t.equal(queue.sizes.unschedulable, 1);
   await clock.advance(2000);
@@ -95,22 +95,22 @@ t.test('an unschedulable pod is tried again after five minutes without any event
   t.equal(clock.pendingTimers, 0);
 });
 
-t.test('a pod that is gone is not queued again, and a removed one not given out', async (t) => {
+t.test('a deleted pod is not queued again, and a removed one is not handed out', async (t) => {
   const queue = new SchedulingQueue({ clock: new VirtualClock() });
   queue.add(pod('a'));
-  const taken = await take(queue);
-  queue.reject(taken, new Set(['NodeAdd']), undefined);
+  const queued = await take(queue);
+  queue.reject(queued, new Set(['NodeAdd']), undefined);
   queue.add(pod('b'));
   queue.remove(pod('b'));
   t.same(queue.sizes, { active: 0, backoff: 0, unschedulable: 0 });
 });
 
-t.test('a changed spec is worth another try, a changed status is not', async (t) => {
+t.test('a changed spec triggers an attempt, a changed status does not', async (t) => {
   const clock = new VirtualClock();
   const queue = new SchedulingQueue({ clock });
   queue.add(pod('a'));
-  const taken = await take(queue);
-  queue.reject(taken, new Set(['NodeAdd']), taken.info.pod);
+  const queued = await take(queue);
+  queue.reject(queued, new Set(['NodeAdd']), queued.info.pod);
   await clock.advance(5000);
   queue.update(pod('a'), false);
   t.equal(queue.sizes.unschedulable, 1);
@@ -118,7 +118,7 @@ t.test('a changed spec is worth another try, a changed status is not', async (t)
   t.equal((await take(queue)).info.priority, 3);
 });
 
-/** Its wall clock can be set. */
+/** A clock whose wall clock can be set. */
 class SettableClock extends VirtualClock {
   offsetMs = 0;
 
@@ -127,7 +127,7 @@ class SettableClock extends VirtualClock {
   }
 }
 
-t.test('a clock that is set back or forth changes no wait', async (t) => {
+t.test('setting the wall clock changes no wait', async (t) => {
   for (const offsetMs of [-3_600_000, 3_600_000]) {
     const clock = new SettableClock();
     const queue = new SchedulingQueue({ clock });

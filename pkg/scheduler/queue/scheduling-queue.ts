@@ -1,6 +1,6 @@
 /**
- * Pods that wait for a node. Three places: active (to be tried now, by priority and age), backoff (to be tried when
- * their back-off is over) and unschedulable (to be tried when something happens that could help).
+ * Pods waiting for a node, in three queues: active (ready, by priority and age), backoff (ready when the back-off ends)
+ * and unschedulable (ready when an event could help).
  */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -15,33 +15,33 @@ import { byPriority } from '#scheduler/queue/priority-sort.js';
 
 export interface QueuedPod {
   readonly info: PodInfo;
-  /** When the pod entered the queue for this try; ms of the monotonic clock, as all here: no wait is longer for a clock that is set. */
+  /** When the pod entered the queue for this attempt; ms of the monotonic clock, as are all times here. */
   readonly since: number;
-  /** When it entered for the first time; ms. */
+  /** When it first entered the queue; ms. */
   readonly firstSeen: number;
   readonly attempts: number;
   /** End of the back-off; ms. */
   readonly retryAt: number;
-  /** Events that could help; empty before the first try. */
+  /** Events that could help; empty before the first attempt. */
   readonly events: ReadonlySet<ClusterEvent>;
-  /** Plugins that rejected it at its last try. */
+  /** Plugins that rejected it in the last attempt. */
   readonly rejectedBy: ReadonlySet<string>;
 }
 
 export interface QueueOptions {
   clock: Clock;
-  /** Which of two is tried first; by priority and age unless told. */
+  /** Order of the active queue; default: by priority, then age. */
   before?: QueueSort;
   /** First back-off, doubled with each attempt; ms. */
   initialBackoffMs?: number;
   maxBackoffMs?: number;
-  /** A pod is retried after this long even if nothing happened; ms. */
+  /** A pod is retried after this long even without an event; ms. */
   maxUnschedulableMs?: number;
-  /** Told of each pod that comes into one of the places, and what brought it there. */
+  /** Called for each pod that enters one of the queues, with the event that moved it. */
   onIncoming?: (queue: QueueName, event: string) => void;
 }
 
-const nothing: ReadonlySet<string> = new Set();
+const noPlugins: ReadonlySet<string> = new Set();
 
 export class SchedulingQueue {
   readonly #clock: Clock;
@@ -52,9 +52,9 @@ export class SchedulingQueue {
   readonly #active: KeyedHeap<QueuedPod>;
   readonly #backoff = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: (a, b) => a.retryAt < b.retryAt });
   readonly #unschedulable = new Map<string, QueuedPod>();
-  /** Keys of the unschedulable pods that an event could help. */
+  /** Event → keys of the unschedulable pods that it could help. */
   readonly #waitingFor = new Map<ClusterEvent, Set<string>>();
-  /** The pod being tried and the events that happened meanwhile: it must not miss them. */
+  /** The pods being scheduled, with the events that happened meanwhile, so that a rejected pod does not miss them. */
   readonly #inFlight = new Map<string, Set<ClusterEvent>>();
   #backoffTimer: Timer | undefined;
   #flushTimer: Timer | undefined;
@@ -74,7 +74,7 @@ export class SchedulingQueue {
     return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
   }
 
-  /** All that wait, in no order. */
+  /** All waiting pods, in no order. */
   *waiting(): Generator<QueuedPod> {
     yield* this.#active.values();
     yield* this.#backoff.values();
@@ -87,10 +87,10 @@ export class SchedulingQueue {
     this.#drop(key);
     const now = this.#clock.monotonic();
     const first = { since: now, firstSeen: now, attempts: 0, retryAt: 0, events: new Set<ClusterEvent>() };
-    this.#activate({ info: podInfo(pod), ...first, rejectedBy: nothing }, 'PodAdd');
+    this.#activate({ info: podInfo(pod), ...first, rejectedBy: noPlugins }, 'PodAdd');
   }
 
-  /** A newer version of a waiting pod; a change of its spec or labels is worth another try. */
+  /** Updates a waiting pod; a change of its spec is worth another attempt. */
   update(pod: Pod, specChanged: boolean): void {
     const key = podKey(pod);
     if (this.#inFlight.has(key)) return;
@@ -100,7 +100,7 @@ export class SchedulingQueue {
     if (this.#active.get(key) !== undefined) this.#active.push(updated);
     else if (this.#backoff.get(key) !== undefined) this.#backoff.push(updated);
     else if (specChanged) {
-      this.#leave(waiting);
+      this.#removeUnschedulable(waiting);
       this.#retry(updated, 'PodUpdate');
     } else this.#unschedulable.set(key, updated);
   }
@@ -109,7 +109,7 @@ export class SchedulingQueue {
     this.#drop(podKey(pod));
   }
 
-  /** The next pod to try; undefined once the queue is closed. `done` or `reject` must follow. */
+  /** The next pod to schedule; undefined once the queue is closed. The caller must follow up with `done` or `reject`. */
   async next(): Promise<QueuedPod | undefined> {
     while (!this.#closed) {
       const pod = this.#active.pop();
@@ -124,22 +124,22 @@ export class SchedulingQueue {
     return undefined;
   }
 
-  /** The try is over and the pod needs none any more. */
+  /** Ends the attempt of a pod that needs no further one. */
   done(pod: QueuedPod): void {
     this.#inFlight.delete(pod.info.key);
   }
 
   /**
-   * The try failed. `events`: what could help; `current`: the pod as it is now, undefined when it is gone or bound;
-   * `rejectedBy`: the plugins that did.
+   * Queues the pod after a failed attempt. `events`: what could help; `current`: the pod's latest version, undefined if it
+   * is gone or bound; `rejectedBy`: the plugins that rejected it.
    */
   reject(
     pod: QueuedPod,
     events: ReadonlySet<ClusterEvent>,
     current: Pod | undefined,
-    rejectedBy: ReadonlySet<string> = nothing,
+    rejectedBy: ReadonlySet<string> = noPlugins,
   ): void {
-    const happened = this.#inFlight.get(pod.info.key);
+    const missedEvents = this.#inFlight.get(pod.info.key);
     this.#inFlight.delete(pod.info.key);
     if (current === undefined || this.#closed) return;
     const now = this.#clock.monotonic();
@@ -151,7 +151,7 @@ export class SchedulingQueue {
       rejectedBy,
       retryAt: now + exponentialDelayMs(pod.attempts - 1, this.#initialBackoffMs, this.#maxBackoffMs),
     };
-    const helped = events.size === 0 || [...(happened ?? [])].some((event) => events.has(event));
+    const helped = events.size === 0 || [...(missedEvents ?? [])].some((event) => events.has(event));
     if (helped) return this.#retry(waiting, 'ScheduleAttemptFailure');
     this.#unschedulable.set(waiting.info.key, waiting);
     for (const event of events) {
@@ -163,14 +163,14 @@ export class SchedulingQueue {
     this.#armFlush();
   }
 
-  /** Something happened in the cluster: pods that it could help are tried again; `helps` may know better. */
+  /** Retries the pods that one of the events could help; `helps` can narrow them down. */
   notify(events: readonly ClusterEvent[], helps: (pod: PodInfo) => boolean = () => true): void {
-    for (const happened of this.#inFlight.values()) for (const event of events) happened.add(event);
+    for (const missedEvents of this.#inFlight.values()) for (const event of events) missedEvents.add(event);
     for (const event of events) {
       for (const key of this.#waitingFor.get(event) ?? []) {
         const pod = this.#unschedulable.get(key);
         if (pod === undefined || !helps(pod.info)) continue;
-        this.#leave(pod);
+        this.#removeUnschedulable(pod);
         this.#retry(pod, event);
       }
     }
@@ -202,11 +202,11 @@ export class SchedulingQueue {
     this.#active.remove(key);
     this.#backoff.remove(key);
     const unschedulable = this.#unschedulable.get(key);
-    if (unschedulable !== undefined) this.#leave(unschedulable);
+    if (unschedulable !== undefined) this.#removeUnschedulable(unschedulable);
   }
 
-  /** It is not unschedulable any more. */
-  #leave({ events, info }: QueuedPod): void {
+  /** Removes the pod from the unschedulable pods. */
+  #removeUnschedulable({ events, info }: QueuedPod): void {
     this.#unschedulable.delete(info.key);
     for (const event of events) this.#waitingFor.get(event)?.delete(info.key);
   }
@@ -237,7 +237,7 @@ export class SchedulingQueue {
         const limit = this.#clock.monotonic() - this.#maxUnschedulableMs;
         for (const pod of [...this.#unschedulable.values()]) {
           if (pod.since > limit) continue;
-          this.#leave(pod);
+          this.#removeUnschedulable(pod);
           this.#retry(pod, 'UnschedulableTimeout');
         }
         this.#armFlush();

@@ -1,4 +1,4 @@
-/** Tables of cases for single plugins: a cluster in a few words, a plugin's answers, one line per case. */
+/** Table tests for single plugins: builds a small cluster, runs a plugin, one line per case. */
 import t from 'tap';
 import type { Node, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -14,22 +14,22 @@ export interface PodFields {
   readonly name?: string;
   readonly namespace?: string;
   readonly labels?: Labels;
-  /** Its node; absent: it waits for one. */
+  /** Its node; absent: the pod is pending. */
   readonly on?: string;
   readonly terminating?: true;
   readonly status?: Pod['status'];
   readonly spec?: Partial<PodSpec>;
 }
 
-export interface World {
-  /** One named `n` when absent. */
+export interface TestCluster {
+  /** Absent: one named `n`. */
   readonly nodes?: readonly Node[];
   readonly pods?: readonly PodFields[];
   /** Labels by namespace. */
   readonly namespaces?: Readonly<Record<string, Labels>>;
   readonly storage?: Partial<StorageObjects>;
   readonly budgets?: readonly Budget[];
-  /** What services and controllers select; absent: nothing does. */
+  /** The labels that services and controllers select; absent: none. */
   readonly selected?: Labels;
 }
 
@@ -67,7 +67,7 @@ export function clusterOf({
   pods = [],
   selected,
   storage = {},
-}: World): Cluster {
+}: TestCluster): Cluster {
   const cluster = new Cluster(dialect, {
     budgets: () => budgets,
     namespaceLabels: (namespace) => namespaces[namespace],
@@ -81,51 +81,51 @@ export function clusterOf({
 
 const ok = 'ok';
 
-/** The reasons for which the plugin refuses the node, or `ok`. A reason that eviction cannot change begins with `!`. */
-export function answer(plugin: Plugin, fields: PodFields, world: World = {}, name = 'n'): string {
+/** The plugin's reasons for refusing the node, or `ok`. Unresolvable reasons begin with `!`. */
+export function answer(plugin: Plugin, fields: PodFields, world: TestCluster = {}, name = 'n'): string {
   const cluster = clusterOf(world);
   const info = podInfo(pod(fields));
   const filter = plugin.filter?.prepare(info, cluster);
   if (filter === undefined) return ok;
-  const found = cluster.node(name);
-  if (found === undefined) throw new RangeError(`there is no node ${name}`);
-  // A plugin that says which nodes can do must say of the others what it would have said of each.
-  if (filter.nodeNames !== undefined && !filter.nodeNames.has(name) && filter.filter(found) === undefined) {
-    throw new Error('the node is left out and would do');
+  const nodeInfo = cluster.node(name);
+  if (nodeInfo === undefined) throw new RangeError(`there is no node ${name}`);
+  // A filter with `nodeNames` must also refuse every other node.
+  if (filter.nodeNames !== undefined && !filter.nodeNames.has(name) && filter.filter(nodeInfo) === undefined) {
+    throw new Error('the filter passes a node outside its nodeNames');
   }
-  const rejection = filter.begin?.() ?? filter.filter(found);
+  const rejection = filter.begin?.() ?? filter.filter(nodeInfo);
   filter.close?.();
   if (rejection === undefined) return ok;
   return `${rejection.unresolvable === true ? '!' : ''}${rejection.reasons.join(', ')}`;
 }
 
-/** The answers of all nodes in their order, in a row: `ok no ok`. */
-export function answers(plugin: Plugin, fields: PodFields, world: World): string {
+/** The answers for all nodes in order, joined: `ok no ok`. */
+export function answers(plugin: Plugin, fields: PodFields, world: TestCluster): string {
   const names = (world.nodes ?? []).map(({ metadata }) => metadata.name ?? '');
   return names.map((name) => (answer(plugin, fields, world, name) === ok ? ok : 'no')).join(' ');
 }
 
-/** The scores of all nodes, normalized, in their order. */
-export function scores(plugin: Plugin, fields: PodFields, world: World): number[] {
+/** Normalized scores of all nodes, in order. */
+export function scores(plugin: Plugin, fields: PodFields, world: TestCluster): number[] {
   const cluster = clusterOf(world);
   const infos = (world.nodes ?? [node('n')]).flatMap(({ metadata }) => cluster.node(metadata.name ?? '') ?? []);
   const score = plugin.score?.prepare(podInfo(pod(fields)), cluster);
   if (score === undefined) return infos.map(() => 0);
   score.begin?.(infos);
-  const given = Float64Array.from(infos, (info) => score.score(info));
-  score.normalize?.(given, infos);
+  const raw = Float64Array.from(infos, (info) => score.score(info));
+  score.normalize?.(raw, infos);
   score.close?.();
-  return [...given];
+  return [...raw];
 }
 
-/** Rows: what the case is about, what is asked, what is to be answered. */
-export function table<Asked extends readonly unknown[], Want>(
+/** Rows: description of the case, arguments, expected result. */
+export function table<Args extends readonly unknown[], Want>(
   name: string,
-  ask: (...asked: Asked) => Want,
-  rows: readonly (readonly [what: string, ...asked: Asked, want: Want])[],
+  ask: (...args: Args) => Want,
+  rows: readonly (readonly [what: string, ...args: Args, want: Want])[],
 ): void {
   t.test(name, (t) => {
-    for (const row of rows) t.same(ask(...(row.slice(1, -1) as unknown as Asked)), row.at(-1), row[0]);
+    for (const row of rows) t.same(ask(...(row.slice(1, -1) as unknown as Args)), row.at(-1), row[0]);
     t.end();
   });
 }

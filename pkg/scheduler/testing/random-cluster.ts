@@ -1,4 +1,4 @@
-/** Random clusters and pods, small and dense enough that every rule is met often. */
+/** Random clusters and pods, small and dense enough to exercise every rule often. */
 import type {
   Node,
   NodeSelectorRequirement,
@@ -81,11 +81,11 @@ export class RandomCluster {
     };
   }
 
-  /** `node`: where it is placed; absent: it waits. */
+  /** `node`: the pod's node; absent: the pod is pending. */
   pod(node?: string): Pod {
     const name = `p${this.#count++}`;
     const nodeName = node ?? (this.chance(0.03) ? this.pick('n0', 'n1') : undefined);
-    const named = nodeName === undefined ? {} : { nodeName };
+    const nodeNameField = nodeName === undefined ? {} : { nodeName };
     const labels: Record<string, string> = { app: this.pick('web', 'db', 'cache') };
     if (this.chance(0.3)) labels['tier'] = this.pick('front', 'back');
     return {
@@ -96,7 +96,7 @@ export class RandomCluster {
         labels,
         ...(node !== undefined && this.chance(0.1) ? { deletionTimestamp: '2022-05-03T00:00:00Z' } : {}),
       },
-      spec: { ...this.#spec(), priority: this.pick(0, 0, 10, 100), ...named },
+      spec: { ...this.#spec(), priority: this.pick(0, 0, 10, 100), ...nodeNameField },
       status: this.chance(0.8) ? { startTime: `2022-05-03T00:00:0${this.pick(1, 2, 3, 4)}Z` } : {},
     };
   }

@@ -1,4 +1,4 @@
-/** Random claims, volumes and what makes them, for random clusters. */
+/** Random claims, volumes and classes for random clusters. */
 import type { PersistentVolume, PersistentVolumeClaim, Volume } from '#api/core/v1/types.gen.js';
 import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -56,7 +56,7 @@ export class RandomStorage implements StorageObjects {
     return metadata.name === 'late' ? this.#capacities : undefined;
   }
 
-  /** Of a pod. */
+  /** A pod volume that uses the object. */
   use(name: string): Volume {
     const dice = this.#dice;
     const readOnly = dice.chance(0.5);
@@ -130,7 +130,7 @@ export class RandomStorage implements StorageObjects {
         annotations: bound ? { [bindCompleted]: 'yes' } : chosen,
       },
       spec: {
-        // Volumes for claims that wait have the usual mode alone.
+        // Volumes for waiting claims support the default mode only.
         accessModes: [bound && dice.chance(0.6) ? 'ReadWriteOncePod' : 'ReadWriteOnce'],
         resources: { requests: { storage: dice.pick('1Gi', '2Gi') } },
         storageClassName: dice.pick('hand', 'late', 'late', 'late', 'soon'),

@@ -1,34 +1,34 @@
-/** Claims, volumes and classes for tables of cases. */
+/** Claims, volumes and classes for table tests. */
 import type { PersistentVolume, PersistentVolumeClaim, Volume } from '#api/core/v1/types.gen.js';
 import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 
-export interface Stored {
+export interface StoredObjects {
   /** In namespace `default`. */
   readonly claims?: readonly PersistentVolumeClaim[];
   readonly volumes?: readonly PersistentVolume[];
   readonly classes?: readonly StorageClass[];
   readonly csiNode?: CSINode;
-  /** Absent: the driver does not say. */
+  /** Absent: the driver does not report capacity. */
   readonly capacities?: readonly CSIStorageCapacity[];
 }
 
-export function storageOf({ capacities, claims, classes, csiNode, volumes }: Stored): Partial<StorageObjects> {
-  const named = <T extends { metadata: { name?: string } }>(list: readonly T[] = [], name: string) =>
+export function storageOf({ capacities, claims, classes, csiNode, volumes }: StoredObjects): Partial<StorageObjects> {
+  const byName = <T extends { metadata: { name?: string } }>(list: readonly T[] = [], name: string) =>
     list.find(({ metadata }) => metadata.name === name);
   return {
-    claim: (key) => (key.startsWith('default/') ? named(claims, key.slice('default/'.length)) : undefined),
-    volume: (name) => named(volumes, name),
+    claim: (key) => (key.startsWith('default/') ? byName(claims, key.slice('default/'.length)) : undefined),
+    volume: (name) => byName(volumes, name),
     volumesFor: () => volumes ?? [],
-    storageClass: (name) => named(classes, name),
+    storageClass: (name) => byName(classes, name),
     csiNode: () => csiNode,
     capacities: () => capacities,
   };
 }
 
-/** A pod's volumes that use claims. */
-export const uses = (...names: string[]): Volume[] =>
+/** Pod volumes that mount the claims. */
+export const claimVolumes = (...names: string[]): Volume[] =>
   names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
 
 type ClaimSpec = PersistentVolumeClaim['spec'];
@@ -40,7 +40,7 @@ export function claim(name: string, more: Partial<ClaimSpec> = {}, metadata: obj
   };
 }
 
-/** A claim that has that volume for good. */
+/** A claim bound to the volume. */
 export function boundClaim(name: string, volumeName = name, more: Partial<ClaimSpec> = {}): PersistentVolumeClaim {
   return claim(name, { volumeName, ...more }, { annotations: { [dialect.annotations.bindCompleted]: 'yes' } });
 }
@@ -53,8 +53,8 @@ export function volume(name: string, more: Partial<PersistentVolume['spec']> = {
   };
 }
 
-/** A class whose volumes wait for pods. */
-export const delayed = (name: string, provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
+/** A class that binds volumes when a pod is scheduled. */
+export const delayedClass = (name: string, provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
   metadata: { name },
   provisioner,
   volumeBindingMode: 'WaitForFirstConsumer',

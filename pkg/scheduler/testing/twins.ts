@@ -17,7 +17,7 @@ function budgetOf({ allowed, labels, namespace }: ModelBudget): Budget {
   };
 }
 
-/** A random cluster, known to the scheduler and to the reference. */
+/** A random cluster, kept in step in the scheduler's form and the reference's form. */
 export class Twins implements Model {
   readonly make: RandomCluster;
   readonly cluster: Cluster;

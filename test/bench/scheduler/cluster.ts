@@ -1,4 +1,4 @@
-/** The objects of a row in etcd, as the API server stores them, and what their binding costs. */
+/** Stores the objects of a row in etcd as the API server does, and measures their bindings. */
 import { randomUUID } from 'node:crypto';
 import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
@@ -15,11 +15,11 @@ const namespace = 'default';
 export interface Size {
   readonly nodeCount: number;
   readonly podCount: number;
-  /** Pods that fit nowhere. */
-  readonly hopeless: number;
+  /** Number of pods that fit nowhere. */
+  readonly unschedulable: number;
 }
 
-/** One of each kind goes through the API, which completes it; all others are like it. */
+/** One object of each kind goes through the API, which completes it; the others are copies. */
 export async function seedRow(client: Client, store: Store, row: Row, size: Size): Promise<void> {
   await client.resource(namespaces).get(namespace);
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
@@ -39,19 +39,19 @@ export async function seedRow(client: Client, store: Store, row: Row, size: Size
   });
   const templates = new Map<string, Promise<Pod>>();
   const complete = (kind: string, like: Pod): Promise<Pod> => {
-    const known =
+    const completed =
       templates.get(kind) ??
       (async () => {
         const { priority, ...spec } = like.spec;
         const metadata = { ...like.metadata, name: `like-${kind}`, uid: '' };
-        const made = await client.resource(pods).create({ ...like, metadata, spec });
+        const created = await client.resource(pods).create({ ...like, metadata, spec });
         await client.resource(pods).delete(`like-${kind}`, { namespace, gracePeriodSeconds: 0 });
-        // Nobody runs them: who is evicted is gone.
-        const ended = { ...made.spec, terminationGracePeriodSeconds: 0 };
-        return { ...made, spec: priority === undefined ? ended : { ...ended, priority } };
+        // No node agent runs the pods, so evicted ones must disappear at once.
+        const ended = { ...created.spec, terminationGracePeriodSeconds: 0 };
+        return { ...created, spec: priority === undefined ? ended : { ...ended, priority } };
       })();
-    templates.set(kind, known);
-    return known;
+    templates.set(kind, completed);
+    return completed;
   };
   const add = async (kind: string, name: string, like: Pod, nodeName?: string) => {
     const template = await complete(kind, like);
@@ -64,21 +64,21 @@ export async function seedRow(client: Client, store: Store, row: Row, size: Size
   await inGroups(size.nodeCount * full, (i) =>
     add('low', `low-${i}`, pod(i, 'low', ask(`${32 / full}`)), `node-${i % size.nodeCount}`),
   );
-  await inGroups(size.hopeless, (i) => add('hopeless', `hopeless-${i}`, pod(i, 'hopeless', ask('1000'))));
+  await inGroups(size.unschedulable, (i) => add('hopeless', `hopeless-${i}`, pod(i, 'hopeless', ask('1000'))));
   await inGroups(size.podCount, (i) => {
     const app = `app-${i % row.groups}`;
     return add(app, `pod-${i}`, pod(i, app, row.spec(app)));
   });
 }
 
-/** Where a watch of what happens from now on begins. */
+/** The current revision, from which a watch can start. */
 export async function revisionNow(client: Client): Promise<string> {
   return (await client.resource(pods).list({ namespace, limit: 1 })).metadata?.resourceVersion ?? '';
 }
 
 /**
- * When the first and the last of that many pods of `seedRow` were seen bound since then, in ms of the clock. `onFirst`:
- * called at the first.
+ * Times in ms of the clock when the first and the last of `count` pods of `seedRow` were seen bound. Calls `onFirst` at
+ * the first.
  */
 export async function untilBound(
   client: Client,
@@ -103,7 +103,7 @@ export async function untilBound(
   throw new Error(`${bound.size} of ${count} pods were bound`);
 }
 
-/** Bindings of all pods to nodes in turn, that many at once, as a scheduler sends them. */
+/** Binds all pods to nodes in turn, `atOnce` at a time, like a scheduler. */
 export async function bindAll(client: Client, size: Size, atOnce: number): Promise<void> {
   await inGroups(
     size.podCount,

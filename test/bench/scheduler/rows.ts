@@ -1,4 +1,4 @@
-/** What the rows of the scheduler's benchmarks are about: their nodes and their pods. */
+/** The nodes and pods of the scheduler's benchmarks. */
 import type { Node, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
@@ -13,7 +13,7 @@ export function node({ labels: { hostname, zone } }: Dialect, i: number, tainted
   };
 }
 
-/** `group`: pods of one group are alike. */
+/** `group`: pods of one group are equal for scheduling. */
 export function pod(i: number, group: string, more: Partial<PodSpec>): Pod {
   return {
     metadata: { name: `pod-${i}`, uid: `pod-${i}`, namespace: 'default', labels: { app: group } },
@@ -36,17 +36,17 @@ const spread = (app: string, topologyKey: string, whenUnsatisfiable: string, max
 
 export interface Row {
   readonly name: string;
-  /** Least decisions per second at 5,000 nodes. */
+  /** Minimum decisions per second at 5,000 nodes. */
   readonly limit: number;
-  /** How many kinds of pods there are; each has this many pods in a row at most. */
+  /** Number of pod kinds. */
   readonly groups: number;
   readonly spec: (app: string) => Partial<PodSpec>;
   readonly tainted?: true;
-  /** The nodes are full of pods of low priority, so many on each. */
+  /** Number of low-priority pods that fill each node. */
   readonly full?: number;
 }
 
-/** By the name that the command line gives. */
+/** Rows by their name on the command line. */
 export const rowsOf = ({ labels: { hostname, zone } }: Dialect): Readonly<Record<string, Row>> => ({
   plain: { name: 'plain', limit: 5000, groups: 1, spec: () => ({}) },
   kinds: { name: 'plain, 500 kinds mixed', limit: 5000, groups: 500, spec: () => ({}) },

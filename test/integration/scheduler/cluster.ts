@@ -1,4 +1,4 @@
-/** A cluster with a scheduler: a real API server (in process, store in memory), nodes and pods as tests want them. */
+/** A cluster with a scheduler and a real API server (in process, store in memory), for nodes and pods of tests. */
 
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
@@ -28,9 +28,9 @@ export interface Cluster {
   client: Client;
   node(name: string, more?: Partial<Node['spec']>, labels?: Record<string, string>): Promise<void>;
   pod(name: string, spec?: Partial<Pod['spec']>): Promise<void>;
-  /** Text of the scheduler's series. */
+  /** The scheduler's metrics page. */
   metrics(): Promise<string>;
-  /** Resolves with the pod when the check holds for it. */
+  /** Resolves with the pod when it passes the check. */
   when(name: string, check: (pod: Pod) => boolean): Promise<Pod>;
 }
 
@@ -62,7 +62,7 @@ export async function cluster(
     await client.close();
   });
   const api2 = client.resource(pods);
-  let made = 0;
+  let nodeCount = 0;
   return {
     client,
     metrics: () => metricsText(registry),
@@ -70,10 +70,11 @@ export async function cluster(
       const allocatable = { cpu: '2', memory: '1Gi', pods: '10' };
       const node: Node = { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable } };
       await client.resource(nodes).create(node);
-      made += 1;
-      // Pods and nodes come by different watches.
-      const known = async () => Number(/cache_size\{type="nodes"\} (\d+)/.exec(await metricsText(registry))?.[1] ?? 0);
-      while ((await known()) < made) await clock.sleep(5);
+      nodeCount += 1;
+      // Wait for the node, since pods arrive over a different watch.
+      const cachedNodes = async () =>
+        Number(/cache_size\{type="nodes"\} (\d+)/.exec(await metricsText(registry))?.[1] ?? 0);
+      while ((await cachedNodes()) < nodeCount) await clock.sleep(5);
     },
     async pod(name, spec = {}) {
       const containers = [{ name: 'c', image: 'i' }];
@@ -83,7 +84,7 @@ export async function cluster(
       const stopWatch = AbortSignal.timeout(60_000);
       const options = { namespace: 'default', fieldSelector: `metadata.name=${name}`, signal: stopWatch };
       for await (const { object } of api2.watch(options)) if (check(object)) return object;
-      throw new Error(`${name} never got there`);
+      throw new Error(`${name} never passed the check`);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Extenders over HTTP at work, against a real API server. */
+/** Extenders over HTTP with a real API server. */
 
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
 import { extenderAt, extenderServer } from '#scheduler/extenders/testing/extender-server.js';
 import { resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
-import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
+import { makeProfiles } from '#scheduler/plugins/profiles.js';
 import { defaultContext } from '#scheduler/plugins/registry.js';
 import { type Cluster, cluster } from '#test/integration/scheduler/cluster.js';
 
@@ -59,16 +59,16 @@ t.test('an extender filters, ranks and binds', async (t) => {
   t.equal(
     waiting.status?.conditions?.[0]?.message?.split(' preemption')[0],
     '0/3 nodes are available: 3 too loud.',
-    'answers in lower case count, too',
+    'field names in lower case work, too',
   );
   t.match(await c.metrics(), `scheduler_unschedulable_pods{plugin="${url}",profile="default-scheduler"} 1`);
   closed = false;
-  // Whatever happens could help a pod that an extender refused.
+  // Any event could help a pod that an extender refused.
   await c.client.resource(pods).delete('plain', { namespace: 'default', gracePeriodSeconds: 0 });
   t.equal((await c.when('patient', placed)).spec.nodeName, 'c');
 });
 
-t.test('what extenders count, pods without it, and those that fail', async (t) => {
+t.test('extenders with managed resources, and extenders that fail', async (t) => {
   const first = await extenderServer(t, {
     filter: ({ Nodes }) => ({ Nodes: { items: Nodes?.items.filter(({ metadata }) => metadata.name === 'b') } }),
   });
@@ -86,8 +86,8 @@ t.test('what extenders count, pods without it, and those that fail', async (t) =
   ];
   const all = [settings, failing].map((each) => ({ ...each, urlPrefix: '' })) as never;
   const profiles = [{ schedulerName: 'default-scheduler', sets: {}, args: {} }];
-  const made = makeProfiles({ profiles, extenders: all }, dialect, defaultContext);
-  const c = await cluster(t, { profiles: made, extenders });
+  const madeProfiles = makeProfiles({ profiles, extenders: all }, dialect, defaultContext);
+  const c = await cluster(t, { profiles: madeProfiles, extenders });
   for (const name of ['a', 'b']) await c.node(name);
   const asking = (resource: string) => ({
     containers: [{ name: 'c', image: 'i', resources: { requests: { [resource]: '1' }, limits: { [resource]: '1' } } }],
@@ -97,8 +97,8 @@ t.test('what extenders count, pods without it, and those that fail', async (t) =
   t.same(first.calls, ['filter toy']);
   await c.pod('plain');
   await c.when('plain', placed);
-  t.same(first.calls, ['filter toy'], 'it is not asked about other pods');
-  t.same(second.calls, ['filter toy', 'filter plain'], 'one that fails may be ignorable');
+  t.same(first.calls, ['filter toy'], 'it is not called for other pods');
+  t.same(second.calls, ['filter toy', 'filter plain'], 'failures of an ignorable extender are ignored');
   await c.pod('tool', asking('example.com/tools'));
   const failed = await c.when('tool', ({ status }) => status?.conditions?.[0]?.reason === 'SchedulerError');
   t.equal(failed.status?.conditions?.[0]?.message, `failed filter with extender at URL ${second.url}/filter, code 500`);
@@ -129,7 +129,7 @@ t.test('extenders choose among victims', async (t) => {
   t.equal((await c.when('on-a', () => true)).metadata.deletionTimestamp, undefined);
 });
 
-t.test('the example', async (t) => {
+t.test('the example works', async (t) => {
   /** Tests run from dist/test/integration/scheduler. */
   const folder = new URL('../../../../examples/scheduler-extender/', import.meta.url);
   const { extender } = (await import(new URL('extender.mjs', folder).href)) as { extender: Server };

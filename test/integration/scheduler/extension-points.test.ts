@@ -1,13 +1,13 @@
-/** Every point of the framework, taken by a plugin of our own, against a real API server. */
+/** A plugin at every extension point, with a real API server. */
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { apiBinder, type Binder } from '#scheduler/binder.js';
 import type { Permission, Plugin } from '#scheduler/framework/plugin.js';
 import { makeProfile } from '#scheduler/framework/profile.js';
 import type { WaitingPod } from '#scheduler/framework/waiting-pods.js';
+import { apiBinder, type Binder } from '#scheduler/loop/binder.js';
 import { defaultContext, pluginKinds } from '#scheduler/plugins/registry.js';
 import { type Cluster, cluster } from '#test/integration/scheduler/cluster.js';
 
@@ -21,12 +21,12 @@ function profileWith(plugin: Plugin) {
   return makeProfile({ schedulerName, defaults, plugins, sets: { multiPoint, bind: bindFirst(plugin.name) } });
 }
 
-/** Before DefaultBinder. */
+/** Enables the plugin before DefaultBinder. */
 const bindFirst = (name: string) => ({ enabled: [{ name }, { name: 'DefaultBinder' }], disabled: [] });
 
-t.test('a plugin at all points', async (t) => {
+t.test('calls a plugin at all points', async (t) => {
   const calls: string[] = [];
-  const heard = (pod: { pod: { metadata: { name?: string } } }, what: string) =>
+  const record = (pod: { pod: { metadata: { name?: string } } }, what: string) =>
     calls.push(`${pod.pod.metadata.name} ${what}`);
   const waiting: WaitingPod[] = [];
   const permissions: Record<string, Permission> = {
@@ -38,29 +38,29 @@ t.test('a plugin at all points', async (t) => {
   const plugin: Plugin = {
     name: 'Own',
     reserve(pod) {
-      heard(pod, 'reserve');
-      return { plugin: 'Own', preBind: () => Promise.resolve(), release: () => heard(pod, 'release') };
+      record(pod, 'reserve');
+      return { plugin: 'Own', preBind: () => Promise.resolve(), release: () => record(pod, 'release') };
     },
     permit(pod, _node, { waitingPods }) {
-      heard(pod, 'permit');
-      // It is among those that wait right after this.
+      record(pod, 'permit');
+      // It is added to the waiting pods right after this call.
       queueMicrotask(() => {
-        const found = waitingPods.get(pod.uid);
-        if (found !== undefined) waiting.push(found);
+        const waitingPod = waitingPods.get(pod.uid);
+        if (waitingPod !== undefined) waiting.push(waitingPod);
       });
       return permissions[pod.pod.metadata.name ?? ''];
     },
     preBind(pod) {
-      heard(pod, 'preBind');
+      record(pod, 'preBind');
       return pod.pod.metadata.name === 'unready' ? Promise.reject(new Error('no power')) : Promise.resolve();
     },
     bind(pod) {
-      heard(pod, 'bind');
+      record(pod, 'bind');
       return Promise.resolve(false);
     },
     postBind(pod) {
-      heard(pod, 'postBind');
-      throw new Error('nobody minds');
+      record(pod, 'postBind');
+      throw new Error('ignored failure');
     },
     postFilter: () => ({ message: 'no way.' }),
   };
@@ -110,11 +110,11 @@ t.test('a plugin at all points', async (t) => {
   }
   const measured =
     /scheduler_plugin_execution_duration_seconds_count\{plugin="[^"]+",extension_point="Reserve",status="Success"\}/;
-  t.match(series, measured, 'the first call is measured, and then one in ten');
+  t.match(series, measured, 'the first call is measured, then one in ten');
   t.match(series, /scheduler_permit_wait_duration_seconds_count\{result="Success"\} 1/);
 });
 
-t.test('room that a binding was said to have taken comes back, and the pod gets its node', async (t) => {
+t.test('an unconfirmed binding expires, and the pod is bound again', async (t) => {
   const clock = new VirtualClock();
   let c: Cluster | undefined;
   let lies = true;
@@ -138,7 +138,7 @@ t.test('room that a binding was said to have taken comes back, and the pod gets 
   t.equal(bound.spec.nodeName, 'one');
 });
 
-t.test('what a profile must have', (t) => {
+t.test('refuses incomplete profiles', (t) => {
   const defaults = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
   const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect, defaultContext)]));
   const off = (name: string) => ({ enabled: [], disabled: [name] });

@@ -1,6 +1,6 @@
 /**
- * A random history of a cluster: nodes and pods come, go, change and end, while two schedulers that elect a leader are
- * killed, ended, frozen and started again. What came of it is judged by a model that reads the API's own history.
+ * A random history of a cluster: nodes and pods come, go, change and end, while two schedulers with leader election are
+ * killed, stopped, frozen and restarted. A model checks the result by the API's own history.
  */
 import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -11,25 +11,25 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { Client } from '#client/client.js';
 import { type Lifetime, own, startApiServer } from '#test/integration/peers/implementations.js';
 import { type Change, Model, milli } from '#test/integration/scheduler/model.js';
-import { Restarted } from '#test/integration/scheduler/restarted.js';
+import { RestartableProcess } from '#test/integration/scheduler/restartable-process.js';
 
 export interface HistoryOptions {
   readonly seed: number;
-  /** How long things go on happening. */
+  /** Duration of random events. */
   readonly forMs: number;
-  /** How long the schedulers may take until everything that fits is bound, when nothing happens any more. */
+  /** Time limit for binding everything that fits after the last event. */
   readonly settleMs: number;
 }
 
 export interface HistoryResult {
-  /** What no scheduler may do, and pods that were left waiting. */
+  /** Violations by schedulers, and pods left pending although they fit. */
   readonly findings: readonly string[];
   readonly bindings: number;
-  /** Pods that had to make room for others. */
+  /** Number of evicted pods. */
   readonly evictions: number;
-  /** Pods for which there was no room in the end. */
+  /** Number of pods without room in the end. */
   readonly waiting: number;
-  /** How often which thing happened. */
+  /** Number of events by kind. */
   readonly happened: Readonly<Record<string, number>>;
   readonly log: string;
 }
@@ -37,10 +37,10 @@ export interface HistoryResult {
 const namespace = 'default';
 const where = { namespace };
 const leaseMs = 3000;
-/** Of many more than the nodes can take, a long history would be about nothing but refusals. */
+/** With many more pods than room, a long history would consist of refusals only. */
 const maxPods = 250;
 
-/** Runs one history and ends all it started with `lifetime`. */
+/** Runs one history; its processes end with `lifetime`. */
 export async function runHistory(lifetime: Lifetime, options: HistoryOptions): Promise<HistoryResult> {
   const server = await startApiServer(lifetime, own('orch-apiserver'));
   const { client } = server;
@@ -57,12 +57,12 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   const from = (await client.resource(pods).list({ ...where, limit: 1 })).metadata?.resourceVersion ?? '';
   const history = { from, changes, signal: stop.signal };
   const following = [nodes, pods].map((type) =>
-    // Without its watches there is no history to judge.
+    // Without these watches there is no history to check.
     follow(client, type, history).catch((error: unknown) => stop.abort(error)),
   );
   const schedulers = [0, 1].map(
     () =>
-      new Restarted(() =>
+      new RestartableProcess(() =>
         server.startScheduler(
           own('orch-scheduler'),
           0,
@@ -75,7 +75,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   const world = new World(client, schedulers, seededRandom(options.seed));
   for (let i = 0; i < 6; i++) await world.addNode();
   await world.fill();
-  // However long the schedulers take to begin, all that happens happens to some that work.
+  // Wait until the schedulers work, so that all events affect working schedulers.
   const isBound = ({ object }: Change) => 'nodeName' in (object.spec ?? {});
   for (const until = clock.monotonic() + options.settleMs; !changes.some(isBound); await clock.sleep(50)) {
     stop.signal.throwIfAborted();
@@ -93,7 +93,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   await happen(options.forMs / 2);
   for (const scheduler of schedulers) await scheduler.recover();
 
-  // Events of both watches in the order of their revisions; what is newer than both have shown waits for the next look.
+  // Apply the events of both watches in the order of their revisions.
   const look = async (): Promise<string[]> => {
     await caughtUp(client, changes, stop.signal);
     const seen = changes.splice(0).sort((a, b) => revisionOf(a) - revisionOf(b));
@@ -105,7 +105,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   for (const until = clock.monotonic() + options.settleMs; clock.monotonic() < until; ) {
     if (waiting.length === 0) break;
     await clock.sleep(500);
-    // A busy machine keeps some from their leases.
+    // Schedulers may lose their lease on a busy machine and exit.
     for (const scheduler of schedulers) scheduler.revive();
     waiting = await look();
   }
@@ -125,7 +125,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
 
 const revisionOf = ({ object }: Change) => Number(object.metadata.resourceVersion);
 
-/** All that happens to objects of a kind since that revision. */
+/** Records all changes of objects of a type after the revision. */
 async function follow(
   client: Client,
   type: typeof nodes | typeof pods,
@@ -141,12 +141,12 @@ async function follow(
   }
 }
 
-/** Resolves when both watches have shown an object that was made after everything before. */
+/** Resolves when both watches have shown objects created now, and so everything before. */
 async function caughtUp(client: Client, changes: readonly Change[], signal: AbortSignal): Promise<void> {
   const name = `mark-${clock.monotonic().toFixed(0)}`;
   const node = await client.resource(nodes).create({ metadata: { name }, spec: { unschedulable: true } });
-  // Of another scheduler: ours leave it alone.
-  const spec = { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] };
+  // For another scheduler, so that ours ignore it.
+  const spec = { schedulerName: 'other', containers: [{ name: 'c', image: 'i' }] };
   const pod = await client.resource(pods).create({ metadata: { name, namespace }, spec });
   await client.resource(pods).delete(name, { ...where, gracePeriodSeconds: 0 });
   await client.resource(nodes).delete(name);
@@ -162,21 +162,21 @@ async function caughtUp(client: Client, changes: readonly Change[], signal: Abor
 class World {
   readonly happened = new Map<string, number>();
   readonly #client: Client;
-  readonly #schedulers: readonly Restarted[];
+  readonly #schedulers: readonly RestartableProcess[];
   readonly #random: () => number;
   readonly #nodes: string[] = [];
   readonly #pods: string[] = [];
-  /** UIDs of pods that their nodes have ended. */
+  /** UIDs of pods that their nodes have removed. */
   readonly #gone = new Set<string>();
-  #made = 0;
+  #createdNodes = 0;
 
-  constructor(client: Client, schedulers: readonly Restarted[], random: () => number) {
+  constructor(client: Client, schedulers: readonly RestartableProcess[], random: () => number) {
     this.#client = client;
     this.#schedulers = schedulers;
     this.#random = random;
   }
 
-  /** One thing happens. */
+  /** Makes one random event happen. */
   async step(changes: readonly Change[]): Promise<void> {
     const things: readonly [chance: number, name: string, happen: () => Promise<void>][] = [
       [this.#pods.length < maxPods ? 45 : 5, 'pod comes', () => this.#addPod()],
@@ -204,20 +204,20 @@ class World {
     await clock.sleep(this.#random() * 20);
   }
 
-  /** None of the schedulers finishes what it has begun. */
+  /** Kills all schedulers at once, in the middle of their work. */
   async killAll(): Promise<void> {
     this.#count('all schedulers are killed');
     await Promise.all(this.#schedulers.map((scheduler) => scheduler.replace()));
   }
 
-  /** Unimportant pods that leave little room. */
+  /** Fills the nodes with unimportant pods. */
   async fill(): Promise<void> {
     for (const _ of this.#nodes) {
       for (let i = 0; i < 2; i++) await this.#addPod({}, { cpu: '700m', memory: '64Mi' });
     }
   }
 
-  /** Pods more important than all others come, until another has to go for them. */
+  /** Adds important pods until one evicts another. */
   async crowd(changes: readonly Change[], forMs: number, signal: AbortSignal): Promise<void> {
     this.#count('important pods come');
     const [open = ''] = this.#nodes;
@@ -227,16 +227,16 @@ class World {
       type === 'MODIFIED' && object.metadata.deletionTimestamp !== undefined;
     for (const until = clock.monotonic() + forMs; !changes.slice(from).some(isEvicted); await clock.sleep(100)) {
       signal.throwIfAborted();
-      if (clock.monotonic() > until) throw new Error('nobody is evicted');
-      // A busy machine keeps some from their leases.
+      if (clock.monotonic() > until) throw new Error('no pod is evicted');
+      // Schedulers may lose their lease on a busy machine and exit.
       for (const scheduler of this.#schedulers) scheduler.revive();
       await this.#addPod({}, { cpu: '100m', memory: '32Mi' });
-      // Small ones: where one is in the place of a large one, there is nobody to go for the next.
+      // Small pods, since the room of one evicted large pod would fit several important ones without further evictions.
       await this.#addPod({ priorityClassName: 'urgent' }, { cpu: '100m', memory: '32Mi' });
     }
   }
 
-  /** Nodes end the pods that were told to: they are gone. */
+  /** Removes deleted pods, as their node agents would. */
   async letGo(changes: readonly Change[]): Promise<void> {
     for (const { type, object } of changes) {
       const { deletionTimestamp, name = '', uid = '' } = object.metadata;
@@ -257,20 +257,20 @@ class World {
   }
 
   async addNode(): Promise<void> {
-    // A name is never used again: what a node has only grows.
-    const name = `n${this.#made++}`;
+    // Names are never reused, since nodes only grow in the model.
+    const name = `n${this.#createdNodes++}`;
     const api = this.#client.resource(nodes);
     await api.create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec: {} });
     const room = { cpu: '2000m', memory: '2048Mi', pods: String(4 + Math.floor(this.#random() * 10)) };
     const status = { allocatable: room, capacity: room };
     await api.patch(name, { status }, { type: 'merge', subresource: 'status' });
-    // Without the taint that every new node has until a controller finds it ready.
+    // Remove the taint of new nodes, since no controller does.
     await api.patch(name, { spec: { taints: [] } }, { type: 'merge' });
     this.#nodes.push(name);
   }
 
-  async #addPod(spec: Partial<Pod['spec']> = this.#importance(), asked?: Record<string, string>): Promise<void> {
-    const name = `p${this.#made++}`;
+  async #addPod(spec: Partial<Pod['spec']> = this.#importance(), requested?: Record<string, string>): Promise<void> {
+    const name = `p${this.#createdNodes++}`;
     this.#pods.push(name);
     const kind = this.#random();
     const app = `app-${Math.floor(this.#random() * 4)}`;
@@ -278,7 +278,7 @@ class World {
     const term = { topologyKey: 'kubernetes.io/hostname', labelSelector };
     const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
     const port = 8080 + Math.floor(this.#random() * 3);
-    const requests = asked ?? {
+    const requests = requested ?? {
       cpu: `${50 * Math.ceil(this.#random() * 16)}m`,
       memory: `${32 * Math.ceil(this.#random() * 16)}Mi`,
     };
@@ -341,7 +341,7 @@ class World {
     await this.#client.resource(nodes).delete(name);
   }
 
-  /** Long enough for another to lead; what it had begun goes on when it wakes up. */
+  /** Freezes a scheduler until another leads; it continues its work when it wakes up. */
   async #freeze(): Promise<void> {
     const scheduler = this.#one(this.#schedulers);
     scheduler.freeze();
@@ -358,8 +358,8 @@ class World {
   }
 
   #one<T>(from: readonly T[]): T {
-    const found = this.#pick(from);
-    if (found === undefined) throw new RangeError('nothing to choose from');
-    return found;
+    const item = this.#pick(from);
+    if (item === undefined) throw new RangeError('nothing to choose from');
+    return item;
   }
 }

@@ -1,4 +1,4 @@
-/** The judge of random histories finds what no scheduler may do: planted by hand, and done by schedulers that lack a filter. */
+/** The model of random histories detects violations: planted ones, and those of a scheduler without a filter. */
 import t from 'tap';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
@@ -50,7 +50,7 @@ function pod(name: string, { apart, cpu = '0', hostPort, leaving, memory = '0Mi'
   };
 }
 
-/** What is found in that history; objects that begin with `-` go. */
+/** The findings in a history; `gone`: the object is deleted. */
 function judged(...history: (Node | Pod | { readonly gone: Node | Pod })[]): string[] {
   const model = new Model();
   for (const [i, each] of history.entries()) {
@@ -63,7 +63,7 @@ function judged(...history: (Node | Pod | { readonly gone: Node | Pod })[]): str
 
 const [n, m] = [node('n'), node('m')];
 const full = pod('a', { on: 'n', cpu: '2' });
-const rows: [what: string, found: string[], want: RegExp | undefined][] = [
+const rows: [what: string, findings: string[], want: RegExp | undefined][] = [
   ['nothing', judged(n, pod('a', { on: 'n', cpu: '1' }), pod('b', { on: 'n', cpu: '1' })), undefined],
   ['too much CPU', judged(n, full, pod('b', { on: 'n', cpu: '1m' })), /b on n: 2001m of 2 CPU/],
   ['too much memory', judged(n, pod('a', { on: 'n', memory: '2Gi' })), /a on n: 2048Mi of 1Gi memory/],
@@ -77,7 +77,7 @@ const rows: [what: string, found: string[], want: RegExp | undefined][] = [
   ['a node that never was', judged(pod('a', { on: 'z' })), /no such node/],
   ['bound twice', judged(n, m, pod('a', { on: 'n' }), pod('a', { on: 'm' })), /a: bound to n, then to m/],
   [
-    'bound before the victim is gone',
+    'bound before the victim is deleted',
     judged(
       n,
       pod('b', { cpu: '1', priority: 1 }),
@@ -87,7 +87,7 @@ const rows: [what: string, found: string[], want: RegExp | undefined][] = [
     /3000m/,
   ],
   [
-    'bound when the victim is gone',
+    'bound after the victim is deleted',
     judged(n, pod('b', { cpu: '1', priority: 1 }), full, { gone: full }, pod('b', { on: 'n', cpu: '1', priority: 1 })),
     undefined,
   ],
@@ -95,18 +95,18 @@ const rows: [what: string, found: string[], want: RegExp | undefined][] = [
   ['waits though it fits', judged(n, pod('a', { cpu: '1' })), /^a waits$/],
   ['waits for room', judged(n, full, pod('b', { cpu: '1' })), undefined],
   ['waits though others could go', judged(n, full, pod('b', { cpu: '1', priority: 1 })), /^b waits$/],
-  ['waits and evicts nobody', judged(n, full, pod('b', { cpu: '1', priority: 1, polite: true })), undefined],
+  ['waits and evicts no pod', judged(n, full, pod('b', { cpu: '1', priority: 1, polite: true })), undefined],
   ['waits for a node that is cordoned', judged(node('n', { unschedulable: true }), pod('a', {})), undefined],
 ];
-t.test('planted violations', (t) => {
-  for (const [what, found, want] of rows) {
-    t.equal(found.length, want === undefined ? 0 : 1, `${what}: ${found.join()}`);
-    if (want !== undefined) t.match(found[0], want);
+t.test('detects planted violations', (t) => {
+  for (const [what, findings, want] of rows) {
+    t.equal(findings.length, want === undefined ? 0 : 1, `${what}: ${findings.join()}`);
+    if (want !== undefined) t.match(findings[0], want);
   }
   t.end();
 });
 
-t.test('a scheduler that does not look at resources is found out', async (t) => {
+t.test('detects a scheduler that ignores resources', async (t) => {
   const sets = { multiPoint: { enabled: [], disabled: ['NodeResourcesFit'] } };
   const { defaultScheduler } = dialect.components;
   const c = await cluster(t, { profiles: [profileOf({ schedulerName: defaultScheduler, sets, args: {} }, dialect)] });

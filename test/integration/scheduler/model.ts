@@ -1,6 +1,6 @@
 /**
- * A slow, obvious account of who runs where, for histories: it sees what the API shows, in the order of its revisions,
- * and says what no scheduler may do.
+ * A simple model of placed pods, for histories: it applies changes in the order of their revisions and reports what no
+ * scheduler may do.
  */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 
@@ -13,13 +13,13 @@ interface Needs {
   readonly milliCpu: number;
   readonly mebibytes: number;
   readonly hostPorts: readonly number[];
-  /** Of the pods that it must not meet on a node; empty: it meets everybody. */
+  /** App label of pods that must not share its node; empty: none. */
   readonly apart: string;
 }
 
-/** Of CPU, as histories write it: in thousandths; the API may answer in whole ones. */
+/** Thousandths of a CPU; histories write `m`, the API may return whole CPUs. */
 export const milli = (text = '0') => (text.endsWith('m') ? Number(text.slice(0, -1)) : 1000 * Number(text));
-/** Of memory, as histories write it: in `Mi`; the API may answer in `Gi`. */
+/** Memory in MiB; histories write `Mi`, the API may return `Gi`. */
 const mebi = (text = '0Mi') => Number(text.slice(0, -2)) * (text.endsWith('Gi') ? 1024 : 1);
 
 function needsOf({ spec, metadata }: Pod): Needs {
@@ -39,27 +39,27 @@ const nodeOf = (pod: Pod) => pod.spec.nodeName ?? '';
 
 export class Model {
   readonly #nodes = new Map<string, Node>();
-  /** By uid. */
+  /** By UID. */
   readonly #pods = new Map<string, Pod>();
-  /** The priority of every pod there ever was. */
-  readonly #known = new Map<string, number>();
+  /** Priority of every pod that ever existed. */
+  readonly #priorities = new Map<string, number>();
   readonly #boundTo = new Map<string, string>();
   readonly #lastRevision = new Map<string, number>();
-  /** What was wrong, in words. */
+  /** Descriptions of violations. */
   readonly findings: string[] = [];
-  /** Bindings seen. */
+  /** Number of bindings. */
   bindings = 0;
-  /** Pods seen that schedulers ended to make room: nobody else ends pods gracefully. */
+  /** Number of graceful deletions, which are always evictions by schedulers. */
   evictions = 0;
 
   apply({ type, object }: Change): void {
     const { uid = '', name = '', resourceVersion } = object.metadata;
-    // Of two watches of one history, each event counts once.
+    // Two watches of one history may deliver an event twice.
     const revision = Number(resourceVersion);
     if (revision <= (this.#lastRevision.get(uid) ?? 0)) return;
     this.#lastRevision.set(uid, revision);
     if (object.kind === 'Node') {
-      // A binding may be on its way to a node that is gone: what it had is remembered.
+      // Keep a deleted node, since a binding to it may still be in progress.
       this.#nodes.set(name, type === 'DELETED' ? { ...object, spec: { unschedulable: true } } : (object as Node));
       return;
     }
@@ -70,10 +70,10 @@ export class Model {
     }
     if (pod.metadata.deletionTimestamp !== undefined && this.#pods.get(uid)?.metadata.deletionTimestamp === undefined) {
       this.evictions += 1;
-      const more = [...this.#known.values()].some((priority) => priority > priorityOf(pod));
-      if (!more) this.findings.push(`${name}: evicted, and nobody was ever more important`);
+      const more = [...this.#priorities.values()].some((priority) => priority > priorityOf(pod));
+      if (!more) this.findings.push(`${name}: evicted, but no pod was ever more important`);
     }
-    this.#known.set(uid, priorityOf(pod));
+    this.#priorities.set(uid, priorityOf(pod));
     this.#pods.set(uid, pod);
     const before = this.#boundTo.get(uid);
     const node = nodeOf(pod);
@@ -85,13 +85,13 @@ export class Model {
     if (wrong !== undefined) this.findings.push(`at revision ${resourceVersion}, ${name} on ${node}: ${wrong}`);
   }
 
-  /** Names of pods that wait though a node could take them, as it is or without less important pods. */
+  /** Names of pending pods that fit on a node, as it is or without less important pods. */
   waitingThoughTheyFit(): string[] {
     const open = [...this.#nodes].filter(([, { spec }]) => spec.unschedulable !== true).map(([name]) => name);
     const waiting = [...this.#pods.values()].filter((pod) => nodeOf(pod) === '' && !finished(pod));
     const stays = (pod: Pod, other: Pod) =>
       pod.spec.preemptionPolicy === 'Never' || priorityOf(other) >= priorityOf(pod);
-    // Looked up once: long histories leave thousands of pods.
+    // Looked up once, since long histories leave thousands of pods.
     const there = new Map(open.map((node) => [node, this.#on(node)]));
     const others = (pod: Pod, node: string) => (there.get(node) ?? []).filter((other) => stays(pod, other));
     return waiting
@@ -107,7 +107,7 @@ export class Model {
     return [...this.#pods.values()].filter((pod) => nodeOf(pod) === node && !finished(pod));
   }
 
-  /** Why these pods cannot be on that node together. */
+  /** Why these pods cannot share the node. */
   #wrong(name: string, pods: readonly Pod[]): string | undefined {
     const room = this.#nodes.get(name)?.status?.allocatable;
     if (room === undefined) return 'no such node';

@@ -1,4 +1,4 @@
-/** Plugins from modules: the example at work, and what is refused. */
+/** Plugins from modules: the example, and invalid modules. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { formatSchedulerConfig } from '#scheduler/options/config/format.js';
 import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
-import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
+import { makeProfiles } from '#scheduler/plugins/profiles.js';
 import { defaultContext } from '#scheduler/plugins/registry.js';
 import { cluster } from '#test/integration/scheduler/cluster.js';
 
@@ -28,7 +28,7 @@ async function resolved(source: string) {
   return { profiles, written: formatSchedulerConfig(options.values, settings, dialect) };
 }
 
-t.test('the example', async (t) => {
+t.test('the example works', async (t) => {
   const { profiles, written } = await resolved(example);
   t.match(written, /pluginModules:\n {2}- path: \/.*quiet-nodes.mjs/);
   const c = await cluster(t, { profiles });
@@ -40,13 +40,13 @@ t.test('the example', async (t) => {
   t.equal((await c.when('loud', ({ spec }) => (spec.nodeName ?? '') !== '')).spec.nodeName, 'any');
 });
 
-t.test('what is refused', async (t) => {
+t.test('refuses invalid modules', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
   t.teardown(() => rm(folder, { recursive: true }));
-  let made = 0;
+  let moduleCount = 0;
   const messages = async (code: string | undefined, use = 'Own') => {
     // Modules are loaded once for each path.
-    const module = `own-${++made}.mjs`;
+    const module = `own-${++moduleCount}.mjs`;
     if (code !== undefined) await writeFile(join(folder, module), code);
     const source = join(folder, 'config.yaml');
     const head = 'apiVersion: scheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\n';
@@ -67,13 +67,13 @@ t.test('what is refused', async (t) => {
     ['export default', /pluginModules\[0\].path: .*Unexpected/],
     ['export const a = 1;', /default export must be an object/],
     ["export default { name: 'a b', make() {} };", /name must be up to 63/],
-    ["export default { name: 'NodeName', make() {} };", /"NodeName" is known already/],
+    ["export default { name: 'NodeName', make() {} };", /"NodeName" already exists/],
     ["export default { name: 'Own' };", /make must be a function/],
     ["export default { name: 'Own', make() { throw new Error('no luck'); } };", /plugin "Own": make failed: no luck/],
     [make("{ name: 'Other' }"), /a plugin of the same name/],
     [make("{ name: 'Own', bind: 1 }"), /bind must be a function/],
     [make("{ name: 'Own', filter: { local: true } }"), /filter.prepare must be a function/],
-    [make("{ name: 'Own', events: ['Rain'] }"), /there are no events Rain/],
+    [make("{ name: 'Own', events: ['Rain'] }"), /unknown events: Rain/],
   ];
   for (const [code, want] of rows) t.match(await messages(code), want, code ?? 'no such file');
   t.match(await messages(make("{ name: 'Own' }"), 'Another'), /"Another": does not exist/);

@@ -26,7 +26,7 @@ const isBound = (pod: Pod) => (pod.spec.nodeName ?? '') !== '';
 const cpu = (amount: string) => ({ containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: amount } } }] });
 const condition = (pod: Pod) => pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
 
-t.test('pods are bound, spread over the nodes', async (t) => {
+t.test('binds pods and spreads them over the nodes', async (t) => {
   const c = await cluster(t);
   for (const name of ['n1', 'n2', 'n3']) await c.node(name);
   for (let i = 0; i < 6; i++) await c.pod(`p${i}`);
@@ -37,7 +37,7 @@ t.test('pods are bound, spread over the nodes', async (t) => {
   t.equal(condition(placed[0] as Pod)?.status, 'True');
 });
 
-t.test('what does not fit says why, and is bound when there is room', async (t) => {
+t.test('reports why a pod does not fit, and binds it when there is room', async (t) => {
   const c = await cluster(t);
   await c.node('n1');
   await c.pod('big', cpu('1500m'));
@@ -60,7 +60,7 @@ t.test('what does not fit says why, and is bound when there is room', async (t) 
   t.equal((await c.when('more', isBound)).spec.nodeName, 'n1');
 });
 
-t.test('selector, affinity, taints, host ports and cordons', async (t) => {
+t.test('respects selectors, affinity, taints, host ports and cordons', async (t) => {
   const c = await cluster(t);
   await c.node('plain');
   await c.node('ssd', {}, { disk: 'ssd' });
@@ -94,7 +94,7 @@ t.test('selector, affinity, taints, host ports and cordons', async (t) => {
   t.equal((await c.when(stuck.metadata.name ?? '', isBound)).spec.nodeName, 'cordoned');
 });
 
-t.test('important pods take the place of others, those that nothing protects first', async (t) => {
+t.test('important pods evict others, unprotected ones first', async (t) => {
   const c = await cluster(t);
   await c.node('n1');
   await c.node('n2');
@@ -116,7 +116,7 @@ t.test('important pods take the place of others, those that nothing protects fir
   t.equal(nominated.status?.nominatedNodeName, 'n2');
   t.equal(condition(nominated)?.message, '0/2 nodes are available: 2 Insufficient cpu.');
   await c.when('free', ({ metadata }) => metadata.deletionTimestamp !== undefined);
-  // As its node agent does when it has ended.
+  // Like its node agent after the pod has ended.
   await api.delete('free', { namespace: 'default', gracePeriodSeconds: 0 });
   t.equal((await c.when('important', isBound)).spec.nodeName, 'n2');
   const kept = await api.get('protected', { namespace: 'default' });
@@ -130,7 +130,7 @@ t.test('important pods take the place of others, those that nothing protects fir
   t.match(await c.metrics(), /^scheduler_preemption_victims_sum 1$/m);
 });
 
-t.test('many pods at once, none twice, none over what a node has', async (t) => {
+t.test('binds many pods at once without over-committing nodes', async (t) => {
   const c = await cluster(t);
   for (let i = 0; i < 20; i++) await c.node(`n${i}`);
   await Promise.all(Array.from({ length: 250 }, (_, i) => c.pod(`p${i}`)));
@@ -149,7 +149,7 @@ t.test('many pods at once, none twice, none over what a node has', async (t) => 
   }
 });
 
-t.test('a scheduler that loses its lead works again when it leads again', async (t) => {
+t.test('a scheduler that loses leadership works again when it leads again', async (t) => {
   const api = await startServer(t, { dialect });
   const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
   await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
@@ -194,7 +194,7 @@ t.test('a scheduler that loses its lead works again when it leads again', async 
   t.ok(await bound('a'));
   for (const name of ['b', 'c']) {
     lose();
-    t.ok(await bound(name), 'and knows what runs already');
+    t.ok(await bound(name), 'and counts running pods');
   }
   t.equal(terms, 3);
   await scheduler.close();
@@ -203,7 +203,7 @@ t.test('a scheduler that loses its lead works again when it leads again', async 
   await client.close();
 });
 
-t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
+t.test('the metrics of 1.24 cover queues, points and plugins', async (t) => {
   const { node, pod, when, metrics } = await cluster(t);
   await pod('early');
   await when('early', (each) => each.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') === true);
@@ -214,7 +214,7 @@ t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
   for (let i = 0; i < 10; i++) await pod(`p${i}`);
   await when('p9', (each) => each.spec.nodeName === 'small' || each.status?.conditions !== undefined);
   const profile = 'profile="default-scheduler"';
-  const wanted = [
+  const expected = [
     'scheduler_pending_pods{queue="unschedulable"} 2',
     'scheduler_pending_pods{queue="active"} 0',
     'scheduler_pending_pods{queue="backoff"} 0',
@@ -231,9 +231,9 @@ t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
     'scheduler_scheduler_cache_size{type="pods"} 10',
     'scheduler_scheduler_goroutines{operation="binding"} 0',
   ];
-  const missing = (shown: string) => wanted.filter((line) => !shown.split('\n').includes(line));
+  const missing = (shown: string) => expected.filter((line) => !shown.split('\n').includes(line));
   let text = await metrics();
-  // The last binding may still be under way.
+  // The last binding may still be in progress.
   for (let i = 0; i < 6000 && missing(text).length > 0; i++) {
     await clock.sleep(10);
     text = await metrics();
@@ -246,7 +246,7 @@ t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
   );
 });
 
-t.test('a scheduler whose writes are refused decides nothing more, and says so once', async (t) => {
+t.test('a scheduler whose writes are refused stops deciding and logs it once', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
   let writes = 0;
@@ -259,10 +259,10 @@ t.test('a scheduler whose writes are refused decides nothing more, and says so o
   await c.pod('a');
   while (writes === 0) await clock.sleep(5);
   await c.pod('b');
-  // It is tried, or it is left in the queue.
+  // The pod is either being scheduled or still in the queue.
   const waits = async () => /pending_pods\{queue="active"\} 1/.test(await c.metrics());
   while (writes === 1 && !(await waits())) await clock.sleep(5);
   t.equal(writes, 1);
   t.equal(lines.length, 1);
-  t.match(lines[0], /does not lead any more/);
+  t.match(lines[0], /lost leadership/);
 });

@@ -1,4 +1,4 @@
-/** Pods whose claims wait for them, with the scheduler and the binder of volumes against a real API server. */
+/** Pods with waiting claims: the scheduler and the volume binder with a real API server. */
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { namespaces, nodes, persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
@@ -18,7 +18,7 @@ const random = Math.random;
 t.setTimeout(180_000);
 
 for (const dialect of [orchDialect, kubernetesDialect]) {
-  t.test(`claims of pods, ${dialect.name}`, async (t) => {
+  t.test(`binds claims of pods, ${dialect.name}`, async (t) => {
     const client = await startCluster(t, { dialect, controllers: ['persistentvolume-binder'] });
     await client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} });
     const recorder = new ApiEventRecorder({ client, source: { component: 'default-scheduler' }, clock, random, log });
@@ -85,7 +85,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await storageClass('local', `${dialect.labelDomain}/no-provisioner`);
     await storageClass('made', 'example.com/maker');
 
-    // One that is there, on one node only.
+    // An existing volume, reachable from one node only.
     await claim('here', 'local');
     await pod('first', 'here');
     const waiting = await until('told why', podNow('first'), (each) => message(each) !== '');
@@ -98,7 +98,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.equal((await until('bound', podNow('first'), bound)).spec.nodeName, 'n2');
     t.equal((await claimNow('here')()).spec.volumeName, 'disk');
 
-    // One that is made for the pod's node.
+    // A volume provisioned for the pod's node.
     await claim('new', 'made');
     await pod('second', 'new');
     const { selectedNode } = dialect.annotations;
@@ -116,7 +116,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const second = await until('bound', podNow('second'), bound);
     t.equal(second.spec.nodeName, on);
 
-    // One that is bound without looking at pods.
+    // A claim that is bound independent of pods.
     await claim('at-once', '');
     await pod('third', 'at-once');
     const third = await until('told why', podNow('third'), (each) => message(each) !== '');

@@ -1,4 +1,4 @@
-/** Pods that wait for volumes of which a node has no more: the cause is named, the remedy carried out, the pod bound. */
+/** Pods beyond a node's volume limit: the explanation names the cause, and its remedy lets the pod be bound. */
 import t from 'tap';
 import { persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
@@ -10,7 +10,7 @@ import { explain } from '#scheduler/explain/explain.js';
 import { listedSnapshot } from '#scheduler/explain/listed-snapshot.js';
 import { ClusterCopy, Pace } from '#scheduler/explain/snapshot.js';
 import { profileOf } from '#scheduler/plugins/profiles.js';
-import { boundClaim, uses, volume } from '#scheduler/testing/storage.js';
+import { boundClaim, claimVolumes, volume } from '#scheduler/testing/storage.js';
 import { cluster } from '#test/integration/scheduler/cluster.js';
 
 const where = { namespace: 'default' };
@@ -28,15 +28,15 @@ for (const { cause, facts, first, second } of [
   {
     cause: /node\(s\) exceed max volume count/,
     facts: 'd has 1 of at most 1 volumes there, the pod needs 1 more',
-    first: uses('a'),
-    second: uses('b'),
+    first: claimVolumes('a'),
+    second: claimVolumes('b'),
   },
   { cause: /node\(s\) had no available disk/, facts: 'default/first has the disk', first: disk, second: disk },
   {
     cause: /node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode/,
     facts: 'default/first on node n has the claim single',
-    first: uses('single'),
-    second: uses('single'),
+    first: claimVolumes('single'),
+    second: claimVolumes('single'),
   },
 ]) {
   t.test(facts, async (t) => {
@@ -58,10 +58,10 @@ for (const { cause, facts, first, second } of [
 
     const snapshot = await listedSnapshot(client, AbortSignal.timeout(60_000));
     const copy = await ClusterCopy.of(snapshot, dialect, new Pace(realClock));
-    const told = await explain(waiting, { copy, dialect, profiles, scores: 0 });
-    t.equal(told.message, message(waiting));
-    t.equal(told.refused[0]?.facts, facts);
-    const remedy = told.remedies.find(({ text }) => text.startsWith('delete pod default/first'));
+    const explanation = await explain(waiting, { copy, dialect, profiles, scores: 0 });
+    t.equal(explanation.message, message(waiting));
+    t.equal(explanation.refused[0]?.facts, facts);
+    const remedy = explanation.remedies.find(({ text }) => text.startsWith('delete pod default/first'));
     t.match(remedy, { checked: true, node: 'n', changes: [{ action: 'delete', kind: 'Pod', name: 'first' }] });
     await client.resource(pods).delete('first', { ...where, gracePeriodSeconds: 0 });
     await c.when('second', ({ spec }) => spec.nodeName === 'n');

@@ -1,4 +1,4 @@
-/** An extender of a test: a real server whose answers the test makes up. */
+/** An extender for tests: a real server with answers from the test. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
@@ -8,7 +8,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { HttpExtender } from '#scheduler/extenders/http-extender.js';
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 
-/** What the scheduler asks, as far as tests look at it. */
+/** The parts of the scheduler's request that tests check. */
 export interface Question {
   readonly Pod: { readonly metadata: { readonly name: string } };
   readonly Nodes: { readonly items: readonly { readonly metadata: { readonly name: string } }[] } | null;
@@ -16,16 +16,16 @@ export interface Question {
   readonly [field: string]: unknown;
 }
 
-/** Returns what is answered as JSON, or answers itself and returns undefined. */
+/** Returns the JSON answer, or responds itself and returns undefined. */
 export type Verb = (question: Question, response: ServerResponse) => unknown;
 
 export interface ExtenderServer {
   readonly url: string;
-  /** `verb podName`, in their order. */
+  /** `verb podName`, in order of arrival. */
   readonly calls: string[];
 }
 
-/** `tls`: it is an HTTPS server. */
+/** `tls`: serve HTTPS. */
 export async function extenderServer(
   t: Test,
   verbs: Readonly<Record<string, Verb>>,

@@ -52,7 +52,7 @@ const whole = `extenders:
 - urlPrefix: http://plain
 `;
 
-t.test('every field', (t) => {
+t.test('reads every field', (t) => {
   for (const version of ['v1beta3', 'v1beta2']) {
     const { options, settings } = resolve(head(version) + whole);
     t.same(options.warnings, []);
@@ -83,7 +83,7 @@ t.test('every field', (t) => {
     });
     t.match(plain, { filterVerb: undefined, timeoutMs: 5000, nodeCacheCapable: false, managedResources: [] });
     const written = formatSchedulerConfig(options.values, settings, dialect);
-    t.same(resolve(written).settings.extenders, settings.extenders, 'what is written says the same');
+    t.same(resolve(written).settings.extenders, settings.extenders, 'a written file reads back the same');
     const shown = JSON.stringify(schedulerConfig(options.values, settings, dialect));
     t.match(shown, /racks\.example\.com/);
     t.notMatch(shown, new RegExp(`secret|${base64('the key')}`), 'what is shown has no secrets');
@@ -91,7 +91,7 @@ t.test('every field', (t) => {
   t.end();
 });
 
-t.test('what is refused', (t) => {
+t.test('refuses invalid extenders', (t) => {
   const rows: [extender: string, want: RegExp][] = [
     ['{}', /extenders\[0\]\.urlPrefix: Required value/],
     ['{urlPrefix: host}', /extenders\[0\]\.urlPrefix: Invalid value: must be an http or https URL/],

@@ -1,24 +1,24 @@
-/** The extenders of a scheduler's configuration file. */
+/** Extenders in the scheduler's configuration file. */
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import type { ExtenderSettings, ExtenderTls } from '#scheduler/extenders/settings.js';
 
-/** Release 1.24's, for extenders that say nothing of it; ms. */
+/** Default of release 1.24; ms. */
 const defaultTimeoutMs = 5000;
 
-/** `config` is decoded by the table of fields and without errors. */
+/** `config` has been decoded by the field table and is valid. */
 export function extendersOf(config: Plain): ExtenderSettings[] {
   return plainItems(config['extenders']).map((extender) => {
-    const text = (name: string) => textOf(extender[name]);
-    const httpTimeout = text('httpTimeout');
+    const string = (name: string) => nonEmpty(extender[name]);
+    const httpTimeout = string('httpTimeout');
     const timeoutMs = httpTimeout === undefined ? 0 : parseDuration(httpTimeout);
     const tls = extender['tlsConfig'];
     return {
-      urlPrefix: text('urlPrefix') ?? '',
-      filterVerb: text('filterVerb'),
-      prioritizeVerb: text('prioritizeVerb'),
-      preemptVerb: text('preemptVerb'),
-      bindVerb: text('bindVerb'),
+      urlPrefix: string('urlPrefix') ?? '',
+      filterVerb: string('filterVerb'),
+      prioritizeVerb: string('prioritizeVerb'),
+      preemptVerb: string('preemptVerb'),
+      bindVerb: string('bindVerb'),
       weight: Number(extender['weight'] ?? 0),
       enableHttps: extender['enableHTTPS'] === true,
       tls: isPlain(tls) ? tlsOf(tls) : undefined,
@@ -35,39 +35,39 @@ export function extendersOf(config: Plain): ExtenderSettings[] {
 
 function tlsOf(tls: Plain): ExtenderTls {
   const data = (name: string) => {
-    const text = textOf(tls[name]);
+    const text = nonEmpty(tls[name]);
     return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
   };
   return {
     insecure: tls['insecure'] === true,
-    serverName: textOf(tls['serverName']),
-    certFile: textOf(tls['certFile']),
-    keyFile: textOf(tls['keyFile']),
-    caFile: textOf(tls['caFile']),
+    serverName: nonEmpty(tls['serverName']),
+    certFile: nonEmpty(tls['certFile']),
+    keyFile: nonEmpty(tls['keyFile']),
+    caFile: nonEmpty(tls['caFile']),
     certData: data('certData'),
     keyData: data('keyData'),
     caData: data('caData'),
   };
 }
 
-/** The object of a configuration file that says the same. `secrets`: with the key, and the password of the URL. */
+/** The extender as an object of the configuration file. `secrets`: include keys and the URL's password. */
 export function extenderConfig(
-  { enableHttps, timeoutMs, tls, urlPrefix, ...same }: ExtenderSettings,
+  { enableHttps, timeoutMs, tls, urlPrefix, ...rest }: ExtenderSettings,
   secrets: boolean,
 ): object {
   return {
     urlPrefix: secrets ? urlPrefix : withoutPassword(urlPrefix),
-    ...same,
+    ...rest,
     enableHTTPS: enableHttps,
     httpTimeout: formatDuration(timeoutMs),
     ...(tls === undefined ? {} : { tlsConfig: tlsConfig(tls, secrets) }),
   };
 }
 
-function tlsConfig({ caData, certData, keyData, ...same }: ExtenderTls, secrets: boolean): object {
+function tlsConfig({ caData, certData, keyData, ...rest }: ExtenderTls, secrets: boolean): object {
   const base64 = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text).toString('base64'));
   return {
-    ...same,
+    ...rest,
     caData: base64(caData),
     certData: base64(certData),
     keyData: secrets || keyData === undefined ? base64(keyData) : hidden,
@@ -82,7 +82,7 @@ function withoutPassword(text: string): string {
   return url.password === '' ? text : url.href;
 }
 
-/** One message per violation, each with the field's path in front. Rules of release 1.24, and that the URL is one. */
+/** Validation errors with field paths: the rules of release 1.24, plus a check of the URL. */
 export function extenderErrors(extenders: unknown): string[] {
   const errors: string[] = [];
   const managed = new Set<unknown>();
@@ -107,17 +107,18 @@ export function extenderErrors(extenders: unknown): string[] {
     if (isPlain(extender['tlsConfig'])) errors.push(...tlsErrors(extender['tlsConfig'], `${at}.tlsConfig`));
   }
   if (binding > 1) {
-    const found = JSON.stringify(`found ${binding} extenders implementing bind`);
-    errors.push(`extenders: Invalid value: ${found}: only one extender can implement bind`);
+    const count = JSON.stringify(`found ${binding} extenders implementing bind`);
+    errors.push(`extenders: Invalid value: ${count}: only one extender can implement bind`);
   }
   return errors;
 }
 
 function tlsErrors(tls: Plain, at: string): string[] {
-  const has = (part: string) => textOf(tls[`${part}File`]) !== undefined || textOf(tls[`${part}Data`]) !== undefined;
+  const has = (part: string) =>
+    nonEmpty(tls[`${part}File`]) !== undefined || nonEmpty(tls[`${part}Data`]) !== undefined;
   const errors: string[] = [];
   for (const name of ['certData', 'keyData', 'caData']) {
-    const text = textOf(tls[name]);
+    const text = nonEmpty(tls[name]);
     if (text !== undefined && !/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text)) errors.push(`${at}.${name}: must be base64`);
   }
   if (tls['insecure'] === true && has('ca')) {
@@ -132,13 +133,14 @@ function isHttpUrl(text: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
-/** Of a domain that is not the system's own. */
+/** Whether the resource's domain is not one of the system's own. */
 const isExtendedResource = (name: string): boolean =>
   /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name) &&
   !/(^|\.)(kubernetes|orch)\.io\//.test(name) &&
   !name.startsWith('requests.');
 
-/** Empty says the same as absent. */
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+/** Undefined for empty strings too. */
+const nonEmpty = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 const plainItems = (list: unknown): Plain[] => (Array.isArray(list) ? list.filter(isPlain) : []);

@@ -1,4 +1,4 @@
-/** The fields of a scheduler's configuration file, versions v1beta2 and v1beta3 of release 1.24, and their types. */
+/** Field types of the scheduler's configuration file, versions v1beta2 and v1beta3 of release 1.24. */
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { FieldTable, FieldType, Plain } from '#daemon/options/config-decode.js';
 
@@ -11,13 +11,13 @@ const pluginSet: FieldType = {
 
 const old = '/v1beta2';
 
-/** The versions that files may have, the newest first. */
+/** Accepted API versions, newest first. */
 export const configVersions = ({ schedulerConfig: { apiVersion } }: Dialect): string[] => [
   apiVersion,
   apiVersion.replace(/\/v1beta3$/, old),
 ];
 
-/** Whether the file is of v1beta2: it knows no `multiPoint`, and its default plugins have other weights. */
+/** Whether the file is v1beta2, which lacks `multiPoint` and has other default weights. */
 export const isOldConfig = (file: Plain): boolean => String(file['apiVersion']).endsWith(old);
 
 const extensionPoints = [
@@ -76,10 +76,10 @@ const profile = (points: readonly string[]): FieldType => ({
 
 const pluginModule: FieldType = { fields: { path: 'string' }, required: ['path'] };
 
-/** The client config file's field as files of the dialect spell it. */
+/** The name of the client configuration field in files of the dialect. */
 export const clientConfigField = (dialect: Dialect): string => `${dialect.shortName}config`;
 
-/** `isOld`: of v1beta2. */
+/** `isOld`: v1beta2. */
 export function schedulerConfigFields(dialect: Dialect, isOld: boolean): FieldTable {
   const points = isOld ? extensionPoints.filter((point) => point !== 'multiPoint') : extensionPoints;
   return {
@@ -113,7 +113,7 @@ export function schedulerConfigFields(dialect: Dialect, isOld: boolean): FieldTa
     podMaxBackoffSeconds: 'int64',
     profiles: { listOf: profile(points) },
     extenders: { listOf: extender },
-    // What the other dialect's files cannot say stays unknown there.
+    // Only files of our own dialect may name plugin modules.
     ...(dialect === orchDialect ? { pluginModules: { listOf: pluginModule } } : {}),
   };
 }

@@ -1,4 +1,4 @@
-/** The configuration in force as the text of a configuration file, as `--write-config-to` wants it. */
+/** Writes the effective configuration as a configuration file, for `--write-config-to`. */
 import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
@@ -8,7 +8,7 @@ import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
 import type { SchedulerOptionValues } from '#scheduler/options/options.js';
 import { defaultPlugins, type ProfileSettings } from '#scheduler/plugins/profiles.js';
 
-/** The object of a configuration file that says the same. `secrets`: not without keys and passwords, which `/configz` hides. */
+/** The effective configuration as an object. `secrets`: include keys and passwords, which `/configz` hides. */
 export function schedulerConfig(
   values: SchedulerOptionValues,
   settings: SchedulerSettings,
@@ -16,15 +16,15 @@ export function schedulerConfig(
   { secrets }: { readonly secrets: boolean } = { secrets: false },
 ): Readonly<Record<string, unknown>> {
   const modules = settings.pluginModules.map((path) => ({ path }));
-  // Only files of our own dialect can name modules; every dialect's scheduler reads those.
-  const written = modules.length === 0 ? dialect : orchDialect;
+  // Only files of our own dialect can name modules; schedulers of every dialect read such files.
+  const fileDialect = modules.length === 0 ? dialect : orchDialect;
   return {
-    ...written.schedulerConfig,
+    ...fileDialect.schedulerConfig,
     clientConnection: {
       acceptContentTypes: '',
       burst: values['orch-api-burst'],
       contentType: values['orch-api-content-type'],
-      [clientConfigField(written)]: values.orchconfig ?? '',
+      [clientConfigField(fileDialect)]: values.orchconfig ?? '',
       qps: values['orch-api-qps'],
     },
     ...(settings.extenders.length === 0

@@ -40,7 +40,7 @@ function errorsOf(text: string): readonly string[] {
   }
 }
 
-t.test('every field that is acted on', (t) => {
+t.test('reads every supported field', (t) => {
   const fields = `clientConnection:
   CLIENT: /client
   qps: 7.5
@@ -86,7 +86,7 @@ profiles:
   t.end();
 });
 
-t.test('deprecated options are ignored beside a file, those of leader election win over it', (t) => {
+t.test('a file overrides deprecated options, leader election options override the file', (t) => {
   const argv = ['--orch-api-qps=1', '--profiling=false', '--leader-elect-retry-period=1s', '--lock-object-name=x'];
   const { options } = resolve(`${head}leaderElection: {retryPeriod: 3s}\n`, argv);
   t.match(options.values, {
@@ -103,7 +103,7 @@ t.test('deprecated options are ignored beside a file, those of leader election w
   t.end();
 });
 
-t.test('what is refused, with the name of the field', (t) => {
+t.test('refuses invalid files with the name of the field', (t) => {
   const rows: [string, (string | RegExp)[]][] = [
     [`${head}nonsense: 1`, ['f: unknown field "nonsense"']],
     [`${head}clientConnection: {kubeconfig: a, more: 1}`, ['f: unknown field "clientConnection.more"']],
@@ -136,7 +136,7 @@ t.test('what is refused, with the name of the field', (t) => {
   t.end();
 });
 
-t.test('fields that are known and idle are named', (t) => {
+t.test('warns about fields without effect', (t) => {
   const idle = 'parallelism: 4\nenableContentionProfiling: true\nclientConnection: {acceptContentTypes: a/b}\n';
   const { warnings } = resolve(`${head}${idle}`).options;
   t.same(warnings, [
@@ -155,7 +155,7 @@ function profile(text: string) {
   return profileOf(first ?? { schedulerName: '', sets: {}, args: {} }, orchDialect);
 }
 
-t.test('files of v1beta2', (t) => {
+t.test('reads files of v1beta2', (t) => {
   for (const text of [head, orchHead]) {
     const old = text.replace('v1beta3', 'v1beta2');
     const [first] = resolve(old).settings.profiles;
@@ -179,7 +179,7 @@ t.test('files of v1beta2', (t) => {
   t.end();
 });
 
-t.test('plugins of a profile', (t) => {
+t.test('resolves the plugins of a profile', (t) => {
   const names = (points: readonly { readonly plugin: string }[]) => points.map(({ plugin }) => plugin);
   const byDefault = profile('schedulerName: a');
   t.same(names(byDefault.filters), [
@@ -226,7 +226,7 @@ t.test('plugins of a profile', (t) => {
   t.end();
 });
 
-t.test('the file that docs/scheduler.md shows', (t) => {
+t.test('the example file in docs/scheduler.md is valid', (t) => {
   const page = readFileSync(new URL('docs/scheduler.md', root), 'utf8');
   const [, text = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
   const { options, settings } = resolve(text);
@@ -237,7 +237,7 @@ t.test('the file that docs/scheduler.md shows', (t) => {
   t.equal(packed?.preemption, undefined);
   t.match(packed?.scores[0], { plugin: 'NodeResourcesFit', weight: 5 });
   t.notOk(packed?.scores.some(({ plugin }) => plugin === 'NodeResourcesBalancedAllocation'));
-  // Every filter and score stands in the page's table, and nothing else.
+  // The page's table lists exactly the filters and scores.
   const listed = [...page.matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, name]) => name);
   const acting = pluginKinds
     .map(({ name }) => name)
@@ -246,7 +246,7 @@ t.test('the file that docs/scheduler.md shows', (t) => {
   t.end();
 });
 
-t.test('arguments of plugins: what is refused, and where', (t) => {
+t.test('refuses invalid plugin arguments with their path', (t) => {
   const constraint = (key: string) => `{maxSkew: 1, topologyKey: ${key}, whenUnsatisfiable: ScheduleAnyway}`;
   const rows: [plugin: string, args: string, want: string | RegExp][] = [
     ['NodeAffinity', '{a: 1}', 'f: unknown field "profiles[0].pluginConfig[0].args.a"'],
@@ -297,7 +297,7 @@ t.test('arguments of plugins: what is refused, and where', (t) => {
   t.end();
 });
 
-t.test('what is written can be read, and says the same', (t) => {
+t.test('a written file reads back the same', (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
     const { options, settings } = resolve(undefined, ['--leader-elect-lease-duration=1m', '--orch-api-qps=3'], dialect);
     const text = formatSchedulerConfig(options.values, settings, dialect);

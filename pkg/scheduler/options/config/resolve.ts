@@ -1,6 +1,6 @@
 /**
- * The scheduler's options and its configuration file, brought together as in release 1.24: with a file, options that
- * are deprecated in its favor are ignored, and those of leader election still win over it.
+ * Combines the scheduler's options with its configuration file as release 1.24: a file overrides the options deprecated
+ * in its favor, while leader election options override the file.
  */
 
 import { dirname, resolve as resolvePath } from 'node:path';
@@ -35,9 +35,9 @@ export interface ResolvedScheduler {
 export interface ResolveSources {
   readonly table: SchedulerOptionTable;
   readonly dialect: Dialect;
-  /** The file of `--config`; undefined without one. */
+  /** The file of `--config`; undefined: none. */
   readonly file?: ConfigFile;
-  /** The plugins of the modules that the file names. */
+  /** The plugins of the file's modules. */
   readonly morePlugins?: readonly PluginKind[];
 }
 
@@ -47,7 +47,7 @@ export interface ConfigFile {
   readonly source: string;
 }
 
-/** Loads the modules that the file names; their paths count from its folder. Rejects with an OptionsError that names it. */
+/** Loads the file's modules, relative to its folder. Rejects with an OptionsError that names the file. */
 export async function pluginsOfModules({ source, text }: ConfigFile): Promise<PluginKind[]> {
   try {
     return await loadPluginModules(modulePaths(decode(text), source));
@@ -61,13 +61,13 @@ function modulePaths(config: Plain, source: string): string[] {
   return modules.map(({ path }) => resolvePath(dirname(source), String(path)));
 }
 
-/** Says which file it is about. */
+/** Prefixes errors with the file name. */
 function inFile(error: unknown, source: string): unknown {
   if (!(error instanceof OptionsError)) return error;
   return new OptionsError(error.messages.map((message) => `${source}: ${message}`));
 }
 
-/** Throws OptionsError with every message about the file, its name in front. The rules over the values are the caller's. */
+/** Throws an OptionsError with all problems of the file. The caller checks the rules on the values. */
 export function resolveScheduler(
   parsed: ParsedOptions<SchedulerOptionTable>,
   sources: ResolveSources,
@@ -81,29 +81,31 @@ export function resolveScheduler(
     const idle = [...idleFields(config, file.source), ...innerPoints(config, file.source)];
     const warnings = [...options.warnings, ...idle];
     const kinds = [...pluginKinds, ...(sources.morePlugins ?? [])];
-    const found = settingsOf(config, settings, dialect, kinds);
+    const fileSettings = settingsOf(config, settings, dialect, kinds);
     return {
       options: { ...options, warnings },
-      settings: { ...found, pluginModules: modulePaths(config, file.source) },
+      settings: { ...fileSettings, pluginModules: modulePaths(config, file.source) },
     };
   } catch (error) {
     throw inFile(error, file.source);
   }
 }
 
-/** In the words of the table's `configField`s. */
+/** Decodes the file to the names of the table's `configField`s. */
 function decode(text: string): Plain {
   const file = parseConfigText(text);
-  const known = [orchDialect, kubernetesDialect].flatMap((dialect) =>
+  const kindsOfDialects = [orchDialect, kubernetesDialect].flatMap((dialect) =>
     configVersions(dialect).map((apiVersion) => ({ dialect, apiVersion, kind: dialect.schedulerConfig.kind })),
   );
-  const found = known.find(({ apiVersion, kind }) => file['apiVersion'] === apiVersion && file['kind'] === kind);
-  if (found === undefined) {
-    const accepted = known.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
-    const given = `${String(file['apiVersion'])} ${String(file['kind'])}`;
-    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${given}`]);
+  const fileKind = kindsOfDialects.find(
+    ({ apiVersion, kind }) => file['apiVersion'] === apiVersion && file['kind'] === kind,
+  );
+  if (fileKind === undefined) {
+    const accepted = kindsOfDialects.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
+    const actual = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${actual}`]);
   }
-  const { dialect } = found;
+  const { dialect } = fileKind;
   const errors: string[] = [];
   const decoded = decodeFields(schedulerConfigFields(dialect, isOldConfig(file)), file, errors);
   errors.push(...configErrors(decoded));
@@ -115,24 +117,24 @@ function decode(text: string): Plain {
   return { ...decoded, clientConnection: path === undefined ? rest : { ...rest, [own]: path } };
 }
 
-/** The options as though those had not been given that a file makes void. */
+/** The options without those that a file overrides. */
 function withoutIgnored(
   table: OptionTable,
   parsed: ParsedOptions<SchedulerOptionTable>,
 ): ParsedOptions<SchedulerOptionTable> {
   const values: Record<string, unknown> = { ...parsed.values };
-  const given = new Set(parsed.given);
+  const setOptions = new Set(parsed.given);
   const warnings = [...parsed.warnings];
   for (const name of ignoredWithConfig) {
-    if (!given.delete(name)) continue;
+    if (!setOptions.delete(name)) continue;
     const declaration = table[name];
     if (declaration !== undefined) values[name] = defaultValue(declaration);
     warnings.push(`Flag --${name} is ignored: --config is given`);
   }
-  return { ...parsed, values: deepFreeze(values) as typeof parsed.values, given, warnings };
+  return { ...parsed, values: deepFreeze(values) as typeof parsed.values, given: setOptions, warnings };
 }
 
-/** Without a file the old names of the lock still count, where the new ones are not given. */
+/** Without a file, the old lock options still apply unless the new ones are set. */
 function withDeprecatedLock(parsed: ParsedOptions<SchedulerOptionTable>): ParsedOptions<SchedulerOptionTable> {
   const values: Record<string, unknown> = { ...parsed.values };
   for (const part of ['name', 'namespace'] as const) {
@@ -144,7 +146,7 @@ function withDeprecatedLock(parsed: ParsedOptions<SchedulerOptionTable>): Parsed
   return { ...parsed, values: deepFreeze(values) as typeof parsed.values };
 }
 
-/** Throws OptionsError with what is wrong about profiles. */
+/** Throws an OptionsError with the problems of the profiles. */
 function settingsOf(
   config: Plain,
   defaults: SchedulerSettings,
@@ -167,22 +169,22 @@ function settingsOf(
   };
 }
 
-/** Fields that are understood and that nothing acts on, each with the reason. */
+/** Warnings for supported fields without effect, each with the reason. */
 function idleFields(config: Plain, source: string): string[] {
   const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
-  const idle = (field: string, why: string) => [`${source}: field ${field} has no effect: ${why}`];
+  const warning = (field: string, why: string) => [`${source}: field ${field} has no effect: ${why}`];
   return [
-    ...(config['parallelism'] === undefined ? [] : idle('parallelism', 'one thread decides, node after node')),
+    ...(config['parallelism'] === undefined ? [] : warning('parallelism', 'one thread decides, node after node')),
     ...(config['enableContentionProfiling'] === true
-      ? idle('enableContentionProfiling', debuggingOptions['contention-profiling'].inert)
+      ? warning('enableContentionProfiling', debuggingOptions['contention-profiling'].inert)
       : []),
     ...((connection['acceptContentTypes'] ?? '') === ''
       ? []
-      : idle('clientConnection.acceptContentTypes', 'the client accepts what contentType says, and JSON')),
+      : warning('clientConnection.acceptContentTypes', 'the client accepts what contentType says, and JSON')),
   ];
 }
 
-/** Points that a file may set, and that come with others whatever it says. */
+/** Warnings for points that are always part of another point. */
 function innerPoints(config: Plain, source: string): string[] {
   const withPoint = { preFilter: 'filter', preScore: 'score' };
   const profiles = Array.isArray(config['profiles']) ? config['profiles'].filter(isPlain) : [];
@@ -198,8 +200,8 @@ function innerPoints(config: Plain, source: string): string[] {
 const points = [...pluginPoints, 'multiPoint'] as const;
 
 /**
- * The profiles of a scheduler's configuration file. `config` is decoded by the table of fields; `kinds`: the plugins
- * that there are. Adds what is wrong to `errors`, each with the field's path in front.
+ * The profiles of the configuration file. `config` has been decoded by the field table; `kinds`: the available plugins.
+ * Adds problems to `errors`, each with its field path.
  */
 function profilesOf(
   config: Plain,
@@ -223,20 +225,20 @@ function listOf(set: unknown, which: 'enabled' | 'disabled'): readonly NamedPlug
 }
 
 function setsOf(plugins: unknown, path: string, kinds: readonly PluginKind[], errors: string[]): PluginSets {
-  const known = new Set(kinds.map(({ name }) => name));
+  const pluginNames = new Set(kinds.map(({ name }) => name));
   if (!isPlain(plugins)) return {};
   const sets: Partial<Record<(typeof points)[number], PluginSet>> = {};
   for (const point of points) {
     if (plugins[point] === undefined) continue;
     const enabled = listOf(plugins[point], 'enabled');
-    const seen = new Set<string>();
+    const names = new Set<string>();
     for (const [i, { name }] of enabled.entries()) {
       const at = `${path}.${point}.enabled[${i}].name`;
-      if (seen.has(name)) errors.push(`${at}: Duplicate value: ${JSON.stringify(name)}`);
-      else if (!known.has(name)) {
+      if (names.has(name)) errors.push(`${at}: Duplicate value: ${JSON.stringify(name)}`);
+      else if (!pluginNames.has(name)) {
         errors.push(`${at}: Invalid value: ${JSON.stringify(name)}: does not exist`);
       }
-      seen.add(name);
+      names.add(name);
     }
     sets[point] = {
       enabled,

@@ -1,8 +1,8 @@
-/** What release 1.24 refuses about a scheduler's configuration file, beyond the rules of the options. */
+/** Rules of release 1.24 for the configuration file, beyond the rules of the options. */
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { extenderErrors } from '#scheduler/options/config/extenders.js';
 
-/** One message per violation, each with the field's path in front. */
+/** Validation errors, each with its field path. */
 export function configErrors(config: Plain): string[] {
   return [...numberErrors(config), ...profileErrors(config['profiles']), ...extenderErrors(config['extenders'])];
 }
@@ -26,17 +26,17 @@ function profileErrors(profiles: unknown): string[] {
   if (!Array.isArray(profiles)) return [];
   if (profiles.length === 0) return [];
   const errors: string[] = [];
-  const seen = new Set<unknown>();
+  const names = new Set<unknown>();
   for (const [i, profile] of profiles.entries()) {
     if (!isPlain(profile)) continue;
     const name = profile['schedulerName'];
-    // One profile may leave its name out and gets the default; several must tell themselves apart.
+    // A single profile may omit its name; several need distinct names.
     if (profiles.length > 1 && (name === undefined || name === '')) {
       errors.push(`profiles[${i}].schedulerName: Required value`);
-    } else if (seen.has(name)) {
+    } else if (names.has(name)) {
       errors.push(`profiles[${i}].schedulerName: Duplicate value: ${JSON.stringify(name)}`);
     }
-    seen.add(name);
+    names.add(name);
   }
   return errors;
 }

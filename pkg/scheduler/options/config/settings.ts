@@ -1,20 +1,20 @@
-/** What a scheduler's configuration file says beyond the options. */
+/** Settings of the configuration file that have no option. */
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
 
 export interface SchedulerSettings {
-  /** One for each name that pods ask for. */
+  /** One per scheduler name. */
   readonly profiles: readonly ProfileSettings[];
-  /** 0 leaves it to the size of the cluster. */
+  /** 0: depends on the size of the cluster. */
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
   readonly extenders: readonly ExtenderSettings[];
-  /** Absolute paths of modules with further plugins. */
+  /** Absolute paths of plugin modules. */
   readonly pluginModules: readonly string[];
 }
 
-/** Release 1.24's, for a scheduler without a file. */
+/** Defaults of release 1.24, for a scheduler without a file. */
 export function defaultSettings(schedulerName: string): SchedulerSettings {
   return {
     profiles: [{ schedulerName, sets: {}, args: {} }],

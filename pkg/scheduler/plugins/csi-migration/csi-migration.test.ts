@@ -1,4 +1,4 @@
-/** Disks of a cloud's own plugin that a CSI driver serves on a node count for the driver there, and no more for the plugin. */
+/** Migrated disks of in-tree plugins count for the CSI driver on that node, and no longer for the plugin. */
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -6,7 +6,7 @@ import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js'
 import { diskKinds, diskLimits } from '#scheduler/plugins/disk-limits.js';
 import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.js';
 import { answer, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, claim, delayed, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import { boundClaim, claim, claimVolumes, delayedClass, storageOf, volume } from '#scheduler/testing/storage.js';
 
 const no = 'node(s) exceed max volume count';
 const named = (plugin: string) => `${dialect.labelDomain}/${plugin}`;
@@ -17,7 +17,7 @@ interface Disk {
   readonly driver: string;
   readonly own: Spec;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The same disk, as the driver calls it. */
+  /** The driver's handle of the disk. */
   readonly handle: string;
 }
 
@@ -74,10 +74,10 @@ const disks = {
 type Name = keyof typeof disks;
 
 interface Where {
-  /** What the node has handed over; all that the disk needs unless told. */
+  /** Plugins that the node migrated; default: the disk's. */
   readonly migrated?: string;
   readonly gates?: Readonly<Record<string, boolean>>;
-  /** Claims of a pod that is there: `disk`, or `same` by its CSI volume, `other` of the driver, `new`, `late` of a class. */
+  /** Claims of a pod on the node: `disk`, `same` (its CSI volume), `other` (of the driver), `new` and `late` (of a class). */
   readonly there?: string;
   readonly own?: string;
   readonly limit?: number;
@@ -89,7 +89,7 @@ function world(name: Name, { gates = allOn, limit = 1, migrated, own = 'disk', t
   const { driver, handle, own: spec, plugin, ...more }: Disk = disks[name];
   const annotations = { [dialect.annotations.migratedPlugins]: migrated ?? named(plugin) };
   const migration = new CsiMigration(dialect, new FeatureGates(gates));
-  const names = (text: string) => uses(...text.split(' ').filter(Boolean));
+  const names = (text: string) => claimVolumes(...text.split(' ').filter(Boolean));
   const storage = storageOf({
     claims: [
       ...['disk', 'same', 'other'].map((each) => boundClaim(each)),
@@ -101,7 +101,7 @@ function world(name: Name, { gates = allOn, limit = 1, migrated, own = 'disk', t
       volume('same', { csi: { driver, volumeHandle: handle } }),
       volume('other', { csi: { driver, volumeHandle: 'other' } }),
     ],
-    classes: [delayed('of-plugin', named(plugin)), delayed('of-driver', driver)],
+    classes: [delayedClass('of-plugin', named(plugin)), delayedClass('of-driver', driver)],
     csiNode: {
       metadata: { name: 'n', annotations },
       spec: { drivers: [{ name: driver, nodeID: 'n', allocatable: { count: limit } }] },
@@ -117,7 +117,7 @@ const ofDriver = (name: Name, where: Where = {}) => {
 };
 
 table(
-  'each kind of disk counts for its driver, and is the driver’s own disk of that name',
+  'each kind of disk counts for its driver, as the driver’s disk of that name',
   (name: Name) => [
     ofDriver(name, { limit: 0 }),
     ofDriver(name, { there: 'other' }),
@@ -134,7 +134,7 @@ table('what decides whether it does', ofDriver, [
   ['a longer name', 'aws', { limit: 0, migrated: named('aws-ebs-2') }, 'ok'],
   ['the gate of all is off', 'aws', { limit: 0, gates: { CSIMigration: false } }, 'ok'],
   [
-    'the gate of all is off, for those that have none of their own',
+    'CSIMigration is off, for a plugin without its own gate',
     'cinder',
     { limit: 0, gates: { CSIMigration: false } },
     'ok',

@@ -1,4 +1,4 @@
-/** Volumes that a CSI driver serves in place of the plugin they name, and so counts. Rules of release 1.24. */
+/** Volumes of in-tree plugins that a CSI driver serves and counts instead; rules of release 1.24. */
 import type { NodeSelectorTerm, PersistentVolume } from '#api/core/v1/types.gen.js';
 import type { CSINode } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -6,14 +6,14 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 interface Migration {
-  /** Behind the dialect's domain: how provisioners and the annotation of nodes name the plugin. */
+  /** Name after the dialect's domain, as in provisioner names and the node annotation. */
   readonly plugin: string;
   readonly driver: string;
-  /** Beside the one for all; absent: that one is enough. */
+  /** The plugin's own feature gate, besides CSIMigration; absent: CSIMigration suffices. */
   readonly gate?: FeatureGateName;
-  /** How the driver labels nodes with their zone; absent for those that do not. */
+  /** The driver's zone label on nodes; absent: it has none. */
   readonly zoneLabel?: string;
-  /** What the driver calls the volume; undefined for volumes of other plugins. */
+  /** The driver's handle for the volume; undefined for volumes of other plugins. */
   readonly handleOf: (volume: PersistentVolume, labels: Dialect['labels']) => string | undefined;
 }
 
@@ -23,7 +23,7 @@ const migrations: readonly Migration[] = [
     driver: 'ebs.csi.aws.com',
     gate: 'CSIMigrationCloudA',
     zoneLabel: 'topology.ebs.csi.aws.com/zone',
-    // `aws://zone/vol-1` is the same disk as `vol-1`.
+    // `aws://zone/vol-1` and `vol-1` are the same disk.
     handleOf: ({ spec }) => spec.awsElasticBlockStore?.volumeID.replace(/^aws:\/\/.*\//, ''),
   },
   {
@@ -60,10 +60,10 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** Between the zones of a volume that is in several. */
+/** Separates the zones in a label of a volume in several zones. */
 export const zoneSeparator = '__';
 
-/** A disk of one zone, of the region of several zones, or of a place that nobody told. */
+/** The handle of a disk in one zone, of a regional disk, or of a disk without zone labels. */
 function gceHandle({ metadata, spec }: PersistentVolume, labels: Dialect['labels']): string | undefined {
   const name = spec.gcePersistentDisk?.pdName;
   if (name === undefined) return undefined;
@@ -73,9 +73,9 @@ function gceHandle({ metadata, spec }: PersistentVolume, labels: Dialect['labels
   return `projects/UNSPECIFIED/${place}/disks/${name}`;
 }
 
-/** A volume as a CSI driver knows it, where the node has handed the plugin over. */
+/** The CSI driver that serves an in-tree plugin's volumes on nodes that migrated it. */
 export interface Migrated {
-  /** With the domain. */
+  /** Including the domain. */
   readonly plugin: string;
   readonly driver: string;
 }
@@ -89,77 +89,77 @@ export class CsiMigration {
     this.#gates = gates;
   }
 
-  /** Whether the node has handed the plugin over to a driver. `plugin`: with the domain. */
+  /** Whether the node migrated the plugin to its driver. `plugin`: including the domain. */
   isOn(node: CSINode | undefined, plugin: string): boolean {
-    const found = this.#find(plugin);
-    if (found === undefined || !this.#gates.enabled('CSIMigration')) return false;
-    if (found.gate !== undefined && !this.#gates.enabled(found.gate)) return false;
-    const listed = node?.metadata.annotations?.[this.#dialect.annotations.migratedPlugins] ?? '';
-    return listed.split(',').includes(plugin);
+    const migration = this.#find(plugin);
+    if (migration === undefined || !this.#gates.enabled('CSIMigration')) return false;
+    if (migration.gate !== undefined && !this.#gates.enabled(migration.gate)) return false;
+    const migratedPlugins = node?.metadata.annotations?.[this.#dialect.annotations.migratedPlugins] ?? '';
+    return migratedPlugins.split(',').includes(plugin);
   }
 
-  /** Undefined for volumes of plugins that no driver can stand in for. */
+  /** Undefined for volumes of plugins without a driver. */
   ofVolume(volume: PersistentVolume): (Migrated & { readonly handle: string }) | undefined {
     for (const { driver, handleOf, plugin } of migrations) {
       const handle = handleOf(volume, this.#dialect.labels);
-      if (handle !== undefined) return { plugin: this.#named(plugin), driver, handle };
+      if (handle !== undefined) return { plugin: this.#fullName(plugin), driver, handle };
     }
     return undefined;
   }
 
   /**
-   * Where the volume can be reached from, as the node is to be asked: of a plugin that it has handed over in the driver's
-   * label of zones. Undefined: from everywhere.
+   * The volume's topology in the labels of this node: for migrated plugins with the driver's zone label. Undefined: the
+   * volume is reachable from all nodes.
    */
   reachOf(volume: PersistentVolume, node: CSINode | undefined): readonly NodeSelectorTerm[] | undefined {
-    const own = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
+    const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
     const migrated = this.ofVolume(volume);
-    if (migrated === undefined || !this.isOn(node, migrated.plugin)) return own;
+    if (migrated === undefined || !this.isOn(node, migrated.plugin)) return terms;
     const label = this.#find(migrated.plugin)?.zoneLabel;
-    return label === undefined ? own : this.#withZonesOf(label, volume, own);
+    return label === undefined ? terms : this.#withZonesOf(label, volume, terms);
   }
 
   #withZonesOf(
     label: string,
     { metadata: { labels = {} } }: PersistentVolume,
-    own: readonly NodeSelectorTerm[] = [],
+    terms: readonly NodeSelectorTerm[] = [],
   ): readonly NodeSelectorTerm[] | undefined {
     const dialect = this.#dialect;
     const older = (what: string) => `failure-domain.beta.${dialect.labelDomain}/${what}`;
-    const isAsked = (key: string) =>
-      own.some(({ matchExpressions = [] }) => matchExpressions.some((e) => e.key === key));
-    // What is asked counts for more than what the volume is labelled with, the newer name for more than the older.
+    const isUsed = (key: string) =>
+      terms.some(({ matchExpressions = [] }) => matchExpressions.some((e) => e.key === key));
+    // Node affinity overrides the volume's labels, and newer label names override older ones.
     const names = [dialect.labels.zone, older('zone')];
-    const asked = names.find(isAsked);
+    const usedName = names.find(isUsed);
     const renamed = new Map([[older('region'), dialect.labels.region]]);
-    if (asked !== undefined) renamed.set(asked, label);
-    const terms = own.map(({ matchExpressions = [], ...rest }) => ({
+    if (usedName !== undefined) renamed.set(usedName, label);
+    const translated = terms.map(({ matchExpressions = [], ...rest }) => ({
       ...rest,
       matchExpressions: matchExpressions.map((each) => ({ ...each, key: renamed.get(each.key) ?? each.key })),
     }));
     const labelled = labels[names.find((name) => labels[name] !== undefined) ?? ''];
-    if (asked !== undefined || labelled === undefined) return terms.length === 0 ? undefined : terms;
+    if (usedName !== undefined || labelled === undefined) return translated.length === 0 ? undefined : translated;
     const zones = { key: label, operator: 'In' as const, values: labelled.split(zoneSeparator) };
-    if (terms.length === 0) return [{ matchExpressions: [zones] }];
-    return terms.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, zones] }));
+    if (translated.length === 0) return [{ matchExpressions: [zones] }];
+    return translated.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, zones] }));
   }
 
-  /** Undefined for provisioners that are no such plugins. */
+  /** Undefined for provisioners that are not in-tree plugins. */
   ofProvisioner(provisioner: string): Migrated | undefined {
-    const found = this.#find(provisioner);
-    return found === undefined ? undefined : { plugin: provisioner, driver: found.driver };
+    const migration = this.#find(provisioner);
+    return migration === undefined ? undefined : { plugin: provisioner, driver: migration.driver };
   }
 
   #find(plugin: string): Migration | undefined {
-    return migrations.find((each) => this.#named(each.plugin) === plugin);
+    return migrations.find((each) => this.#fullName(each.plugin) === plugin);
   }
 
-  #named(plugin: string): string {
+  #fullName(plugin: string): string {
     return `${this.#dialect.labelDomain}/${plugin}`;
   }
 }
 
-/** The feature gates that decide about it. */
+/** The feature gates of CSI migration. */
 export const csiMigrationGates = [
   'CSIMigration',
   'CSIMigrationCloudA',

@@ -6,17 +6,17 @@ export interface ResourceWeight {
   readonly weight: number;
 }
 
-/** What a node would have of a resource, and what its pods would ask for, were the pod there. */
+/** A node's capacity of a resource and the sum of requests, including the pod to place. */
 export interface Amount {
   readonly weight: number;
-  /** Never 0. */
+  /** Positive. */
   readonly capacity: number;
   readonly used: number;
 }
 
 /**
- * Resources that the node does not have are left out, and extended ones that the pod does not ask for. `assumed`: pods
- * that ask for no CPU or memory count with some; `requested`: with nothing.
+ * Skips resources that the node lacks, and extended resources that the pod does not request. `assumed` counts pods
+ * without CPU or memory requests with the scoring defaults, `requested` with zero.
  */
 export function amountsOf(
   pod: PodInfo,
@@ -43,9 +43,9 @@ export function amountsOf(
         add(weight, allocatable.ephemeralStorage, requested.ephemeralStorage + pod.requests.ephemeralStorage);
         break;
       default: {
-        const asked = pod.requests.scalars?.get(name) ?? 0;
-        if (asked === 0) break;
-        add(weight, allocatable.scalars?.get(name) ?? 0, (requested.scalars?.get(name) ?? 0) + asked);
+        const request = pod.requests.scalars?.get(name) ?? 0;
+        if (request === 0) break;
+        add(weight, allocatable.scalars?.get(name) ?? 0, (requested.scalars?.get(name) ?? 0) + request);
       }
     }
   }

@@ -6,7 +6,7 @@ export interface BalancedAllocationArgs {
   readonly resources?: readonly ResourceWeight[];
 }
 
-/** Prefers nodes on which resources would be used to a similar degree. */
+/** Prefers nodes where the resources are used to similar degrees. */
 export function balancedAllocation({ resources = cpuAndMemory }: BalancedAllocationArgs = {}): Plugin {
   return {
     name: 'NodeResourcesBalancedAllocation',

@@ -8,7 +8,7 @@ import { answer, node, scores, table } from '#scheduler/testing/plugin-table.js'
 
 type List = Readonly<Record<string, string>>;
 
-/** A pod of containers that ask for these; `first`: its init containers. */
+/** A pod with these container requests; `first`: its init containers. */
 function asking(containers: readonly List[], first: readonly List[] = [], overhead?: List): Partial<PodSpec> {
   const of = (lists: readonly List[]) => lists.map((requests, i) => ({ name: `c${i}`, resources: { requests } }));
   return {
@@ -65,7 +65,7 @@ table('one container, and one that is there', one, [
   ['what others take does not matter to who asks for nothing', { cpu: '1' }, {}, { cpu: '9' }, 'ok'],
   ['a node that gave away too much CPU', { cpu: '1', memory: '1Gi' }, { memory: '1' }, { cpu: '9' }, no('cpu')],
   [
-    'all that is lacking',
+    'all lacking resources',
     { cpu: '1' },
     { cpu: '2', memory: '1', [disk]: '1' },
     {},
@@ -151,7 +151,7 @@ const none = { cpu: '0', memory: '0' };
 type Case = readonly [what: string, allocatable: List, requests: List, there: List, want: number];
 
 function strategies(name: string, strategy: ScoringStrategy | undefined, rows: readonly Case[]): void {
-  table(name, (...asked: [List, List, List]) => score(strategy, ...asked), rows);
+  table(name, (...args: [List, List, List]) => score(strategy, ...args), rows);
 }
 
 strategies('least allocated, as it is by default', undefined, [

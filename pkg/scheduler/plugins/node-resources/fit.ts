@@ -13,14 +13,14 @@ export type ScoringStrategy =
   | {
       readonly type: 'RequestedToCapacityRatio';
       readonly resources: readonly ResourceWeight[];
-      /** Of utilization in percent; scores 0 to 10. In ascending order of utilization. */
+      /** Points by utilization in percent, ascending; scores 0 to 10. */
       readonly shape: readonly { readonly utilization: number; readonly score: number }[];
     };
 
 export interface NodeResourcesFitArgs {
-  /** Extended resources that the filter leaves to others. */
+  /** Extended resources that the filter ignores. */
   readonly ignoredResources?: readonly string[];
-  /** The same by what stands before the slash. */
+  /** Prefixes (before the slash) of extended resources that the filter ignores. */
   readonly ignoredResourceGroups?: readonly string[];
   readonly scoringStrategy?: ScoringStrategy;
 }
@@ -30,7 +30,7 @@ const cpuAndMemory: readonly ResourceWeight[] = [
   { name: 'memory', weight: 1 },
 ];
 
-/** Enough unrequested resources, and room for one more pod. */
+/** Passes nodes with enough unrequested resources and room for one more pod. */
 export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
   const strategy = args.scoringStrategy ?? { type: 'LeastAllocated', resources: cpuAndMemory };
   const score = scorerOf(strategy);
@@ -66,7 +66,7 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
   };
 }
 
-/** Names of the resources that the node has not enough of; `pods` for the number of pods. */
+/** The resources that the node lacks; `pods` for the pod count. */
 function insufficient(
   { requests }: PodInfo,
   { allocatable, maxPods, pods, requested }: NodeInfo,
@@ -80,15 +80,15 @@ function insufficient(
   if (pods.size + 1 > maxPods) lacks('pods');
   const { ephemeralStorage, memory, milliCpu, scalars } = requests;
   if (milliCpu === 0 && memory === 0 && ephemeralStorage === 0 && scalars === undefined) return lacking;
-  // A pod that asks for something goes to no node that has given away more than it has, of whatever it is.
-  const fits = (asked: number, has: number, taken: number) => asked <= has - taken;
+  // A pod with requests never goes to a node that is overcommitted in one of the requested resources.
+  const fits = (request: number, capacity: number, used: number) => request <= capacity - used;
   if (!fits(milliCpu, allocatable.milliCpu, requested.milliCpu)) lacks('cpu');
   if (!fits(memory, allocatable.memory, requested.memory)) lacks('memory');
   if (!fits(ephemeralStorage, allocatable.ephemeralStorage, requested.ephemeralStorage)) lacks('ephemeral-storage');
   if (scalars === undefined) return lacking;
   for (const [name, amount] of scalars) {
-    const has = allocatable.scalars?.get(name) ?? 0;
-    if (!ignores(name) && !fits(amount, has, requested.scalars?.get(name) ?? 0)) lacks(name);
+    const capacity = allocatable.scalars?.get(name) ?? 0;
+    if (!ignores(name) && !fits(amount, capacity, requested.scalars?.get(name) ?? 0)) lacks(name);
   }
   return lacking;
 }

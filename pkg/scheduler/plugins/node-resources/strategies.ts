@@ -1,18 +1,18 @@
-/** How good a node is by what it would have left. Scores are whole numbers, as those of release 1.24. */
+/** Scores nodes by their remaining resources, in integers as release 1.24. */
 import { maxNodeScore } from '#scheduler/framework/plugin.js';
 import type { Amount } from '#scheduler/plugins/node-resources/amounts.js';
 
-/** Much left is good. */
+/** Prefers much free capacity. */
 export function leastAllocated(amounts: readonly Amount[]): number {
   return mean(amounts, ({ capacity, used }) => (used > capacity ? 0 : percent(capacity - used, capacity)));
 }
 
-/** Little left is good. */
+/** Prefers little free capacity. */
 export function mostAllocated(amounts: readonly Amount[]): number {
   return mean(amounts, ({ capacity, used }) => percent(Math.min(used, capacity), capacity));
 }
 
-/** Good is what the shape says of the share in use. */
+/** Scores the utilization by the configured shape. */
 export function requestedToCapacityRatio(
   shape: readonly { readonly utilization: number; readonly score: number }[],
 ): (amounts: readonly Amount[]) => number {
@@ -21,7 +21,7 @@ export function requestedToCapacityRatio(
     let sum = 0;
     let weights = 0;
     for (const { capacity, used, weight } of amounts) {
-      const score = onLine(points, used > capacity ? 100 : percent(used, capacity));
+      const score = interpolate(points, used > capacity ? 100 : percent(used, capacity));
       if (score <= 0) continue;
       sum += score * weight;
       weights += weight;
@@ -30,7 +30,7 @@ export function requestedToCapacityRatio(
   };
 }
 
-/** Equal shares of all resources are good. */
+/** Prefers equal utilization of all resources. */
 export function balanced(amounts: readonly Amount[]): number {
   const shares = amounts.map(({ capacity, used }) => Math.min(1, used / capacity));
   const average = shares.reduce((sum, share) => sum + share, 0) / Math.max(1, shares.length);
@@ -54,8 +54,8 @@ function mean(amounts: readonly Amount[], score: (amount: Amount) => number): nu
   return weights === 0 ? 0 : Math.trunc(sum / weights);
 }
 
-/** The value at `x` of the line through the points; flat before the first and after the last. */
-function onLine(points: readonly { readonly utilization: number; readonly score: number }[], x: number): number {
+/** Interpolates linearly between the points; constant before the first and after the last. */
+function interpolate(points: readonly { readonly utilization: number; readonly score: number }[], x: number): number {
   for (const [i, { score, utilization }] of points.entries()) {
     if (x > utilization) continue;
     const before = points[i - 1];

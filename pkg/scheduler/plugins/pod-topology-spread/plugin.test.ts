@@ -12,7 +12,7 @@ const host = (name: string, more: Record<string, string> = {}, spec = {}) =>
 const nodes = [host('a', { [zone]: '1' }), host('b', { [zone]: '1' }), host('c', { [zone]: '2' }), host('d')];
 
 type More = Partial<TopologySpreadConstraint>;
-/** About pods of `web`, by zones, unless told otherwise. */
+/** Spreads pods of `web`, by default over zones. */
 const spread = (maxSkew: number, topologyKey = zone, more: More = {}): TopologySpreadConstraint => ({
   maxSkew,
   topologyKey,
@@ -31,7 +31,7 @@ const skew = (where: string, ...constraints: TopologySpreadConstraint[]) =>
 
 table('constraints, with pods on these nodes', skew, [
   ['none', 'aaa', 'ok ok ok ok'],
-  ['nobody yet', '', spread(1), 'ok ok ok no'],
+  ['no pods yet', '', spread(1), 'ok ok ok no'],
   ['one in the first zone', 'a', spread(1), 'no no ok no'],
   ['one in the second zone', 'c', spread(1), 'ok ok no no'],
   ['one in each', 'ac', spread(1), 'ok ok ok no'],
@@ -44,7 +44,7 @@ table('constraints, with pods on these nodes', skew, [
   ['by host, one on each', 'abcd', spread(1, hostname), 'ok ok ok ok'],
   ['by host, one is missing', 'abc', spread(1, hostname), 'no no no ok'],
   ['by a label that no node has', '', spread(1, 'rack'), 'no no no no'],
-  ['a preference refuses nobody', 'aaa', spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' }), 'ok ok ok ok'],
+  ['a preference refuses no node', 'aaa', spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' }), 'ok ok ok ok'],
   ['two constraints', 'a', spread(1), spread(1, hostname), 'no no ok no'],
   ['two constraints: by zone it would do, not by host', 'acc', spread(1), spread(1, hostname), 'no ok no no'],
   ['two constraints: nodes without one of the labels do not count', 'd', spread(1), spread(1, hostname), 'ok ok ok no'],
@@ -52,7 +52,7 @@ table('constraints, with pods on these nodes', skew, [
   ['a preference besides', 'a', spread(1), spread(1, hostname, { whenUnsatisfiable: 'ScheduleAnyway' }), 'no no ok no'],
   ['an empty selector: all pods', 'a', spread(1, zone, { labelSelector: {} }), 'no no ok no'],
   [
-    'a selector of others: the pod itself does not count',
+    'a selector of other pods: the pod itself does not count',
     'a',
     spread(1, zone, { labelSelector: { matchLabels: { app: 'db' } } }),
     'ok ok ok no',
@@ -65,33 +65,33 @@ const others = (pods: readonly PodFields[], more: More, own: PodFields = { label
     { ...own, spec: { topologySpreadConstraints: [spread(1, zone, more)], ...own.spec } },
     { nodes, pods },
   );
-const [free, taken] = ['ok ok ok no', 'no no ok no'];
-table('who counts', others, [
-  ['one like it', webs('a'), {}, undefined, taken],
+const [free, occupied] = ['ok ok ok no', 'no no ok no'];
+table('which pods count', others, [
+  ['one like it', webs('a'), {}, undefined, occupied],
   ['one of another namespace', webs('a', { namespace: 'other' }), {}, undefined, free],
   ['one that is being deleted', webs('a', { terminating: true }), {}, undefined, free],
   ['one with other labels', webs('a', { labels: { app: 'db' } }), {}, undefined, free],
   ['one without labels', webs('a', { labels: {} }), {}, undefined, free],
-  ['one without labels, all are meant', webs('a', { labels: {} }), { labelSelector: {} }, undefined, taken],
-  ['nobody is meant without a selector', webs('aaa'), { labelSelector: undefined } as unknown as More, undefined, free],
+  ['one without labels, all are meant', webs('a', { labels: {} }), { labelSelector: {} }, undefined, occupied],
+  ['no pod matches without a selector', webs('aaa'), { labelSelector: undefined } as unknown as More, undefined, free],
   ['the pod itself is not meant, one there is', webs('a'), {}, { labels: {} }, free],
-  ['the pod itself is not meant, two are', webs('ab'), {}, { labels: {} }, taken],
+  ['the pod itself is not meant, two are', webs('ab'), {}, { labels: {} }, occupied],
   [
     'by expression',
     webs('a'),
     { labelSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } },
     undefined,
-    taken,
+    occupied,
   ],
   [
-    'nodes that the pod does not want do not count',
+    'nodes that the pod does not select do not count',
     webs('a'),
     {},
     { labels, spec: { nodeSelector: { [zone]: '1' } } },
     free,
   ],
   [
-    'nodes that it must not have do not count',
+    'nodes that its affinity excludes do not count',
     webs('ab'),
     {},
     { labels, spec: { nodeSelector: { [hostname]: 'a' } } },
@@ -126,16 +126,16 @@ table('domains that there should be', domains, [
   ['as many as there are', 'ac', 2, atLeast, free],
   ['fewer than there are', 'ac', 1, atLeast, free],
   ['more than there are: those that lack have none', 'ac', 3, atLeast, 'no no no no'],
-  ['more than there are, nobody yet', '', 3, atLeast, free],
-  ['more than there are, one', 'a', 3, atLeast, taken],
+  ['more domains than exist, no pods yet', '', 3, atLeast, free],
+  ['more than there are, one', 'a', 3, atLeast, occupied],
   ['nothing said', 'ac', undefined, atLeast, free],
   ['without the gate it is not looked at', 'ac', 3, systemDefaults(dialect), free],
 ]);
 
-const told = (name: string, where: string) =>
+const refusalAt = (name: string, where: string) =>
   answer(plugin, { labels, spec: { topologySpreadConstraints: [spread(1)] } }, { nodes, pods: webs(where) }, name);
 const uneven = "node(s) didn't match pod topology spread constraints";
-table('what is told', told, [
+table('reasons', refusalAt, [
   ['too uneven: evictions can help', 'a', 'a', uneven],
   ['no label: they cannot', 'd', '', `!${uneven} (missing required label)`],
 ]);
@@ -152,19 +152,19 @@ const byDefault = (args: SpreadArgs, selected: Record<string, string> | undefine
     { nodes, pods: webs('a'), ...(selected === undefined ? {} : { selected }) },
   );
 table('default constraints', byDefault, [
-  ['of a list', listed('DoNotSchedule'), labels, [], taken],
+  ['of a list', listed('DoNotSchedule'), labels, [], occupied],
   ['of a list, a preference', listed('ScheduleAnyway'), labels, [], 'ok ok ok ok'],
   ['nothing selects the pod', listed('DoNotSchedule'), undefined, [], 'ok ok ok ok'],
   ['what selects the pod selects no other', listed('DoNotSchedule'), { app: 'db' }, [], free],
   ['its own come instead', listed('DoNotSchedule'), labels, [spread(5)], free],
   [
-    'its own preference comes instead',
+    'its own preference replaces the defaults',
     listed('DoNotSchedule'),
     labels,
     [spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' })],
     'ok ok ok ok',
   ],
-  ['those of the system refuse nobody', systemDefaults(dialect), labels, [], 'ok ok ok ok'],
+  ['the system defaults refuse no node', systemDefaults(dialect), labels, [], 'ok ok ok ok'],
   ['an empty list', { ...listed(''), defaultConstraints: [] }, labels, [], 'ok ok ok ok'],
 ]);
 
@@ -179,7 +179,7 @@ const score = (where: string, constraints: readonly TopologySpreadConstraint[], 
 table('scores', score, [
   ['no constraint', 'aab', [], undefined, [0, 0, 0, 0]],
   ['a hard one only', 'aab', [spread(1)], undefined, [0, 0, 0, 0]],
-  ['nobody yet: nodes without the label get nothing', '', [anyway(1)], undefined, [100, 100, 100, 0]],
+  ['no pods yet: nodes without the label score 0', '', [anyway(1)], undefined, [100, 100, 100, 0]],
   ['one in the first zone', 'a', [anyway(1)], undefined, [0, 0, 100, 0]],
   ['two and one', 'aac', [anyway(1)], undefined, [33, 33, 100, 0]],
   ['as many in each', 'ac', [anyway(1)], undefined, [100, 100, 100, 0]],
@@ -196,7 +196,7 @@ table('scores', score, [
     [100, 100, 100, 0],
   ],
   [
-    'nodes that the pod must not have do not count',
+    'nodes that the pod’s affinity excludes do not count',
     'bbc',
     [anyway(1)],
     { nodeSelector: { [hostname]: 'a' } },

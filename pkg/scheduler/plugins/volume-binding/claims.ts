@@ -1,4 +1,4 @@
-/** What a pod's claims are waiting for. Rules of release 1.24. */
+/** The state of a pod's claims; rules of release 1.24. */
 import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
@@ -14,13 +14,13 @@ export interface WaitingClaim {
 }
 
 export interface PodClaims {
-  /** Of claims that are bound; undefined where a volume does not exist. */
+  /** Volumes of bound claims; undefined: the volume does not exist. */
   readonly volumes: readonly (PersistentVolume | undefined)[];
-  /** Claims whose volume is chosen with the node, the smallest first. */
+  /** Claims whose volume is chosen together with the node, smallest first. */
   readonly waiting: readonly WaitingClaim[];
 }
 
-/** The claims, or why the pod cannot have them on any node. */
+/** The pod's claims, or why they rule out all nodes. */
 export function claimsOf(pod: Pod, storage: StorageObjects, dialect: Dialect): PodClaims | string {
   const { name: podName = '', namespace = '', uid } = pod.metadata;
   const volumes: (PersistentVolume | undefined)[] = [];
@@ -59,7 +59,7 @@ export function claimsOf(pod: Pod, storage: StorageObjects, dialect: Dialect): P
 
 export const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
 
-/** Both sides of the binding have been seen through. */
+/** Whether claim and volume are bound to each other. */
 export function isBound({ metadata, spec }: PersistentVolumeClaim, { annotations }: Dialect): boolean {
   return (spec.volumeName ?? '') !== '' && metadata.annotations?.[annotations.bindCompleted] !== undefined;
 }

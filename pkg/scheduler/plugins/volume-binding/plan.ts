@@ -1,4 +1,4 @@
-/** Which volumes a pod would get on a node. Rules of release 1.24. Pure. */
+/** Plans the volumes that a pod would get on a node; rules of release 1.24. Pure. */
 import { matchesNodeSelectorTerm } from '#api/core/v1/affinity/node-selector.js';
 import { bestMatch, isBoundTo } from '#api/core/v1/persistentvolume/match.js';
 import type { Node, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
@@ -13,16 +13,16 @@ import { type PodClaims, sizeOf, type WaitingClaim } from '#scheduler/plugins/vo
 
 export interface VolumePlan {
   readonly bind: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
-  /** Claims for which somebody is to make a volume for the node. */
+  /** Claims whose volume a provisioner has to create for the node. */
   readonly provision: readonly PersistentVolumeClaim[];
 }
 
-export interface VolumeWorld {
+export interface VolumeState {
   readonly storage: StorageObjects;
   readonly dialect: Dialect;
   readonly migration: CsiMigration;
-  /** A decision that is not in the API yet gave the volume to a claim. */
-  isTaken(volume: PersistentVolume): boolean;
+  /** Whether a decision that is not in the API yet assigned the volume to a claim. */
+  isReserved(volume: PersistentVolume): boolean;
 }
 
 const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });
@@ -31,19 +31,19 @@ const elsewhere = unresolvable('node(s) had volume node affinity conflict');
 const noneToBind = unresolvable("node(s) didn't find available persistent volumes to bind");
 const noSpace = unresolvable('node(s) did not have enough free storage');
 
-/** Of claims that are bound and of those that are not, both are told. */
-export function planVolumes({ volumes, waiting }: PodClaims, node: Node, world: VolumeWorld): VolumePlan | Rejection {
+/** Returns the reasons of both bound and waiting claims. */
+export function planVolumes({ volumes, waiting }: PodClaims, node: Node, world: VolumeState): VolumePlan | Rejection {
   const plan = planWaiting(waiting, node, world);
   const bound = boundRejection(volumes, node, world);
   if (bound === undefined) return plan;
   return 'reasons' in plan ? { ...bound, reasons: [...plan.reasons, ...bound.reasons] } : bound;
 }
 
-/** The first volume that does not do says why. */
+/** The reason of the first bound volume that the node cannot reach. */
 function boundRejection(
   volumes: PodClaims['volumes'],
   node: Node,
-  { migration, storage }: VolumeWorld,
+  { migration, storage }: VolumeState,
 ): Rejection | undefined {
   const csiNode = storage.csiNode(node.metadata.name ?? '');
   for (const volume of volumes) {
@@ -53,7 +53,7 @@ function boundRejection(
   return undefined;
 }
 
-function planWaiting(waiting: PodClaims['waiting'], node: Node, world: VolumeWorld): VolumePlan | Rejection {
+function planWaiting(waiting: PodClaims['waiting'], node: Node, world: VolumeState): VolumePlan | Rejection {
   const { dialect, storage } = world;
   const chosenNode = ({ metadata }: PersistentVolumeClaim) => metadata.annotations?.[dialect.annotations.selectedNode];
   const bind: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
@@ -75,14 +75,14 @@ function planWaiting(waiting: PodClaims['waiting'], node: Node, world: VolumeWor
 function volumeFor(
   claim: PersistentVolumeClaim,
   node: Node,
-  { dialect, isTaken, storage }: VolumeWorld,
+  { dialect, isReserved, storage }: VolumeState,
   given: VolumePlan['bind'],
 ): PersistentVolume | undefined {
   const all = storage
     .volumesFor(claim)
-    .filter((each) => !isTaken(each) && !given.some(({ volume }) => volume === each));
+    .filter((each) => !isReserved(each) && !given.some(({ volume }) => volume === each));
   const candidates = all.filter(({ spec }) => isWithin(spec.nodeAffinity?.required?.nodeSelectorTerms, node));
-  // No other volume stands in for one that is reserved for the claim and is elsewhere.
+  // A volume reserved for the claim cannot be replaced by another, even if it is unreachable.
   if (all.some((each) => isBoundTo(each, claim) && !candidates.includes(each))) return undefined;
   return bestMatch(claim, candidates, { delayed: false, dialect });
 }

@@ -4,12 +4,20 @@ import type { CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
 import { answer, node, table } from '#scheduler/testing/plugin-table.js';
-import { boundClaim, claim, delayed, type Stored, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+import {
+  boundClaim,
+  claim,
+  claimVolumes,
+  delayedClass,
+  type StoredObjects,
+  storageOf,
+  volume,
+} from '#scheduler/testing/storage.js';
 
 const { hostname, zone } = dialect.labels;
 const plugin = volumeBinding(dialect);
 const nodes = [node('n', { [hostname]: 'n', [zone]: 'a' })];
-const ask = (volumes: Volume[], stored: Stored) =>
+const ask = (volumes: Volume[], stored: StoredObjects) =>
   answer(plugin, { spec: { volumes } }, { nodes, storage: storageOf(stored) });
 
 const elsewhere = '!node(s) had volume node affinity conflict';
@@ -18,7 +26,7 @@ const noVolume = '!node(s) unavailable due to one or more pvc(s) bound to non-ex
 const noSpace = '!node(s) did not have enough free storage';
 const immediate = '!pod has unbound immediate PersistentVolumeClaims';
 
-/** A volume that can be reached from nodes with that label. */
+/** A volume reachable from nodes with that label. */
 const local = (name: string, key: string, values: string[], more: Partial<PersistentVolume['spec']> = {}) =>
   volume(name, {
     storageClassName: 'late',
@@ -42,43 +50,43 @@ table('claims that come with the pod', own, [
   ['not there yet', [], '!waiting for ephemeral volume controller to create the persistentvolumeclaim "p-c"'],
   ['there', [owned(owner)], 'ok'],
   ['of another pod of that name', [owned({ ...owner, uid: 'q' })], notOwner],
-  ['of nobody', [boundClaim('p-c', 'v')], notOwner],
+  ['without an owner', [boundClaim('p-c', 'v')], notOwner],
   ['of the pod, which does not control it', [owned({ ...owner, controller: false })], notOwner],
 ]);
 
 table('claims that are bound, or should be', ask, [
   ['none', [], {}, 'ok'],
   ['volumes without claims', [{ name: 'v', emptyDir: {} }], {}, 'ok'],
-  ['not there', uses('c'), {}, '!persistentvolumeclaim "c" not found'],
-  ['bound', uses('c'), { claims: [boundClaim('c', 'v')], volumes: [volume('v')] }, 'ok'],
-  ['bound to a volume of the node', uses('c'), { claims: [boundClaim('c', 'v')], volumes: [here('v')] }, 'ok'],
+  ['not there', claimVolumes('c'), {}, '!persistentvolumeclaim "c" not found'],
+  ['bound', claimVolumes('c'), { claims: [boundClaim('c', 'v')], volumes: [volume('v')] }, 'ok'],
+  ['bound to a volume of the node', claimVolumes('c'), { claims: [boundClaim('c', 'v')], volumes: [here('v')] }, 'ok'],
   [
     'bound to a volume of the zone',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [boundClaim('c', 'v')], volumes: [local('v', zone, ['b', 'a'])] },
     'ok',
   ],
   [
     'bound to a volume of another node',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [boundClaim('c', 'v')], volumes: [there('v')] },
     elsewhere,
   ],
   [
     'bound to a volume of another zone',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [boundClaim('c', 'v')], volumes: [local('v', zone, ['b'])] },
     elsewhere,
   ],
   [
     'bound to a volume that asks for a label',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [boundClaim('c', 'v')], volumes: [local('v', 'rack', ['1'])] },
     elsewhere,
   ],
   [
     'bound to a volume without terms, which nothing meets',
-    uses('c'),
+    claimVolumes('c'),
     {
       claims: [boundClaim('c', 'v')],
       volumes: [volume('v', { nodeAffinity: { required: { nodeSelectorTerms: [] } } })],
@@ -87,61 +95,66 @@ table('claims that are bound, or should be', ask, [
   ],
   [
     'bound to a volume of any node',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [boundClaim('c', 'v')], volumes: [volume('v', { nodeAffinity: {} })] },
     'ok',
   ],
-  ['bound to nothing', uses('c'), { claims: [boundClaim('c', 'v')] }, noVolume],
+  ['bound to nothing', claimVolumes('c'), { claims: [boundClaim('c', 'v')] }, noVolume],
   [
     'two, the second elsewhere',
-    uses('c', 'd'),
+    claimVolumes('c', 'd'),
     { claims: [boundClaim('c'), boundClaim('d')], volumes: [here('c'), there('d')] },
     elsewhere,
   ],
   [
     'two, the first elsewhere and the second gone',
-    uses('c', 'd'),
+    claimVolumes('c', 'd'),
     { claims: [boundClaim('c'), boundClaim('d')], volumes: [there('c')] },
     elsewhere,
   ],
-  ['not bound', uses('c'), { claims: [claim('c')] }, immediate],
-  ['not bound, though there is a volume', uses('c'), { claims: [claim('c')], volumes: [volume('v')] }, immediate],
+  ['not bound', claimVolumes('c'), { claims: [claim('c')] }, immediate],
   [
-    'not bound, of a class that does not wait',
-    uses('c'),
-    { claims: [late('c')], classes: [{ ...delayed('late', 'x'), volumeBindingMode: 'Immediate' }] },
+    'not bound, though there is a volume',
+    claimVolumes('c'),
+    { claims: [claim('c')], volumes: [volume('v')] },
     immediate,
   ],
-  ['not bound, of a class that is not there', uses('c'), { claims: [late('c')] }, immediate],
+  [
+    'not bound, of a class that does not wait',
+    claimVolumes('c'),
+    { claims: [late('c')], classes: [{ ...delayedClass('late', 'x'), volumeBindingMode: 'Immediate' }] },
+    immediate,
+  ],
+  ['not bound, of a class that is not there', claimVolumes('c'), { claims: [late('c')] }, immediate],
   [
     'binding has begun and is not over',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c', { volumeName: 'v' })], volumes: [volume('v')] },
     immediate,
   ],
   [
     'binding has begun, of a class that waits',
-    uses('c'),
-    { claims: [late('c', { volumeName: 'v' })], classes: [delayed('late', 'x')], volumes: [here('v')] },
+    claimVolumes('c'),
+    { claims: [late('c', { volumeName: 'v' })], classes: [delayedClass('late', 'x')], volumes: [here('v')] },
     immediate,
   ],
   [
     'being deleted',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [claim('c', {}, { deletionTimestamp: '2022-05-03T00:00:00Z' })] },
     '!persistentvolumeclaim "c" is being deleted',
   ],
   [
     'lost',
-    uses('c'),
+    claimVolumes('c'),
     { claims: [{ ...boundClaim('c', 'v'), status: { phase: 'Lost' } }] },
     '!persistentvolumeclaim "c" bound to non-existent persistentvolume "v"',
   ],
 ]);
 
-const byHand = delayed('late', `${dialect.labelDomain}/no-provisioner`);
+const byHand = delayedClass('late', `${dialect.labelDomain}/no-provisioner`);
 const waiting = (claims: PersistentVolumeClaim[], volumes: PersistentVolume[], storageClass: StorageClass = byHand) =>
-  ask(uses(...claims.map(({ metadata }) => metadata.name ?? '')), { claims, volumes, classes: [storageClass] });
+  ask(claimVolumes(...claims.map(({ metadata }) => metadata.name ?? '')), { claims, volumes, classes: [storageClass] });
 const pending = (name: string) => ({ ...here(name), status: { phase: 'Pending' } });
 const reserved = (name: string, uid?: string): Partial<PersistentVolume['spec']> => ({
   claimRef: { namespace: 'default', name, ...(uid === undefined ? {} : { uid }) },
@@ -158,7 +171,7 @@ table('claims that wait for the pod, volumes are made by hand', waiting, [
   ['one of another class', [late('c')], [here('v', { storageClassName: 'other' })], undefined, none],
   ['one of other access', [late('c', { accessModes: ['ReadWriteMany'] })], [here('v')], undefined, none],
   [
-    'one of more access',
+    'one with more access modes',
     [late('c')],
     [here('v', { accessModes: ['ReadWriteMany', 'ReadWriteOnce'] })],
     undefined,
@@ -173,7 +186,7 @@ table('claims that wait for the pod, volumes are made by hand', waiting, [
     'ok',
   ],
   [
-    'one that its selector does not mean',
+    'one that its selector does not match',
     [late('c', { selector: { matchLabels: { a: '1' } } })],
     [here('v')],
     undefined,
@@ -205,18 +218,24 @@ table('claims that wait for the pod, volumes are made by hand', waiting, [
     undefined,
     'ok',
   ],
-  ['one that is to be made for this node', [late('c', {}, chosen('n'))], [], delayed('late', 'x'), 'ok'],
-  ['one that is to be made for another node', [late('c', {}, chosen('m'))], [here('v')], delayed('late', 'x'), none],
+  ['one that is to be made for this node', [late('c', {}, chosen('n'))], [], delayedClass('late', 'x'), 'ok'],
+  [
+    'one that is to be made for another node',
+    [late('c', {}, chosen('m'))],
+    [here('v')],
+    delayedClass('late', 'x'),
+    none,
+  ],
 ]);
 
 const only = (key: string, ...values: string[]): Partial<StorageClass> => ({
   allowedTopologies: [{ matchLabelExpressions: [{ key, values }] }],
 });
-const made = (provisioner: string, more: Partial<StorageClass>) =>
-  waiting([late('c')], [], delayed('late', provisioner, more));
-table('claims that wait for the pod, volumes are made for them', made, [
-  ['by somebody', 'x', {}, 'ok'],
-  ['by nobody', '', {}, none],
+const provisioned = (provisioner: string, more: Partial<StorageClass>) =>
+  waiting([late('c')], [], delayedClass('late', provisioner, more));
+table('waiting claims with dynamic provisioning', provisioned, [
+  ['by a provisioner', 'x', {}, 'ok'],
+  ['without a provisioner', '', {}, none],
   ['by hand', `${dialect.labelDomain}/no-provisioner`, {}, none],
   ['anywhere', 'x', { allowedTopologies: [] }, 'ok'],
   ['in this zone', 'x', only(zone, 'b', 'a'), 'ok'],
@@ -259,9 +278,9 @@ const room = (
   ...(maximumVolumeSize === undefined ? {} : { maximumVolumeSize }),
 });
 const space = (storage: string, ...capacities: CSIStorageCapacity[]) =>
-  ask(uses('c'), {
+  ask(claimVolumes('c'), {
     claims: [late('c', { resources: { requests: { storage } } })],
-    classes: [delayed('late', 'x')],
+    classes: [delayedClass('late', 'x')],
     capacities,
   });
 table('what is left where', space, [
@@ -287,10 +306,10 @@ table('what is left where', space, [
 ]);
 
 const both = (bound: PersistentVolume[], free: PersistentVolume[], provisioner: string) =>
-  ask(uses('b', 'c'), {
+  ask(claimVolumes('b', 'c'), {
     claims: [boundClaim('b'), late('c')],
     volumes: [...bound, ...free],
-    classes: [delayed('late', provisioner)],
+    classes: [delayedClass('late', provisioner)],
     capacities: [],
   });
 const mine = here('b', reserved('b'));
@@ -305,11 +324,11 @@ table('one claim that is bound and one that waits', both, [
 const older = `failure-domain.beta.${dialect.labelDomain}`;
 const elsewhereOf = (key: string, value: string) => local('v', key, [value], disk);
 const disk = { awsElasticBlockStore: { volumeID: 'vol-1' } };
-/** On a node of zone a, which the driver calls x. */
+/** On a node in zone a, which the driver labels x. */
 const ofDriver = (stored: PersistentVolume, migrated: string) =>
   answer(
     plugin,
-    { spec: { volumes: uses('c') } },
+    { spec: { volumes: claimVolumes('c') } },
     {
       nodes: [node('n', { [hostname]: 'n', [zone]: 'a', 'topology.ebs.csi.aws.com/zone': 'x' })],
       storage: storageOf({

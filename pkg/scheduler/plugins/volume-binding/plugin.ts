@@ -9,31 +9,31 @@ import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Handle, NodeFilter, Plugin, Rejection, Reservation } from '#scheduler/framework/plugin.js';
 import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 import { claimsOf, isBound, type PodClaims } from '#scheduler/plugins/volume-binding/claims.js';
-import { planVolumes, type VolumePlan, type VolumeWorld } from '#scheduler/plugins/volume-binding/plan.js';
+import { planVolumes, type VolumePlan, type VolumeState } from '#scheduler/plugins/volume-binding/plan.js';
 
 export interface VolumeBindingArgs {
-  /** How long to wait for volumes; ms. */
+  /** Time limit for binding volumes; ms. */
   readonly bindTimeoutMs?: number;
 }
 
 const name = 'VolumeBinding';
 
-/** How often the claims are looked at while they are waited for, as in release 1.24; ms. */
+/** Interval for polling claims while they are bound, as in release 1.24; ms. */
 const pollMs = 1000;
 
-/** The pod's claims have volumes that the node reaches, or get some with the node. */
+/** Passes nodes that reach the volumes of the pod's claims, or where the claims can get volumes. */
 export function volumeBinding(
   dialect: Dialect,
   { bindTimeoutMs = 600_000 }: VolumeBindingArgs = {},
   migration = new CsiMigration(dialect),
 ): Plugin {
-  /** Volume → claim, of decisions that are not in the API yet. */
-  const taken = new Map<string, string>();
-  const world = ({ storage }: ClusterObjects): VolumeWorld => ({
+  /** Volume → claim, for decisions that are not in the API yet. */
+  const reservedVolumes = new Map<string, string>();
+  const stateOf = ({ storage }: ClusterObjects): VolumeState => ({
     storage,
     dialect,
     migration,
-    isTaken: ({ metadata }) => taken.has(metadata.name ?? ''),
+    isReserved: ({ metadata }) => reservedVolumes.has(metadata.name ?? ''),
   });
   return {
     name,
@@ -46,7 +46,7 @@ export function volumeBinding(
       'PvcUpdate',
       'StorageClassAdd',
       'StorageClassUpdate',
-      // They tell which plugins' volumes are reached as those of a driver.
+      // CSINodes tell which in-tree plugins a node has migrated.
       'CSINodeAdd',
       'CSINodeUpdate',
       'CSIDriverAdd',
@@ -57,12 +57,12 @@ export function volumeBinding(
     filter: {
       local: false,
       prepare(pod, { objects }) {
-        return hasClaims(pod) ? new VolumeFilter(pod, world(objects)) : undefined;
+        return hasClaims(pod) ? new VolumeFilter(pod, stateOf(objects)) : undefined;
       },
     },
     reserve(pod, { node }, handle) {
       if (!hasClaims(pod) || node === undefined) return undefined;
-      const within = world(handle.cluster.objects);
+      const within = stateOf(handle.cluster.objects);
       const claims = claimsOf(pod.pod, within.storage, dialect);
       const plan = typeof claims === 'string' ? { reasons: [claims] } : planVolumes(claims, node, within);
       if ('reasons' in plan) {
@@ -70,14 +70,14 @@ export function volumeBinding(
         throw new Error(plan.reasons.join(', '));
       }
       if (plan.bind.length === 0 && plan.provision.length === 0) return undefined;
-      for (const { claim, volume } of plan.bind) taken.set(volume.metadata.name ?? '', keyOf(claim));
+      for (const { claim, volume } of plan.bind) reservedVolumes.set(volume.metadata.name ?? '', keyOf(claim));
       handle.metrics.volumesRemembered('add');
       let isRemembered = true;
       const release = () => {
-        // Once it has come about, and maybe again when the pod is not bound after all.
+        // Called after the binding, and again if the pod is not bound after all.
         if (!isRemembered) return;
         isRemembered = false;
-        for (const { volume } of plan.bind) taken.delete(volume.metadata.name ?? '');
+        for (const { volume } of plan.bind) reservedVolumes.delete(volume.metadata.name ?? '');
         handle.metrics.volumesRemembered('delete');
       };
       return new VolumeReservation({ plan, node: node.metadata.name ?? '', handle, dialect, bindTimeoutMs, release });
@@ -91,10 +91,10 @@ const hasClaims = ({ pod: { spec } }: PodInfo): boolean =>
 
 class VolumeFilter implements NodeFilter {
   readonly #pod: PodInfo;
-  readonly #world: VolumeWorld;
+  readonly #world: VolumeState;
   #claims: PodClaims | undefined;
 
-  constructor(pod: PodInfo, world: VolumeWorld) {
+  constructor(pod: PodInfo, world: VolumeState) {
     this.#pod = pod;
     this.#world = world;
   }
@@ -140,7 +140,7 @@ class VolumeReservation implements Reservation {
     }
   }
 
-  /** Says who is to have which volume, and waits until that has come about. */
+  /** Writes the volume assignments and waits until the claims are bound. */
   async #bind(stop: AbortSignal): Promise<void> {
     const { bindTimeoutMs, dialect, handle, node, plan } = this.#options;
     const { client, clock } = handle;
@@ -164,7 +164,7 @@ class VolumeReservation implements Reservation {
     this.release();
   }
 
-  /** As the API server knows them: the cache may not have seen the writes. Throws when the node was given up. */
+  /** Reads the claims from the API server, since the cache may lag behind the writes. Throws if the node was reset. */
   async #allBound(claims: readonly PersistentVolumeClaim[]): Promise<boolean> {
     const { dialect, handle, node, plan } = this.#options;
     for (const { metadata } of claims) {

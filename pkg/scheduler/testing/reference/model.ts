@@ -1,11 +1,16 @@
-/** A cluster as plain objects, for the slow and obvious rules that the fast ones are compared with. */
+/** A cluster as plain objects, for the slow reference rules that the scheduler's are compared with. */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#apimachinery/selectors/labels.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 
+export interface Refused {
+  readonly plugin: string;
+  readonly reasons: readonly string[];
+}
+
 export interface Model {
   readonly nodes: readonly Node[];
-  /** Placed ones. */
+  /** Placed pods. */
   readonly pods: readonly Pod[];
   readonly namespaces: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly storage: StorageObjects;

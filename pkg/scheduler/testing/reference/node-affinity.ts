@@ -23,8 +23,8 @@ function matches(node: Node, { matchExpressions = [], matchFields = [] }: NodeSe
   return labels && matchFields.every((each) => meets(each, nameOf(node)));
 }
 
-/** The node has what the pod's selector and required affinity ask for. */
-export function wanted({ spec }: Pod, node: Node): boolean {
+/** Whether the node meets the pod's selector and required affinity. */
+export function matchesNode({ spec }: Pod, node: Node): boolean {
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labelsOf(node)[key] === value);
   return selected && (terms === undefined || terms.some((term) => matches(node, term)));
@@ -35,14 +35,16 @@ export function preference({ spec }: Pod, node: Node): number {
   return terms.filter((term) => matches(node, term.preference)).reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Every term names nodes, and none of those that one names is named by all of its requirements. */
+/** Whether every term names nodes and no node satisfies all requirements of one term. */
 export function namesConflict({ spec }: Pod): boolean {
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  const named = terms.map(({ matchFields = [] }) =>
+  const namesPerTerm = terms.map(({ matchFields = [] }) =>
     matchFields
       .filter(({ key, operator }) => key === 'metadata.name' && operator === 'In')
       .map(({ values = [] }) => values),
   );
-  if (named.length === 0 || named.some((lists) => lists.length === 0)) return false;
-  return named.every(([first = [], ...rest]) => !first.some((name) => rest.every((list) => list.includes(name))));
+  if (namesPerTerm.length === 0 || namesPerTerm.some((lists) => lists.length === 0)) return false;
+  return namesPerTerm.every(
+    ([first = [], ...rest]) => !first.some((name) => rest.every((list) => list.includes(name))),
+  );
 }

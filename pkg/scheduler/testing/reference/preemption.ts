@@ -25,8 +25,8 @@ const without = (model: Model, gone: readonly Pod[]): Model => ({
   pods: model.pods.filter((pod) => !gone.includes(pod)),
 });
 
-/** Reasons that no eviction changes. */
-const forGood = [
+/** Reasons that eviction cannot resolve. */
+const unresolvable = [
   'node(s) were unschedulable',
   'node(s) had untolerated taint',
   "node(s) didn't match Pod's node affinity",
@@ -43,11 +43,11 @@ const forGood = [
   'node(s) had no available volume zone',
 ];
 
-/** The choice for each node where eviction helps. */
+/** The victims for each node where eviction helps. */
 export function choices(model: Model, pod: Pod, budgets: readonly ModelBudget[], dialect: Dialect): Choice[] {
   return model.nodes.flatMap((node) => {
-    const why = refusal(model, pod, node, dialect)?.reasons.join() ?? '';
-    if (forGood.some((reason) => why.includes(reason))) return [];
+    const reasons = refusal(model, pod, node, dialect)?.reasons.join() ?? '';
+    if (unresolvable.some((reason) => reasons.includes(reason))) return [];
     return choice(model, pod, node, budgets, dialect) ?? [];
   });
 }
@@ -75,30 +75,30 @@ function choice(
     }
     return violates;
   });
-  let gone = lower;
+  let victims = lower;
   for (const other of [...violating, ...lower.filter((each) => !violating.includes(each))]) {
-    const fewer = gone.filter((each) => each !== other);
-    if (refusal(without(model, fewer), pod, node, dialect) === undefined) gone = fewer;
+    const fewer = victims.filter((each) => each !== other);
+    if (refusal(without(model, fewer), pod, node, dialect) === undefined) victims = fewer;
   }
-  return { node: nameOf(node), victims: gone, violations: gone.filter((each) => violating.includes(each)).length };
+  return { node: nameOf(node), victims, violations: victims.filter((each) => violating.includes(each)).length };
 }
 
-/** Those that are left when each question is asked in turn; any of them is right. */
+/** The choices that tie for best after all criteria; each is acceptable. */
 export function best(all: readonly Choice[]): Choice[] {
   const least = (left: readonly Choice[], of: (choice: Choice) => number) => {
     const min = Math.min(...left.map(of));
     return left.filter((choice) => of(choice) === min);
   };
   const highest = ({ victims }: Choice) => Math.max(...victims.map(priority));
-  let left = least(all, ({ violations }) => violations);
-  left = least(left, highest);
-  left = least(left, ({ victims }) => victims.reduce((sum, victim) => sum + priority(victim) + 2 ** 31, 0));
-  left = least(left, ({ victims }) => victims.length);
+  let remaining = least(all, ({ violations }) => violations);
+  remaining = least(remaining, highest);
+  remaining = least(remaining, ({ victims }) => victims.reduce((sum, victim) => sum + priority(victim) + 2 ** 31, 0));
+  remaining = least(remaining, ({ victims }) => victims.length);
   const first = (choice: Choice) =>
     choice.victims
       .filter((victim) => priority(victim) === highest(choice))
       .map(start)
       .sort()[0] ?? '';
-  const latest = left.map(first).sort().at(-1);
-  return left.filter((choice) => first(choice) === latest);
+  const latest = remaining.map(first).sort().at(-1);
+  return remaining.filter((choice) => first(choice) === latest);
 }

@@ -2,7 +2,7 @@ import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type LabelSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { labelsOf, type Model, nameOf, podsOn } from '#scheduler/testing/reference/model.js';
-import { wanted } from '#scheduler/testing/reference/node-affinity.js';
+import { matchesNode } from '#scheduler/testing/reference/node-affinity.js';
 
 interface Constraint {
   readonly maxSkew: number;
@@ -10,7 +10,7 @@ interface Constraint {
   readonly selector: LabelSelector;
 }
 
-function own(pod: Pod, sort: string): Constraint[] {
+function constraintsOf(pod: Pod, sort: string): Constraint[] {
   return (pod.spec.topologySpreadConstraints ?? [])
     .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === sort)
     .map(({ labelSelector, maxSkew, topologyKey }) => ({
@@ -45,8 +45,8 @@ function inDomain(
 }
 
 export function spreadRefusal(model: Model, pod: Pod, node: Node): string | undefined {
-  const constraints = own(pod, 'DoNotSchedule');
-  const counting = model.nodes.filter((each) => wanted(pod, each) && hasAll(each, constraints));
+  const constraints = constraintsOf(pod, 'DoNotSchedule');
+  const counting = model.nodes.filter((each) => matchesNode(pod, each) && hasAll(each, constraints));
   for (const constraint of constraints) {
     const { maxSkew, selector, topologyKey } = constraint;
     const value = labelsOf(node)[topologyKey];
@@ -54,13 +54,14 @@ export function spreadRefusal(model: Model, pod: Pod, node: Node): string | unde
     const domains = new Set(counting.map((each) => labelsOf(each)[topologyKey] ?? ''));
     const counts = [...domains].map((domain) => inDomain(model, pod, counting, constraint, domain));
     const self = selector.matches(labelsOf(pod)) ? 1 : 0;
-    const here = inDomain(model, pod, counting, constraint, value);
-    if (here + self - Math.min(...counts) > maxSkew) return "node(s) didn't match pod topology spread constraints";
+    const podsInDomain = inDomain(model, pod, counting, constraint, value);
+    if (podsInDomain + self - Math.min(...counts) > maxSkew)
+      return "node(s) didn't match pod topology spread constraints";
   }
   return undefined;
 }
 
-/** Normalized, of all feasible nodes. */
+/** Normalized scores of all feasible nodes. */
 export function spreadScores(model: Model, pod: Pod, feasible: readonly Node[], dialect: Dialect): number[] {
   const { hostname, zone } = dialect.labels;
   const explicit = (pod.spec.topologySpreadConstraints ?? []).length > 0;
@@ -71,10 +72,10 @@ export function spreadScores(model: Model, pod: Pod, feasible: readonly Node[], 
         { topologyKey: hostname, maxSkew: 3, selector },
         { topologyKey: zone, maxSkew: 5, selector },
       ];
-  const constraints = explicit ? own(pod, 'ScheduleAnyway') : defaults;
+  const constraints = explicit ? constraintsOf(pod, 'ScheduleAnyway') : defaults;
   if (constraints.length === 0) return feasible.map(() => 0);
   const counts = (node: Node) => !explicit || hasAll(node, constraints);
-  const counting = model.nodes.filter((node) => wanted(pod, node) && counts(node));
+  const counting = model.nodes.filter((node) => matchesNode(pod, node) && counts(node));
   const scored = feasible.filter(counts);
   const raw = new Map<string, number>();
   for (const node of scored) {

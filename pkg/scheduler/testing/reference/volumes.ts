@@ -2,41 +2,42 @@ import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Volume } from 
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { value } from '#apimachinery/quantity.js';
-import { labelsOf, type Model, nameOf, podsOn } from '#scheduler/testing/reference/model.js';
-import type { Refused } from '#scheduler/testing/reference/refused.js';
+import { labelsOf, type Model, nameOf, podsOn, type Refused } from '#scheduler/testing/reference/model.js';
 
-const refused = (plugin: string, reason: string): Refused => ({ plugin, reasons: [reason] });
+const refusedBy = (plugin: string, reason: string): Refused => ({ plugin, reasons: [reason] });
 
 const claimNames = (pod: Pod) =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
 const claimOf = ({ storage }: Model, pod: Pod, name: string) => storage.claim(`${pod.metadata.namespace}/${name}`);
 const sizeOf = (quantity: string | undefined) => Number(value(quantity ?? '0'));
-const asked = ({ spec }: PersistentVolumeClaim) => sizeOf(spec.resources?.requests?.['storage']);
+const requestedSize = ({ spec }: PersistentVolumeClaim) => sizeOf(spec.resources?.requests?.['storage']);
 const isBound = ({ metadata, spec }: PersistentVolumeClaim, { annotations }: Dialect) =>
   spec.volumeName !== undefined && metadata.annotations?.[annotations.bindCompleted] !== undefined;
 
-/** With the gate of claims for single pods: that one is missing, or another pod's. */
+/** ReadWriteOncePod: a claim that is missing or used by another pod. */
 export function singleClaimsRefusal(model: Model, pod: Pod): Refused | undefined {
   const names = claimNames(pod);
   const missing = names.find((name) => claimOf(model, pod, name) === undefined);
-  if (missing !== undefined) return refused('VolumeRestrictions', `persistentvolumeclaim "${missing}" not found`);
-  const others = model.pods.filter(({ metadata }) => metadata.namespace === pod.metadata.namespace).flatMap(claimNames);
-  const taken = names.some(
-    (name) => claimOf(model, pod, name)?.spec.accessModes?.includes('ReadWriteOncePod') && others.includes(name),
+  if (missing !== undefined) return refusedBy('VolumeRestrictions', `persistentvolumeclaim "${missing}" not found`);
+  const otherClaims = model.pods
+    .filter(({ metadata }) => metadata.namespace === pod.metadata.namespace)
+    .flatMap(claimNames);
+  const isUsed = names.some(
+    (name) => claimOf(model, pod, name)?.spec.accessModes?.includes('ReadWriteOncePod') && otherClaims.includes(name),
   );
-  if (!taken) return undefined;
+  if (!isUsed) return undefined;
   const reason = 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
-  return refused('VolumeRestrictions', reason);
+  return refusedBy('VolumeRestrictions', reason);
 }
 
-/** What is wrong with a claim, whatever the node. */
+/** Why a claim rules out all nodes. */
 export function claimsRefusal(model: Model, pod: Pod, dialect: Dialect): Refused | undefined {
   for (const name of claimNames(pod)) {
     const claim = claimOf(model, pod, name);
-    if (claim === undefined) return refused('VolumeBinding', `persistentvolumeclaim "${name}" not found`);
+    if (claim === undefined) return refusedBy('VolumeBinding', `persistentvolumeclaim "${name}" not found`);
     const mode = model.storage.storageClass(claim.spec.storageClassName ?? '')?.volumeBindingMode;
     if (!isBound(claim, dialect) && mode !== 'WaitForFirstConsumer') {
-      return refused('VolumeBinding', 'pod has unbound immediate PersistentVolumeClaims');
+      return refusedBy('VolumeBinding', 'pod has unbound immediate PersistentVolumeClaims');
     }
   }
   return undefined;
@@ -44,12 +45,12 @@ export function claimsRefusal(model: Model, pod: Pod, dialect: Dialect): Refused
 
 export function volumesRefusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {
   if (podsOn(model, node).some((other) => diskClash(pod, other))) {
-    return refused('VolumeRestrictions', 'node(s) had no available disk');
+    return refusedBy('VolumeRestrictions', 'node(s) had no available disk');
   }
-  if (tooMany(model, pod, node)) return refused('NodeVolumeLimits', 'node(s) exceed max volume count');
+  if (tooMany(model, pod, node)) return refusedBy('NodeVolumeLimits', 'node(s) exceed max volume count');
   const reasons = bindingReasons(model, pod, node, dialect);
   if (reasons.length > 0) return { plugin: 'VolumeBinding', reasons };
-  if (otherZone(model, pod, node, dialect)) return refused('VolumeZone', 'node(s) had no available volume zone');
+  if (otherZone(model, pod, node, dialect)) return refusedBy('VolumeZone', 'node(s) had no available volume zone');
   return undefined;
 }
 
@@ -79,11 +80,13 @@ function tooMany(model: Model, pod: Pod, node: Node): boolean {
       const provisioner = storage.storageClass(claim.spec.storageClassName ?? '')?.provisioner;
       return provisioner === undefined ? [] : [`${provisioner} for ${of.metadata.namespace}/${name}`];
     });
-  const there = podsOn(model, node).flatMap(disks);
-  const fresh = disks(pod).filter((disk) => !there.includes(disk));
+  const attached = podsOn(model, node).flatMap(disks);
+  const fresh = disks(pod).filter((disk) => !attached.includes(disk));
   return drivers.some(({ allocatable, name }) => {
     const ofDriver = (all: readonly string[]) => new Set(all.filter((disk) => disk.startsWith(`${name} `))).size;
-    return ofDriver(fresh) > 0 && ofDriver(there) + ofDriver(fresh) > (allocatable?.count ?? Number.POSITIVE_INFINITY);
+    return (
+      ofDriver(fresh) > 0 && ofDriver(attached) + ofDriver(fresh) > (allocatable?.count ?? Number.POSITIVE_INFINITY)
+    );
   });
 }
 
@@ -120,25 +123,25 @@ function waitingReason(
   dialect: Dialect,
 ): string | undefined {
   const none = "node(s) didn't find available persistent volumes to bind";
-  const given: PersistentVolume[] = [];
+  const assigned: PersistentVolume[] = [];
   const make: PersistentVolumeClaim[] = [];
-  for (const claim of [...waiting].sort((a, b) => asked(a) - asked(b))) {
+  for (const claim of [...waiting].sort((a, b) => requestedSize(a) - requestedSize(b))) {
     const chosen = claim.metadata.annotations?.[dialect.annotations.selectedNode];
     if (chosen !== undefined && chosen !== nameOf(node)) return none;
-    const volume = chosen === undefined ? volumeFor(model, claim, node, given) : undefined;
+    const volume = chosen === undefined ? volumeFor(model, claim, node, assigned) : undefined;
     if (volume === undefined) make.push(claim);
-    else given.push(volume);
+    else assigned.push(volume);
   }
   for (const claim of make) {
-    const of = model.storage.storageClass(claim.spec.storageClassName ?? '');
-    if (of === undefined || !isMade(of, node, dialect)) return none;
+    const storageClass = model.storage.storageClass(claim.spec.storageClassName ?? '');
+    if (storageClass === undefined || !canProvision(storageClass, node, dialect)) return none;
     const places = model.storage
-      .capacities(of)
+      .capacities(storageClass)
       ?.filter(({ nodeTopology }) =>
         Object.entries(nodeTopology?.matchLabels ?? {}).every(([key, label]) => labelsOf(node)[key] === label),
       );
     const most = Math.max(-1, ...(places ?? []).map(({ capacity }) => sizeOf(capacity)));
-    if (places !== undefined && most < asked(claim)) return 'node(s) did not have enough free storage';
+    if (places !== undefined && most < requestedSize(claim)) return 'node(s) did not have enough free storage';
   }
   return undefined;
 }
@@ -147,24 +150,24 @@ function volumeFor(
   { storage }: Model,
   claim: PersistentVolumeClaim,
   node: Node,
-  given: readonly PersistentVolume[],
+  assigned: readonly PersistentVolume[],
 ): PersistentVolume | undefined {
   const { name, namespace } = claim.metadata;
-  const left = storage.volumesFor(claim).filter((volume) => !given.includes(volume));
+  const available = storage.volumesFor(claim).filter((volume) => !assigned.includes(volume));
   const isReserved = ({ spec: { claimRef } }: PersistentVolume) =>
     claimRef?.name === name && claimRef?.namespace === namespace;
-  const isLarge = ({ spec }: PersistentVolume) => sizeOf(spec.capacity?.['storage']) >= asked(claim);
-  if (left.some((volume) => isReserved(volume) && !reachable(volume, node))) return undefined;
-  const reserved = left.find((volume) => isReserved(volume) && isLarge(volume));
+  const isLarge = ({ spec }: PersistentVolume) => sizeOf(spec.capacity?.['storage']) >= requestedSize(claim);
+  if (available.some((volume) => isReserved(volume) && !reachable(volume, node))) return undefined;
+  const reserved = available.find((volume) => isReserved(volume) && isLarge(volume));
   if (reserved !== undefined) return reserved;
-  return left
+  return available
     .filter(({ spec, status }) => spec.claimRef === undefined && status?.phase === 'Available')
     .filter(({ spec }) => spec.storageClassName === claim.spec.storageClassName)
     .filter((volume) => reachable(volume, node) && isLarge(volume))
     .sort((a, b) => sizeOf(a.spec.capacity?.['storage']) - sizeOf(b.spec.capacity?.['storage']))[0];
 }
 
-function isMade({ allowedTopologies, provisioner }: StorageClass, node: Node, { labelDomain }: Dialect): boolean {
+function canProvision({ allowedTopologies, provisioner }: StorageClass, node: Node, { labelDomain }: Dialect): boolean {
   if (provisioner === `${labelDomain}/no-provisioner`) return false;
   const places = (allowedTopologies ?? []).flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions);
   return places.length === 0 || places.some(({ key, values }) => values.includes(labelsOf(node)[key] ?? ''));

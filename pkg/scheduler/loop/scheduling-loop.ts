@@ -1,6 +1,6 @@
 /**
- * The scheduler at work: informers → queue → decision → assume → bind. One pod is decided at a time; bindings run
- * beside it. A loop runs once: whoever leads again begins with a new one, which knows nothing of the old.
+ * Informers → queue → decision → assume → bind. The loop decides on one pod at a time, while bindings run concurrently.
+ * A loop runs once: each term as leader starts a new loop without state from earlier terms.
  */
 
 import { once } from 'node:events';
@@ -17,16 +17,12 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
-import { apiBinder, type Binder } from '#scheduler/binder.js';
-import { BindingCycle } from '#scheduler/binding-cycle.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { LiveObjects } from '#scheduler/cluster/live-objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import { ClusterFeed } from '#scheduler/cluster-feed.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { type Consultation, interestedIn } from '#scheduler/decision/extenders.js';
 import type { Snapshot } from '#scheduler/explain/snapshot.js';
-import { FailedTries } from '#scheduler/failed-tries.js';
 import type { Extender } from '#scheduler/framework/extender.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Handle } from '#scheduler/framework/plugin.js';
@@ -34,21 +30,25 @@ import type { Profile } from '#scheduler/framework/profile.js';
 import { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import { withExtenders } from '#scheduler/framework/with-extenders.js';
 import { withTimes } from '#scheduler/framework/with-times.js';
+import { apiBinder, type Binder } from '#scheduler/loop/binder.js';
+import { BindingCycle } from '#scheduler/loop/binding-cycle.js';
+import { ClusterFeed } from '#scheduler/loop/cluster-feed.js';
+import { FailedAttempts } from '#scheduler/loop/failed-attempts.js';
+import { PendingWrites } from '#scheduler/loop/pending-writes.js';
+import { type AttemptOutcome, AttemptSpan, type TracedMetrics, tracedMetrics } from '#scheduler/loop/traced-attempt.js';
+import { UnconfirmedBindings } from '#scheduler/loop/unconfirmed-bindings.js';
 import type { SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Evictions } from '#scheduler/preemption/evictions.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
-import { type TracedMetrics, TracedTry, type TryOutcome, tracedMetrics } from '#scheduler/traced-try.js';
-import { UnseenBindings } from '#scheduler/unseen-bindings.js';
-import { Writes } from '#scheduler/writes.js';
 
 export interface SchedulingLoopOptions {
   client: Client;
-  /** Caches shared with others, which whoever made them starts. Absent: the scheduler has its own. */
+  /** Shared caches, started by their owner. Absent: the scheduler creates its own. */
   informers?: InformerFactory;
-  /** Where the loop's own caches count. */
+  /** Registry for the metrics of the loop's own caches. */
   readonly registry?: Registry;
   recorder: EventRecorder;
   dialect: Dialect;
@@ -57,17 +57,17 @@ export interface SchedulingLoopOptions {
   log: Logger;
   metrics: SchedulerMetrics;
   profiles?: readonly Profile[];
-  /** What decides along with the profiles' plugins; closed with the scheduler. */
+  /** Extenders of all profiles; closed with the scheduler. */
   extenders?: readonly Extender[];
   binder?: Binder;
   maxUnschedulableMs?: number;
   initialBackoffMs?: number;
   maxBackoffMs?: number;
-  /** 0 or absent: by the size of the cluster. */
+  /** 0 or absent: depends on the size of the cluster. */
   percentageOfNodesToScore?: number;
-  /** Bindings under way at once; further decisions wait. */
+  /** Limit of concurrent bindings; at the limit the loop waits. */
   maxBindings?: number;
-  /** Of tries; absent: nothing is traced. */
+  /** Traces attempts; absent: no tracing. */
   tracer?: Pick<Tracer, 'begin'>;
 }
 
@@ -80,32 +80,32 @@ export class SchedulingLoop {
   readonly #feed: ClusterFeed;
   readonly #nominator: Nominator;
   readonly #bindings: BindingCycle;
-  readonly #failedTries: FailedTries;
+  readonly #failedAttempts: FailedAttempts;
   readonly #waitingPods: WaitingPods;
-  readonly #writes: Writes;
-  readonly #unseen: UnseenBindings;
+  readonly #writes: PendingWrites;
+  readonly #unconfirmed: UnconfirmedBindings;
   readonly #stopped = new AbortController();
-  /** Aborts before `#stopped`: no decision is worth waiting for any more. */
+  /** Aborts before `#stopped`: pending decisions are dropped. */
   readonly #stopping = new AbortController();
   readonly #informers: InformerFactory;
-  /** Absent: nothing is traced. */
-  readonly #traced: TracedMetrics | undefined;
-  /** A write was refused because this process does not lead any more. */
+  /** Absent: no tracing. */
+  readonly #tracedMetrics: TracedMetrics | undefined;
+  /** A write was refused because this process no longer leads. */
   #termOver = false;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
     const { client, clock, dialect, log, random, recorder } = options;
     const { extenders = [] } = options;
-    this.#traced = options.tracer && tracedMetrics(options.metrics);
-    const metrics = this.#traced ?? options.metrics;
+    this.#tracedMetrics = options.tracer && tracedMetrics(options.metrics);
+    const metrics = this.#tracedMetrics ?? options.metrics;
     const times = { clock, recorder: () => metrics.callRecorder() };
     const profiles = (options.profiles ?? [defaultProfile(dialect)]).map((profile) =>
       withExtenders(withTimes(profile, times), extenders, this.#stopped.signal),
     );
     this.#profiles = new Map(profiles.map((profile) => [profile.schedulerName, profile]));
     this.#informers = options.informers ?? ownInformers(options);
-    this.#writes = new Writes(options.maxBindings ?? 64, log);
+    this.#writes = new PendingWrites(options.maxBindings ?? 64, log);
     const queue = new SchedulingQueue({
       clock,
       ...(profiles[0] === undefined ? {} : { before: profiles[0].queueSort.point }),
@@ -146,7 +146,7 @@ export class SchedulingLoop {
     this.#feed = feed;
     this.#nominator = nominator;
     this.#waitingPods = waitingPods;
-    this.#failedTries = new FailedTries({
+    this.#failedAttempts = new FailedAttempts({
       ...shared,
       binder,
       handle,
@@ -155,20 +155,20 @@ export class SchedulingLoop {
       evictions: new Evictions({ client, recorder, nominator, log, waitingPods, onTermOver }),
       consultation: (pod) => this.#consultation(pod),
     });
-    this.#unseen = new UnseenBindings({ clock, log, cluster, onExpired: (pod) => feed.expired(pod) });
+    this.#unconfirmed = new UnconfirmedBindings({ clock, log, cluster, onExpired: (pod) => feed.handleExpired(pod) });
     this.#bindings = new BindingCycle({
       ...shared,
       cluster,
-      failedTries: this.#failedTries,
+      failedAttempts: this.#failedAttempts,
       handle,
-      unseen: this.#unseen,
+      unconfirmed: this.#unconfirmed,
       waitingPods,
       writes: this.#writes,
       stopped: this.#stopped.signal,
     });
   }
 
-  /** What an explanation is worked out from. */
+  /** Input of explanations. */
   pod(key: string): Pod | undefined {
     return this.#informers.informer(pods).get(key);
   }
@@ -182,7 +182,7 @@ export class SchedulingLoop {
     };
   }
 
-  /** Works until `stop` aborts; calls `synced` when its caches are filled. Rejects when the work cannot go on. */
+  /** Runs until `stop` aborts; calls `synced` when the caches are filled. Rejects when the loop cannot go on. */
   async run(stop: AbortSignal, synced: () => void): Promise<void> {
     const unfollow = this.#feed.follow();
     const { metrics } = this.#options;
@@ -195,7 +195,7 @@ export class SchedulingLoop {
     const ended = new AbortController();
     const own = this.#options.informers === undefined ? this.#informers : undefined;
     const informing = own?.start(AbortSignal.any([stop, ended.signal]));
-    // Awaited below; until then a failure must not count as unhandled.
+    // It is awaited below; this handler keeps an earlier failure from counting as unhandled.
     informing?.catch(() => undefined);
     try {
       await this.#informers.waitForSync(stop);
@@ -203,7 +203,7 @@ export class SchedulingLoop {
       for (let pod = await this.#queue.next(); pod !== undefined; pod = await this.#queue.next()) {
         await this.#schedule(pod);
       }
-      // The elector finds out by itself, and says so.
+      // The elector notices the lost lease by itself and aborts `stop`.
       if (this.#termOver && !stop.aborted) await once(stop, 'abort');
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -212,7 +212,7 @@ export class SchedulingLoop {
       unfollow();
       onStop();
       this.#stopped.abort();
-      this.#unseen.close();
+      this.#unconfirmed.close();
       this.#waitingPods.rejectAll('the scheduler stops');
       await this.#writes.settled();
       stop.removeEventListener('abort', onStop);
@@ -221,11 +221,11 @@ export class SchedulingLoop {
     }
   }
 
-  /** Whatever is decided now would be refused, too: nothing more is, until the loop is stopped. */
+  /** Stops deciding until the loop is stopped, since further writes would be refused as well. */
   #endTerm(): void {
     if (this.#termOver) return;
     this.#termOver = true;
-    this.#options.log.warn('writes are refused because this process does not lead any more: nothing more is decided');
+    this.#options.log.warn('lost leadership: writes are refused, so scheduling stops');
     this.#queue.close();
     this.#stopping.abort();
   }
@@ -233,13 +233,15 @@ export class SchedulingLoop {
   async #schedule(queued: QueuedPod): Promise<void> {
     const profile = this.#profiles.get(queued.info.pod.spec.schedulerName ?? '');
     if (profile === undefined || this.#feed.current(queued) === undefined) return this.#queue.done(queued);
-    if (this.#traced === undefined) return this.#try(queued, profile);
-    const traced = TracedTry.begin(this.#options.tracer, queued, this.#options.clock);
-    this.#traced.current = traced;
-    return traced === undefined ? this.#try(queued, profile) : traced.within(() => this.#try(queued, profile, traced));
+    if (this.#tracedMetrics === undefined) return this.#attempt(queued, profile);
+    const span = AttemptSpan.begin(this.#options.tracer, queued, this.#options.clock);
+    this.#tracedMetrics.current = span;
+    return span === undefined
+      ? this.#attempt(queued, profile)
+      : span.within(() => this.#attempt(queued, profile, span));
   }
 
-  async #try(queued: QueuedPod, profile: Profile, traced?: TracedTry): Promise<void> {
+  async #attempt(queued: QueuedPod, profile: Profile, span?: AttemptSpan): Promise<void> {
     const { clock, metrics } = this.#options;
     const started = clock.monotonic();
     const consultation = this.#consultation(queued.info);
@@ -249,46 +251,46 @@ export class SchedulingLoop {
           ? this.#algorithm.schedule(queued.info, profile)
           : await this.#algorithm.scheduleWith(consultation, queued.info, profile);
       metrics.decided(clock.monotonic() - started);
-      // Extenders take their time, in which the pod may have gone.
-      if (consultation !== undefined && this.#feed.current(queued) === undefined) return this.#drop(queued, traced);
-      await this.#bindings.start({ queued, node, profile, started, traced });
+      // The pod may have been deleted while the extenders answered.
+      if (consultation !== undefined && this.#feed.current(queued) === undefined) return this.#drop(queued, span);
+      await this.#bindings.start({ queued, node, profile, started, span: span });
     } catch (error) {
-      await this.#failed(queued, profile, error, { started, traced });
+      await this.#failed(queued, profile, error, { started, traced: span });
     }
   }
 
-  #drop(queued: QueuedPod, traced: TracedTry | undefined): void {
+  #drop(queued: QueuedPod, span: AttemptSpan | undefined): void {
     this.#queue.done(queued);
-    traced?.end({ result: 'dropped' });
+    span?.end({ result: 'dropped' });
   }
 
   async #failed(
     queued: QueuedPod,
     profile: Profile,
     error: unknown,
-    { started, traced }: { readonly started: number; readonly traced: TracedTry | undefined },
+    { started, traced: span }: { readonly started: number; readonly traced: AttemptSpan | undefined },
   ): Promise<void> {
     const { clock, log, metrics } = this.#options;
-    if (this.#stopping.signal.aborted) return this.#drop(queued, traced);
+    if (this.#stopping.signal.aborted) return this.#drop(queued, span);
     const { key } = queued.info;
-    const took = () => clock.monotonic() - started;
+    const elapsed = () => clock.monotonic() - started;
     if (error instanceof FitError) {
-      const room = await this.#failedTries.makeRoom(queued, profile, error);
-      const told = this.#failedTries.unschedulable(queued, profile, error, room);
-      await this.#writes.start(key, ended(told, traced, { result: 'unschedulable', message: messageOf(error) }));
-      metrics.attempt('unschedulable', profile.schedulerName, took());
+      const room = await this.#failedAttempts.makeRoom(queued, profile, error);
+      const reported = this.#failedAttempts.unschedulable(queued, profile, error, room);
+      await this.#writes.start(key, withSpan(reported, span, { result: 'unschedulable', message: messageOf(error) }));
+      metrics.attempt('unschedulable', profile.schedulerName, elapsed());
       return;
     }
     log.error({ err: error, pod: key }, 'scheduling failed');
-    metrics.attempt('error', profile.schedulerName, took());
+    metrics.attempt('error', profile.schedulerName, elapsed());
     const message = messageOf(error);
     await this.#writes.start(
       key,
-      ended(this.#failedTries.erred(queued, message), traced, { result: 'error', message }),
+      withSpan(this.#failedAttempts.failed(queued, message), span, { result: 'error', message }),
     );
   }
 
-  /** Undefined where no extender is interested, so that the decision waits for nobody. */
+  /** Undefined if no extender is interested: the decision is then synchronous. */
   #consultation(pod: PodInfo): Consultation | undefined {
     const extenders = interestedIn(pod, this.#options.extenders ?? []);
     if (extenders.length === 0) return undefined;
@@ -297,19 +299,19 @@ export class SchedulingLoop {
       extenders,
       stop: this.#stopping.signal,
       onFailure: (extender, point, err) =>
-        log.warn({ err, extender, point, pod: pod.key }, 'extender failed: the decision goes on without it'),
+        log.warn({ err, extender, point, pod: pod.key }, 'extender failed: deciding without it'),
     };
   }
 
-  /** What the gauges tell. */
+  /** The state that the gauges show. */
   #state(): SchedulerState {
     const rejected = new Map<string, { plugin: string; profile: string; pods: number }>();
     for (const { info, rejectedBy } of this.#queue.waiting()) {
       const profile = info.pod.spec.schedulerName ?? '';
       for (const plugin of rejectedBy) {
         const key = `${profile} ${plugin}`;
-        const known = rejected.get(key);
-        rejected.set(key, { plugin, profile, pods: (known?.pods ?? 0) + 1 });
+        const counted = rejected.get(key);
+        rejected.set(key, { plugin, profile, pods: (counted?.pods ?? 0) + 1 });
       }
     }
     return {
@@ -321,9 +323,9 @@ export class SchedulingLoop {
   }
 }
 
-/** The same work, at the end of which the try ends, too. */
-function ended(work: Promise<void>, traced: TracedTry | undefined, outcome: TryOutcome): Promise<void> {
-  return traced === undefined ? work : work.finally(() => traced.end(outcome));
+/** Ends the attempt's span when the work ends. */
+function withSpan(work: Promise<void>, span: AttemptSpan | undefined, outcome: AttemptOutcome): Promise<void> {
+  return span === undefined ? work : work.finally(() => span.end(outcome));
 }
 
 function ownInformers({ client, clock, log, random, registry }: SchedulingLoopOptions): InformerFactory {

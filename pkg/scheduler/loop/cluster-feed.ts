@@ -1,4 +1,4 @@
-/** Brings what informers see of pods and nodes to the scheduler's cluster, its queue and its nominations. */
+/** Passes informer events for pods and nodes on to the cluster, the queue and the nominator. */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
@@ -17,7 +17,7 @@ export interface ClusterFeedOptions {
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
   readonly waitingPods: Pick<WaitingPods, 'get'>;
-  /** Whether this scheduler places the pods of that `schedulerName`. */
+  /** Whether a profile of this scheduler has that `schedulerName`. */
   readonly serves: (schedulerName: string) => boolean;
 }
 
@@ -28,18 +28,18 @@ export class ClusterFeed {
     this.#options = options;
   }
 
-  /** Until the function that it returns is called. */
+  /** Follows the informers until the returned function is called. */
   follow(): () => void {
     const { cluster, nodes, objects, pods, queue } = this.#options;
     const removes = [
       nodes.addHandler({
-        onAdd: (node) => this.#nodeSeen(node),
-        onUpdate: (node) => this.#nodeSeen(node),
+        onAdd: (node) => this.#setNode(node),
+        onUpdate: (node) => this.#setNode(node),
         onDelete: (node) => cluster.removeNode(node.metadata.name ?? ''),
       }),
       pods.addHandler({
-        onAdd: (pod) => this.#podSeen(pod, undefined),
-        onUpdate: (pod, old) => this.#podSeen(pod, old),
+        onAdd: (pod) => this.#setPod(pod, undefined),
+        onUpdate: (pod, old) => this.#setPod(pod, old),
         onDelete: (pod) => this.#podDeleted(pod),
       }),
       objects.storage.follow((event) => queue.notify([event])),
@@ -52,23 +52,23 @@ export class ClusterFeed {
     };
   }
 
-  /** The pod as the API shows it now, undefined when there is nothing left to schedule. */
+  /** The pod's current version in the cache; undefined if it no longer needs scheduling. */
   current(queued: QueuedPod): Pod | undefined {
     const pod = this.#options.pods.get(queued.info.key);
-    if (pod === undefined || !this.#waits(pod)) return undefined;
+    if (pod === undefined || !this.#needsScheduling(pod)) return undefined;
     return this.#options.cluster.isAssumed(pod.metadata.uid ?? '') ? undefined : pod;
   }
 
-  /** The pod has given back room that it did not use after all; where it still waits, it is to be placed again. */
-  expired({ key, uid }: PodInfo): void {
+  /** Frees the expired pod's room, and queues the pod again if it is still unbound. */
+  handleExpired({ key, uid }: PodInfo): void {
     const { pods, queue } = this.#options;
     queue.notify(['AssignedPodDelete']);
     const pod = pods.get(key);
-    if (pod !== undefined && pod.metadata.uid === uid && this.#waits(pod)) queue.add(pod);
+    if (pod !== undefined && pod.metadata.uid === uid && this.#needsScheduling(pod)) queue.add(pod);
   }
 
-  /** True for pods that this scheduler has to place. */
-  #waits(pod: Pod): boolean {
+  /** Whether this scheduler has to place the pod. */
+  #needsScheduling(pod: Pod): boolean {
     return (
       (pod.spec.nodeName ?? '') === '' &&
       pod.metadata.deletionTimestamp === undefined &&
@@ -77,39 +77,40 @@ export class ClusterFeed {
     );
   }
 
-  #podSeen(pod: Pod, old: Pod | undefined): void {
+  #setPod(pod: Pod, old: Pod | undefined): void {
     const { cluster, nominator, queue } = this.#options;
     if (old !== undefined && old.metadata.uid !== pod.metadata.uid) this.#podDeleted(old);
     if ((pod.spec.nodeName ?? '') !== '') {
       if (old !== undefined && (old.spec.nodeName ?? '') === '') queue.remove(pod);
-      return this.#boundPod(pod, old);
+      return this.#setBoundPod(pod, old);
     }
-    if (!this.#waits(pod)) {
+    if (!this.#needsScheduling(pod)) {
       nominator.remove(pod.metadata.uid ?? '');
       return queue.remove(pod);
     }
-    this.#nominated(pod, old);
+    this.#updateNomination(pod, old);
     if (cluster.isAssumed(pod.metadata.uid ?? '')) return;
-    if (old === undefined || !this.#waits(old)) queue.add(pod);
+    if (old === undefined || !this.#needsScheduling(old)) queue.add(pod);
     else queue.update(pod, JSON.stringify(pod.spec) !== JSON.stringify(old.spec));
   }
 
-  #boundPod(pod: Pod, old: Pod | undefined): void {
+  #setBoundPod(pod: Pod, old: Pod | undefined): void {
     const { cluster, nominator, queue } = this.#options;
     nominator.remove(pod.metadata.uid ?? '');
     if (!isFinished(pod)) {
       cluster.setPod(pod);
-      const bound = (old?.spec.nodeName ?? '') !== '';
-      if (!bound) this.#assigned(podInfo(pod), 'AssignedPodAdd');
-      else if (differ(pod.metadata.labels, old?.metadata.labels)) this.#assigned(podInfo(pod), 'AssignedPodUpdate');
+      const wasBound = (old?.spec.nodeName ?? '') !== '';
+      if (!wasBound) this.#notifyAssigned(podInfo(pod), 'AssignedPodAdd');
+      else if (differ(pod.metadata.labels, old?.metadata.labels))
+        this.#notifyAssigned(podInfo(pod), 'AssignedPodUpdate');
       return;
     }
     cluster.removePod(pod.metadata.uid ?? '');
     queue.notify(['AssignedPodDelete']);
   }
 
-  /** Nominations outlive the scheduler in the pods' statuses. */
-  #nominated(pod: Pod, old: Pod | undefined): void {
+  /** Restores nominations from pod statuses, so that they survive a restart of the scheduler. */
+  #updateNomination(pod: Pod, old: Pod | undefined): void {
     const { nominator } = this.#options;
     const node = pod.status?.nominatedNodeName ?? '';
     if (node === (old?.status?.nominatedNodeName ?? '')) return;
@@ -117,8 +118,8 @@ export class ClusterFeed {
     else nominator.add(podInfo(pod), node);
   }
 
-  /** Helps those whose required affinity is about such a pod. */
-  #assigned(pod: PodInfo, event: 'AssignedPodAdd' | 'AssignedPodUpdate'): void {
+  /** Wakes pods whose required affinity matches the assigned pod. */
+  #notifyAssigned(pod: PodInfo, event: 'AssignedPodAdd' | 'AssignedPodUpdate'): void {
     const { namespaceLabels } = this.#options.objects;
     this.#options.queue.notify([event], ({ terms }) =>
       terms.requiredAffinity.some((term) => term.matches(pod, namespaceLabels)),
@@ -134,7 +135,7 @@ export class ClusterFeed {
     if ((pod.spec.nodeName ?? '') !== '') queue.notify(['AssignedPodDelete']);
   }
 
-  #nodeSeen(node: Node): void {
+  #setNode(node: Node): void {
     const events = this.#options.cluster.setNode(node);
     if (events.length > 0) this.#options.queue.notify(events);
   }

@@ -7,15 +7,15 @@ export interface UnschedulableReport {
   readonly message: string;
   /** RFC 3339. */
   readonly now: string;
-  /** The node where room is being made; empty: none any more; absent: as before. */
+  /** The node where preemption makes room; empty: clear the nomination; absent: keep it. */
   readonly nominatedNode?: string;
 }
 
 /** Writes decisions to the API. */
 export interface Binder {
-  /** Binds the pod, only if it is still the same object. Rejects with the API's Status. */
+  /** Binds the pod if its UID still matches. Rejects with the API's Status. */
   bind(pod: Pod, node: string): Promise<void>;
-  /** Tells the pod why it is not scheduled. */
+  /** Writes the reason to the pod's PodScheduled condition. */
   reportUnschedulable(pod: Pod, report: UnschedulableReport): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { ended } from '#test/integration/daemons/api.js';
 
-/** A process that is ended in several ways and started again. */
-export class Restarted {
+/** A process that can be ended in several ways and restarted. */
+export class RestartableProcess {
   readonly #start: () => ChildProcess;
   #child: ChildProcess | undefined;
 
@@ -11,7 +11,7 @@ export class Restarted {
     this.#child = start();
   }
 
-  /** Ends it, or starts it when it does not run. */
+  /** Ends the process, or starts it if it is not running. */
   async toggle(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#child;
     if (child === undefined) {
@@ -32,20 +32,20 @@ export class Restarted {
     this.#child?.kill('SIGCONT');
   }
 
-  /** Ends it at once, whatever it is at, and starts another. */
+  /** Kills the process and starts another. */
   async replace(): Promise<void> {
     if (this.#runs) await this.toggle('SIGKILL');
     this.#child = this.#start();
   }
 
-  /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
+  /** Restarts the process whatever its state; one that lost its lease has exited by itself. */
   async recover(): Promise<void> {
     this.thaw();
     if (this.#runs) await this.toggle('SIGTERM');
     this.#child = this.#start();
   }
 
-  /** Runs again if it has ended by itself, as those are who could not renew their lease; a service manager does that. */
+  /** Restarts the process if it has exited, as a service manager does after a lost lease. */
   revive(): void {
     if (!this.#runs) this.#child = this.#start();
   }

@@ -1,26 +1,26 @@
-/** A pod's try as a span: from its turn until it is bound, or its pod has been told why not. */
+/** A scheduling attempt as a span: from its start until the pod is bound or the failure is reported. */
 import type { Clock } from '#apimachinery/clock.js';
 import { objectAttributes, type Tracer, type WorkSpan } from '#daemon/tracing/tracer.js';
 import type { AttemptResult, ExtensionPoint, PluginStatus, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { QueuedPod } from '#scheduler/queue/scheduling-queue.js';
 
-/** How a try ended; `dropped`: it came to nothing, since the pod is gone or somebody else leads. */
-export interface TryOutcome {
+/** How an attempt ended; `dropped`: the pod is gone or this process no longer leads. */
+export interface AttemptOutcome {
   readonly result: AttemptResult | 'dropped';
   readonly node?: string | undefined;
-  /** Why not. */
+  /** Why it failed. */
   readonly message?: string | undefined;
 }
 
-export class TracedTry {
+export class AttemptSpan {
   readonly #span: WorkSpan;
   readonly #queued: QueuedPod;
   readonly #waitedMs: number;
 
-  /** Undefined where it is not traced. */
-  static begin(tracer: Pick<Tracer, 'begin'> | undefined, queued: QueuedPod, clock: Clock): TracedTry | undefined {
+  /** Undefined if the attempt is not traced. */
+  static begin(tracer: Pick<Tracer, 'begin'> | undefined, queued: QueuedPod, clock: Clock): AttemptSpan | undefined {
     const span = tracer?.begin('Schedule pod', queued.info.key);
-    return span && new TracedTry(span, queued, clock.monotonic() - queued.since);
+    return span && new AttemptSpan(span, queued, clock.monotonic() - queued.since);
   }
 
   private constructor(span: WorkSpan, queued: QueuedPod, waitedMs: number) {
@@ -33,12 +33,12 @@ export class TracedTry {
     return this.#span.within(work);
   }
 
-  /** An extension point, as the metrics are told of it. */
-  took(point: ExtensionPoint, status: PluginStatus, durationMs: number): void {
+  /** Adds an extension point's duration, as for the metrics. */
+  recordDuration(point: ExtensionPoint, status: PluginStatus, durationMs: number): void {
     this.#span.took(point, durationMs, status === 'Error');
   }
 
-  end({ result, node, message }: TryOutcome): void {
+  end({ result, node, message }: AttemptOutcome): void {
     const { attempts, info } = this.#queued;
     const { metadata, spec } = info.pod;
     this.#span.end({
@@ -56,9 +56,9 @@ export class TracedTry {
   }
 }
 
-/** The metrics, of which the try under way is told, too. Decisions are made one at a time. */
+/** Metrics that also pass durations to the current attempt's span. Attempts run one at a time. */
 export interface TracedMetrics extends SchedulerMetrics {
-  current: TracedTry | undefined;
+  current: AttemptSpan | undefined;
 }
 
 export function tracedMetrics(metrics: SchedulerMetrics): TracedMetrics {
@@ -67,7 +67,7 @@ export function tracedMetrics(metrics: SchedulerMetrics): TracedMetrics {
     current: undefined,
     extensionPoint(point, status, profile, durationMs) {
       metrics.extensionPoint(point, status, profile, durationMs);
-      traced.current?.took(point, status, durationMs);
+      traced.current?.recordDuration(point, status, durationMs);
     },
   };
   return traced;

@@ -1,27 +1,27 @@
-/** What becomes of a pod that fits nowhere: it tries to make room, waits for what could help, and is told why. */
+/** Handles failed attempts: tries preemption, queues the pod until an event could help, and reports the reason. */
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import { isTermOver } from '#client/leaderelection/term-over.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Binder, UnschedulableReport } from '#scheduler/binder.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import type { ClusterFeed } from '#scheduler/cluster-feed.js';
 import type { Algorithm } from '#scheduler/decision/algorithm.js';
 import type { Consultation } from '#scheduler/decision/extenders.js';
 import { type MeasureStep, measureExtensions, measureSteps } from '#scheduler/decision/measure-step.js';
 import type { FitError } from '#scheduler/framework/fit-error.js';
 import { type Handle, isRoom, type PostFilterResult, type PreemptionArgs } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import type { Binder, UnschedulableReport } from '#scheduler/loop/binder.js';
+import type { ClusterFeed } from '#scheduler/loop/cluster-feed.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Evictions } from '#scheduler/preemption/evictions.js';
-import { candidatesOfExtenders } from '#scheduler/preemption/extenders.js';
-import { chosen, type Preemption } from '#scheduler/preemption/preemption.js';
+import { reviewByExtenders } from '#scheduler/preemption/extenders.js';
+import { chooseCandidate, type Preemption } from '#scheduler/preemption/preemption.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
-export interface FailedTriesOptions {
+export interface FailedAttemptsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder;
@@ -34,61 +34,61 @@ export interface FailedTriesOptions {
   readonly nominator: Nominator;
   readonly preemption: Preemption;
   readonly evictions: Evictions;
-  /** With the extenders that are interested in the pod; undefined: there are none. */
+  /** The extenders that are interested in the pod; undefined: none. */
   readonly consultation: (pod: PodInfo) => Consultation | undefined;
-  /** A write was refused because this process does not lead any more. */
+  /** Called when a write is refused because this process no longer leads. */
   readonly onTermOver: () => void;
 }
 
-/** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
+/** The result of preemption. `node`: the nominated node; empty: clear the nomination; absent: keep it. `message`: why it failed. */
 export interface Room extends PostFilterResult {
-  /** Settles when those who have to go were told. */
-  readonly made?: Promise<void>;
+  /** Settles when the evictions have been requested. */
+  readonly evicted?: Promise<void>;
 }
 
-export class FailedTries {
-  readonly #options: FailedTriesOptions;
+export class FailedAttempts {
+  readonly #options: FailedAttemptsOptions;
 
-  constructor(options: FailedTriesOptions) {
+  constructor(options: FailedAttemptsOptions) {
     this.#options = options;
   }
 
-  /** Makes room for a pod that no node can take. Until it resolves no other pod may be decided. */
+  /** Runs the PostFilter plugins for a pod that no node can take. No other pod may be decided on until it resolves. */
   async makeRoom(queued: QueuedPod, profile: Profile, error: FitError): Promise<Room> {
     const { log } = this.#options;
     try {
       return await this.#makeRoom(queued, profile, error);
     } catch (err) {
-      log.error({ err, pod: queued.info.key }, 'looking for room by other means failed');
+      log.error({ err, pod: queued.info.key }, 'PostFilter failed');
       return noRoom;
     }
   }
 
-  /** No node can take the pod. Resolves when the API server knows; the pod is back in the queue before that. */
+  /** Queues a pod that no node can take. Resolves when the reason has been reported, after the pod is back in the queue. */
   async unschedulable(queued: QueuedPod, profile: Profile, error: FitError, room: Room): Promise<void> {
     const { feed, queue } = this.#options;
-    queue.reject(queued, helpful(profile, error.plugins), feed.current(queued), error.plugins);
+    queue.reject(queued, eventsOf(profile, error.plugins), feed.current(queued), error.plugins);
     await this.#report(queued, 'Unschedulable', error.afterPreemption(room.message), room.node);
-    await room.made;
+    await room.evicted;
   }
 
-  /** A plugin does not want the pod on the node that was found. As above. */
-  async refused(queued: QueuedPod, profile: Profile, plugin: string, message: string): Promise<void> {
+  /** Queues a pod that a plugin rejected on its chosen node. Resolves like `unschedulable`. */
+  async rejected(queued: QueuedPod, profile: Profile, plugin: string, message: string): Promise<void> {
     const { feed, queue } = this.#options;
     const by = new Set([plugin].filter((name) => name !== ''));
-    queue.reject(queued, helpful(profile, by), feed.current(queued), by);
+    queue.reject(queued, eventsOf(profile, by), feed.current(queued), by);
     await this.#report(queued, 'Unschedulable', message, undefined);
   }
 
-  /** Something went wrong; the pod is tried again after its back-off. As above. */
-  async erred(queued: QueuedPod, message: string): Promise<void> {
+  /** Queues a pod whose attempt hit an error; it is retried after its back-off. Resolves like `unschedulable`. */
+  async failed(queued: QueuedPod, message: string): Promise<void> {
     const { feed, queue } = this.#options;
     const current = feed.current(queued);
     queue.reject(queued, new Set(), current);
     if (current !== undefined) await this.#report(queued, 'SchedulerError', message, undefined);
   }
 
-  /** Tried again after its back-off, without a word: if it is still there. */
+  /** Queues the pod, if it still needs scheduling, for a retry after its back-off; reports nothing. */
   retry(queued: QueuedPod): void {
     this.#options.queue.reject(queued, new Set(), this.#options.feed.current(queued));
   }
@@ -106,9 +106,10 @@ export class FailedTries {
     try {
       await binder.reportUnschedulable(pod, { reason, message, now, ...node });
     } catch (failure) {
-      // The condition is information only; the pod stays queued, and the next try reports again.
+      // The condition is information only: the pod stays queued, and the next attempt reports again.
       if (isTermOver(failure)) onTermOver();
-      else if (!isNotFound(failure)) log.warn({ err: failure, pod: key }, 'condition not written');
+      else if (!isNotFound(failure))
+        log.warn({ err: failure, pod: key }, 'cannot write PodScheduled condition: the next attempt writes it');
     }
   }
 
@@ -118,11 +119,11 @@ export class FailedTries {
     const started = clock.monotonic();
     let room: Room = noRoom;
     for (const { plugin, point } of profile.postFilters) {
-      const found =
+      const result =
         typeof point === 'function'
           ? ((await point(queued.info, error, handle)) ?? noRoom)
           : await this.#measured(plugin, (step) => this.#preempt(queued.info, profile, error, point, step));
-      room = { ...room, ...found };
+      room = { ...room, ...result };
       if (isRoom(room)) break;
     }
     if (isRoom(room)) nominator.add(queued.info, room.node);
@@ -131,7 +132,7 @@ export class FailedTries {
     return room;
   }
 
-  /** The others are measured where they are called from. */
+  /** Measures the built-in preemption; other PostFilter plugins are measured by their profile. */
   async #measured(plugin: string, preempt: (step: MeasureStep | undefined) => Promise<Room>): Promise<Room> {
     const { clock, metrics } = this.#options;
     const recorder = metrics.callRecorder();
@@ -145,7 +146,7 @@ export class FailedTries {
   async #preempt(
     info: PodInfo,
     profile: Profile,
-    { hopeless }: FitError,
+    { unresolvableNodes }: FitError,
     args: PreemptionArgs,
     step: MeasureStep | undefined,
   ): Promise<Room> {
@@ -154,31 +155,37 @@ export class FailedTries {
     const { filters } = algorithm.plan(info, profile);
     const ineligible = preemption.ineligible(info, filters);
     if (ineligible !== undefined) return { message: ineligible };
-    const attempt = preemption.attempt(info, filters, args, hopeless, measureExtensions(step, profile.filters));
-    const consulted = consultation(info);
-    const left =
-      consulted === undefined || attempt.candidates.length === 0
+    const attempt = preemption.attempt(
+      info,
+      filters,
+      args,
+      unresolvableNodes,
+      measureExtensions(step, profile.filters),
+    );
+    const extenders = consultation(info);
+    const reviewed =
+      extenders === undefined || attempt.candidates.length === 0
         ? attempt
         : {
-            candidates: await candidatesOfExtenders(info, attempt.candidates, consulted),
+            candidates: await reviewByExtenders(info, attempt.candidates, extenders),
             message: 'no candidate node for preemption',
           };
-    const found = chosen(left);
-    if ('message' in found) {
-      if (!found.final) return { message: found.message };
+    const candidate = chooseCandidate(reviewed);
+    if ('message' in candidate) {
+      if (!candidate.final) return { message: candidate.message };
       nominator.remove(info.uid);
-      return { node: '', message: found.message };
+      return { node: '', message: candidate.message };
     }
-    metrics.preempted(found.victims.pods.length);
-    const displaced = preemption.displaced(info, found.node.name);
-    return { node: found.node.name, made: evictions.carryOut(info, found, displaced) };
+    metrics.preempted(candidate.victims.pods.length);
+    const displaced = preemption.displaced(info, candidate.node.name);
+    return { node: candidate.node.name, evicted: evictions.carryOut(info, candidate, displaced) };
   }
 }
 
 const noRoom: Room = {};
 
-/** The events that could help a pod that these plugins refused. */
-function helpful(profile: Profile, plugins: ReadonlySet<string>): ReadonlySet<ClusterEvent> {
+/** The events that could make the pod schedulable after these plugins rejected it. */
+function eventsOf(profile: Profile, plugins: ReadonlySet<string>): ReadonlySet<ClusterEvent> {
   const events = new Set<ClusterEvent>(['NodeAdd']);
   for (const plugin of plugins) for (const event of profile.events.get(plugin) ?? []) events.add(event);
   return events;

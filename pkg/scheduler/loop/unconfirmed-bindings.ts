@@ -3,34 +3,34 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** As in release 1.24: longer than a watch that works can be behind; ms. */
-const patienceMs = 15 * 60_000;
+/** As in release 1.24: longer than the lag of a working watch; ms. */
+const expiryMs = 15 * 60_000;
 
-export interface UnseenBindingsOptions {
+export interface UnconfirmedBindingsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'setTimer'>;
   readonly log: Logger;
   readonly cluster: Cluster;
-  /** The pod has given back the room that it had. */
+  /** Called when an expired pod no longer counts on its node. */
   readonly onExpired: (pod: PodInfo) => void;
 }
 
 /**
- * Pods that were bound, by the word of who did it, and that no watch shows bound. An extender or a plugin may be wrong
- * about that: after some time such a pod counts on its node no more.
+ * Bindings that were written but that no watch event has confirmed. An extender or plugin may report a binding that
+ * never happened, so after some time such a pod no longer counts on its node.
  */
-export class UnseenBindings {
-  readonly #options: UnseenBindingsOptions;
+export class UnconfirmedBindings {
+  readonly #options: UnconfirmedBindingsOptions;
   #timer: Timer | undefined;
   #closed = false;
 
-  constructor(options: UnseenBindingsOptions) {
+  constructor(options: UnconfirmedBindingsOptions) {
     this.#options = options;
   }
 
-  /** The pod was bound just now. */
+  /** Waits for the confirmation of a binding that was just written. */
   await(uid: string): void {
     const { clock, cluster } = this.#options;
-    if (cluster.awaitBinding(uid, clock.monotonic() + patienceMs)) this.#arm();
+    if (cluster.awaitBinding(uid, clock.monotonic() + expiryMs)) this.#arm();
   }
 
   close(): void {
@@ -38,7 +38,7 @@ export class UnseenBindings {
     this.#timer?.cancel();
   }
 
-  /** For the oldest; bindings that are seen meanwhile leave it as it is. */
+  /** Sets one timer for the oldest binding; confirmations leave the timer as it is. */
   #arm(): void {
     const { clock, cluster } = this.#options;
     const deadline = cluster.nextDeadline;
@@ -50,7 +50,7 @@ export class UnseenBindings {
     const { clock, cluster, log, onExpired } = this.#options;
     this.#timer = undefined;
     for (const { node, pod } of cluster.expire(clock.monotonic())) {
-      log.warn({ pod: pod.key, node }, 'pod expired: it was said to be bound, and was never seen so');
+      log.warn({ pod: pod.key, node }, 'binding expired: no watch has confirmed it');
       onExpired(pod);
     }
     this.#arm();

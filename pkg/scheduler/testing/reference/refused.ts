@@ -1,4 +1,0 @@
-export interface Refused {
-  readonly plugin: string;
-  readonly reasons: readonly string[];
-}
