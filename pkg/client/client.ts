@@ -1,9 +1,9 @@
-/** The typed client that controllers, the scheduler, the node agent and programs of others use. */
+/** The typed client of controllers, the scheduler, the node agent and external programs. */
 import type { ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
-/** What every object has. */
+/** Fields of every object. */
 export interface ApiObject {
   apiVersion?: string;
   kind?: string;
@@ -46,7 +46,7 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
 export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T };
 
 export interface WriteOptions {
-  /** For creating objects that do not name their namespace. */
+  /** Namespace for objects that do not set it. */
   namespace?: string;
   subresource?: string;
   dryRun?: boolean;
@@ -71,10 +71,10 @@ export interface DeleteOptions {
   signal?: AbortSignal;
 }
 
-/** One resource's verbs. All throw StatusError for an error response, TransportError when there was no response. */
+/** The verbs of one resource. All throw StatusError for an error response and TransportError without a response. */
 export interface ResourceClient<T extends ApiObject> {
   get(name: string, options?: GetOptions): Promise<T>;
-  /** `take` is given each object as soon as it has arrived; what it returns stands in the list. */
+  /** Calls `take` with each object as it arrives; its result goes into the list. */
   list(options?: ListOptions, take?: (object: T) => T): Promise<ApiList<T>>;
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   create(object: T, options?: WriteOptions): Promise<T>;
@@ -83,21 +83,21 @@ export interface ResourceClient<T extends ApiObject> {
   patch(name: string, patch: unknown, options: PatchOptions): Promise<T>;
   delete(name: string, options?: DeleteOptions): Promise<void>;
   deleteCollection(options: DeleteOptions & ListOptions): Promise<void>;
-  /** POSTs to a subresource with a kind of its own (`pods/binding`, `serviceaccounts/token`, `pods/eviction`). */
+  /** POSTs to a subresource whose kind differs (`pods/binding`, `serviceaccounts/token`, `pods/eviction`). */
   createSubresource<B, R = B>(name: string, subresource: string, body: B, options?: WriteOptions): Promise<R>;
 }
 
 export interface RequestOptions {
   signal?: AbortSignal;
   contentType?: string;
-  /** A longer answer is refused with a TransportError: for answers of servers that are not ours. Absent: any length. */
+  /** Longer responses fail with a TransportError; for untrusted servers. Absent: no limit. */
   maxBytes?: number;
 }
 
 export interface Client {
   readonly dialect: Dialect;
   resource<T extends ApiObject>(type: ResourceType<T>): ResourceClient<T>;
-  /** Any request: discovery, health, other resources. JSON in, JSON out. */
+  /** Sends any request, such as discovery or health; JSON in, JSON out. */
   request<R>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<R>;
   close(): Promise<void>;
 }

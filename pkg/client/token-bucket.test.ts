@@ -3,7 +3,7 @@ import { Backoff, exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
-t.test('a burst at once, then the rate', async (t) => {
+t.test('allows a burst, then the rate', async (t) => {
   const clock = new VirtualClock();
   const bucket = new TokenBucket({ qps: 10, burst: 3, clock });
   t.same(
@@ -14,7 +14,7 @@ t.test('a burst at once, then the rate', async (t) => {
   t.equal(bucket.reserveMs(), 0);
 });
 
-t.test('a caller that gives up returns its token', async (t) => {
+t.test('an aborted caller returns its token', async (t) => {
   const clock = new VirtualClock();
   const bucket = new TokenBucket({ qps: 1, burst: 1, clock });
   await bucket.take();
@@ -26,13 +26,13 @@ t.test('a caller that gives up returns its token', async (t) => {
   t.equal(new TokenBucket({ qps: 0, burst: 0, clock }).reserveMs(), 0, 'no limit');
 });
 
-t.test('a token that is there is taken without waiting', async (t) => {
+t.test('an available token is taken without waiting', async (t) => {
   const clock = new VirtualClock();
   const bucket = new TokenBucket({ qps: 2, burst: 1, clock });
   t.equal(bucket.tryTake(), true);
   t.equal(bucket.tryTake(), false);
   await clock.advance(500);
-  t.equal(bucket.tryTake(), true, 'what was refused cost nothing');
+  t.equal(bucket.tryTake(), true, 'a refused attempt costs no token');
 });
 
 t.test('back-off grows, is capped, jittered and reset', async (t) => {

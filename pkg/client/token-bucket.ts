@@ -1,8 +1,8 @@
-/** A token bucket: on average `qps` per second, `burst` at once. Tokens are reserved ahead, so callers queue in order. */
+/** A token bucket: `qps` per second on average, bursts of `burst`. Tokens are reserved ahead, so callers queue in order. */
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface TokenBucketOptions {
-  /** Tokens that come back per second; zero or less means no limit. */
+  /** Tokens returned per second; zero or less: no limit. */
   readonly qps: number;
   readonly burst: number;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export class TokenBucket {
     this.#refilledAt = options.clock.monotonic();
   }
 
-  /** Takes one token, which may be a future one, and returns how long to wait for it in milliseconds. */
+  /** Reserves one token, possibly a future one, and returns the wait for it in milliseconds. */
   reserveMs(): number {
     if (this.#qps <= 0) return 0;
     this.#refill();
@@ -31,19 +31,19 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#qps) * 1000;
   }
 
-  /** Takes a token if one is there now. */
+  /** Takes a token if one is available. */
   tryTake(): boolean {
     if (this.reserveMs() <= 0) return true;
     this.cancel();
     return false;
   }
 
-  /** Gives back a token whose caller stopped waiting. */
+  /** Returns the token of a caller that stopped waiting. */
   cancel(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1);
   }
 
-  /** Resolves when a token is there; rejects with the signal's reason, giving the token back, when it aborts first. */
+  /** Resolves when a token is available; on abort, returns it and rejects with the signal's reason. */
   async take(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const waitMs = this.reserveMs();

@@ -9,7 +9,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import { absentInformers } from '#client/informer/absent.js';
+import { emptyInformers } from '#client/informer/empty-informers.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import type { ServedPods } from '#nodeagent/server/agent-server.js';
 import { ManifestFiles } from '#nodeagent/sources/manifest-files.js';
@@ -244,7 +244,7 @@ t.test('static pods run without the API, and are reported once it is available',
   const alone = startAgent({
     ...{ clock, runtime, args },
     dependencies: {
-      informers: absentInformers(orchDialect),
+      informers: emptyInformers(orchDialect),
       isStandalone: true,
       recorder: { record: () => undefined },
     },
@@ -274,7 +274,7 @@ t.test('a one-off run ends when the pods run, and leaves them running', async (t
   const dir = await manifestDir(t);
   await writeFile(join(dir, 'web.json'), manifest('web'));
   const runtime = newSimulatedRuntime();
-  const alone = { informers: absentInformers(orchDialect), isStandalone: true, recorder: { record: () => undefined } };
+  const alone = { informers: emptyInformers(orchDialect), isStandalone: true, recorder: { record: () => undefined } };
   const args = [`--pod-manifest-path=${dir}`, '--runonce'];
   const once = startAgent({ runtime, args, dependencies: alone });
   await once.started;

@@ -1,4 +1,4 @@
-/** A certificate of this process with its key, and what is asked of one. Pure. */
+/** A certificate of this process with its key, and what a certificate must contain. Pure. */
 import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import { addressBytes } from '#apimachinery/net/ip.js';
@@ -14,40 +14,40 @@ export interface TimedKeyCertificate extends KeyCertificate {
   readonly notAfter: number;
 }
 
-/** For whom a certificate is to be. */
+/** The names of a certificate to request. */
 export interface CertificateTemplate {
   readonly subject: DistinguishedName;
   readonly dns: readonly string[];
   readonly ips: readonly string[];
 }
 
-/** Throws an Error that says what is wrong: no certificate, no key, or one that is not the certificate's. */
-export function timed(pair: KeyCertificate): TimedKeyCertificate {
+/** Throws an Error if the certificate or key is missing or they do not match. */
+export function withValidity(pair: KeyCertificate): TimedKeyCertificate {
   const der = certificatesInPem(pair.certificate)[0];
-  if (der === undefined) throw new RangeError('there is no certificate');
+  if (der === undefined) throw new RangeError('the PEM data has no certificate');
   if (!new X509Certificate(der).checkPrivateKey(keyPairFromPem(pair.privateKey).privateKey))
-    throw new RangeError('the key is not that of the certificate');
+    throw new RangeError('the private key does not match the certificate');
   return { ...pair, ...certificateTimes(der) };
 }
 
-/** Whoever made it may have a clock that is a little ahead: when it begins to be valid is for servers to judge. */
-export function hasNotEnded({ notAfter }: TimedKeyCertificate, nowMs: number): boolean {
+/** Ignores `notBefore`, since the signer's clock may be ahead: the server checks it. */
+export function isUnexpired({ notAfter }: TimedKeyCertificate, nowMs: number): boolean {
   return nowMs < notAfter;
 }
 
-/** Between 70 and 90 percent of its life, as 1.24 has it: the nodes of a cluster do not all ask at once. */
+/** A random time between 70 and 90 percent of its lifetime, as in 1.24, so that nodes do not all renew at once. */
 export function rotationTime({ notBefore, notAfter }: TimedKeyCertificate, random: () => number): number {
   return notBefore + (notAfter - notBefore) * (0.7 + 0.2 * random());
 }
 
-/** Whether the certificate is for whom it is wanted, with at least the names that are wanted. */
+/** Whether the certificate has the template's subject and at least its names. */
 export function satisfies({ certificate }: KeyCertificate, template: CertificateTemplate): boolean {
   const der = certificatesInPem(certificate)[0];
   if (der === undefined) return false;
   const subject = certificateSubject(der);
-  const wanted = template.subject;
-  if (subject.commonName !== wanted.commonName) return false;
-  if ([...subject.organizations].sort().join('\n') !== [...wanted.organizations].sort().join('\n')) return false;
+  const required = template.subject;
+  if (subject.commonName !== required.commonName) return false;
+  if ([...subject.organizations].sort().join('\n') !== [...required.organizations].sort().join('\n')) return false;
   const names = (new X509Certificate(der).subjectAltName ?? '').split(', ');
   const addresses = names
     .filter((name) => name.startsWith(addressPrefix))
@@ -65,8 +65,8 @@ function bytesOf(ip: string): string {
 }
 
 /**
- * The name of the request for a certificate of that key: who asks again after a restart finds what was asked before,
- * and does not ask twice.
+ * The name of the signing request for that key and template, so that a restarted process finds its earlier request
+ * instead of creating another.
  */
 export function requestName(publicKey: KeyObject, template: CertificateTemplate, usages: readonly string[]): string {
   const digest = createHash('sha512').update(publicKey.export({ type: 'spki', format: 'der' }));

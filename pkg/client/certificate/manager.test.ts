@@ -25,7 +25,7 @@ async function setUp(t: Test, given: { directory?: string; initial?: KeyCertific
   const directory = given.directory ?? (await mkdtemp(join(tmpdir(), 'certificates-')));
   const authority = await createAuthority({ commonName: 'ca', now: clock.now() });
   const store = new CertificateStore(directory, 'agent-client');
-  const wanted: { template: CertificateTemplate | undefined } = { template: { subject, dns: [], ips: [] } };
+  const required: { template: CertificateTemplate | undefined } = { template: { subject, dns: [], ips: [] } };
   const clients: (TimedKeyCertificate | undefined)[] = [];
   const seen = { failures: 0, lived: [] as (number | undefined)[] };
   const stop = new AbortController();
@@ -39,7 +39,7 @@ async function setUp(t: Test, given: { directory?: string; initial?: KeyCertific
         return api.client;
       },
       signerName: 'a/b',
-      template: () => wanted.template,
+      template: () => required.template,
       rotates: given.rotates ?? true,
       initial: given.initial,
       onFailure: () => seen.failures++,
@@ -57,12 +57,12 @@ async function setUp(t: Test, given: { directory?: string; initial?: KeyCertific
     await rm(directory, { recursive: true, force: true });
   });
   const requests = () => api.list<CertificateSigningRequest>(certificatesigningrequests);
-  /** Keys take their time to be made, which is none of the clock's. */
+  /** Waits in real time too, since key generation takes real time. */
   const until = async (isTrue: () => boolean) => {
     for (let turns = 0; turns < 10_000 && !isTrue(); turns++) await clock.advance(0);
   };
-  const asked = (count: number) => until(() => requests().length >= count);
-  /** Decides on the last request. */
+  const requested = (count: number) => until(() => requests().length >= count);
+  /** Approves or denies the last request. */
   const decide = async (type: 'Approved' | 'Denied') => {
     const [before, { failures }] = [manager.current, { ...seen }];
     await until(() => requests().at(-1)?.status?.conditions === undefined && requests().length > 0);
@@ -85,12 +85,12 @@ async function setUp(t: Test, given: { directory?: string; initial?: KeyCertific
     });
     await until(() => manager.current !== before || seen.failures > failures);
   };
-  return { asked, clients, clock, decide, directory, end, manager, requests, seen, store, until, wanted };
+  return { requested, clients, clock, decide, directory, end, manager, requests, seen, store, until, required };
 }
 
-t.test('asked for, taken into use, and another one in time', async (t) => {
-  const { asked, clients, clock, decide, directory, manager, requests, seen } = await setUp(t);
-  await asked(1);
+t.test('requests a certificate, uses it and renews it in time', async (t) => {
+  const { requested, clients, clock, decide, directory, manager, requests, seen } = await setUp(t);
+  await requested(1);
   t.equal(manager.current, undefined);
   let got: TimedKeyCertificate | undefined;
   const waiting = manager.available().then((pair) => {
@@ -104,57 +104,57 @@ t.test('asked for, taken into use, and another one in time', async (t) => {
   t.equal((await readdir(directory)).includes('agent-client.key.tmp'), false);
   t.equal((await readFile(join(directory, 'agent-client-current.pem'), 'utf8')).match(/BEGIN/g)?.length, 2);
   await clock.advance(0.79 * hourMs);
-  t.equal(requests().length, 1, 'not before 80 % of its life');
+  t.equal(requests().length, 1, 'no renewal before 80 % of its lifetime');
   await clock.advance(0.02 * hourMs);
-  await asked(2);
-  t.equal(manager.current, got, 'in use until then');
+  await requested(2);
+  t.equal(manager.current, got, 'in use until the renewal');
   await decide('Approved');
   t.not(manager.current, got);
-  t.same(clients, [undefined, got], 'the second is asked for with the first');
+  t.same(clients, [undefined, got], 'the second is requested with the first');
   t.match(seen, { failures: 0, lived: [undefined, Number] });
 });
 
-t.test('a denied request is not asked for again with the same key', async (t) => {
-  const { asked, clock, decide, manager, requests, seen } = await setUp(t);
+t.test('a denied request is retried with another key', async (t) => {
+  const { requested, clock, decide, manager, requests, seen } = await setUp(t);
   await decide('Denied');
   t.equal(seen.failures, 1);
   await clock.advance(1000);
-  await asked(2);
+  await requested(2);
   t.equal(requests().length, 2);
   t.not(requests()[0]?.spec.request, requests()[1]?.spec.request);
   await decide('Approved');
   t.ok(manager.current);
 });
 
-t.test('one that has ended is none', async (t) => {
-  const { asked, clients, clock, decide, manager, requests } = await setUp(t, { rotates: false });
+t.test('an expired certificate is replaced', async (t) => {
+  const { requested, clients, clock, decide, manager, requests } = await setUp(t, { rotates: false });
   await decide('Approved');
   t.ok(manager.current);
   await clock.advance(0.99 * hourMs);
-  t.equal(requests().length, 1, 'it does not rotate');
+  t.equal(requests().length, 1, 'no renewal without rotation');
   await clock.advance(0.02 * hourMs);
   t.equal(manager.current, undefined);
-  await asked(2);
+  await requested(2);
   t.same(clients, [undefined, undefined]);
 });
 
-t.test('other names are wanted', async (t) => {
-  const { clock, decide, manager, requests, wanted } = await setUp(t);
+t.test('changed names cause a renewal', async (t) => {
+  const { clock, decide, manager, requests, required } = await setUp(t);
   await decide('Approved');
-  wanted.template = { subject, dns: ['n1'], ips: ['192.0.2.1', '2001:db8::1'] };
+  required.template = { subject, dns: ['n1'], ips: ['192.0.2.1', '2001:db8::1'] };
   await clock.advance(61_000);
   await decide('Approved');
   const names = new X509Certificate(manager.current?.certificate ?? '').subjectAltName;
   t.equal(names, 'DNS:n1, IP Address:192.0.2.1, IP Address:2001:DB8:0:0:0:0:0:1');
   await clock.advance(120_000);
-  t.equal(requests().length, 2, 'it has them now');
+  t.equal(requests().length, 2, 'no renewal with the right names');
 });
 
-t.test('what the directory has', async (t) => {
+t.test('reads the directory at start', async (t) => {
   const now = new VirtualClock().now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const pair = await issueCertificate(authority, { subject, usages: ['client'], now, validityMs: hourMs });
-  await t.test('is used', async (t) => {
+  await t.test('a stored certificate is used', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'certificates-'));
     await new CertificateStore(directory, 'agent-client').update(pair, now);
     const { clock, manager, requests, store, until } = await setUp(t, { directory });
@@ -164,26 +164,26 @@ t.test('what the directory has', async (t) => {
     await store.update(other, clock.now());
     await clock.advance(60_000);
     await until(() => manager.current?.certificate === other.certificate);
-    t.equal(manager.current?.privateKey, other.privateKey, 'also one that somebody else has asked for since');
+    t.equal(manager.current?.privateKey, other.privateKey, 'also one that another process has stored since');
     t.same(requests(), []);
   });
-  await t.test('and is damaged', async (t) => {
+  await t.test('a damaged certificate is replaced', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'certificates-'));
     await writeFile(join(directory, 'agent-client-current.pem'), 'half of a certif');
     const { decide, manager } = await setUp(t, { directory });
     await decide('Approved');
     t.ok(manager.current);
   });
-  await t.test('is nothing, but a certificate was given', async (t) => {
+  await t.test('the initial certificate is used if none is stored', async (t) => {
     const { clients, decide, manager } = await setUp(t, { initial: pair });
     t.equal(manager.current?.certificate, pair.certificate);
     await decide('Approved');
-    t.not(manager.current?.certificate, pair.certificate, 'its own is asked for at once');
+    t.not(manager.current?.certificate, pair.certificate, 'its own is requested at once');
     t.equal(clients[0]?.certificate, pair.certificate);
   });
-  await t.test('is the key of a request', async (t) => {
+  await t.test('a pending request is continued', async (t) => {
     const first = await setUp(t);
-    await first.asked(1);
+    await first.requested(1);
     await first.end();
     const key = await first.store.pendingKey();
     const again = await setUp(t, { directory: first.directory });
@@ -192,7 +192,7 @@ t.test('what the directory has', async (t) => {
   });
 });
 
-t.test('old files go', async (t) => {
+t.test('old files are removed', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'certificates-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const store = new CertificateStore(directory, 'agent-client');

@@ -1,6 +1,6 @@
 /**
- * Keeps a certificate of this process: asks for it when there is none, for another before it ends or when other names
- * are wanted, and hands out the one in use. A restart at any moment finds the request that was under way.
+ * Keeps a certificate of this process current: requests one when there is none, when it nears its end or when its names
+ * change. After a restart it continues with the pending request.
  */
 import { deadline } from '#apimachinery/async/deadline.js';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -8,11 +8,11 @@ import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import {
   type CertificateTemplate,
-  hasNotEnded,
+  isUnexpired,
   rotationTime,
   satisfies,
   type TimedKeyCertificate,
-  timed,
+  withValidity,
 } from '#client/certificate/key-certificate.js';
 import { RequestRefusedError, requestCertificate } from '#client/certificate/request.js';
 import type { CertificateStore } from '#client/certificate/store.js';
@@ -27,26 +27,26 @@ export interface CertificateManagerOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly store: CertificateStore;
-  /** Whom to ask; `current` is the certificate in use as long as it is valid. Throws when nobody can be asked. */
+  /** The client for requests; `current` is the certificate in use while it is valid. Throws if there are no credentials. */
   readonly client: (current: TimedKeyCertificate | undefined) => Client;
   readonly signerName: string;
   readonly usages: readonly string[];
-  /** For whom; undefined while that is not known. */
+  /** The required names; undefined while they are not available. */
   readonly template: () => CertificateTemplate | undefined;
-  /** Renews in time; else it only asks when there is no valid one. */
+  /** Whether to renew before the end; otherwise only when there is no valid certificate. */
   readonly rotates: boolean;
-  /** Stands in while the store has none; another is asked for at once. */
+  /** Used while the store has none; a renewal starts at once. */
   readonly initial?: KeyCertificate | undefined;
   readonly onFailure?: () => void;
-  /** `livedMs`: how long the one before was valid by now; undefined for the first. */
+  /** `livedMs`: age of the replaced certificate; undefined for the first. */
   readonly onRenewed?: (livedMs: number | undefined) => void;
 }
 
-/** As 1.24 waits for one request, before it begins anew. */
-const patienceMs = 15 * 60_000;
-/** How often is looked whether something is due: the clock may be set, and names may change. */
-const lookMs = 60_000;
-const untilKnownMs = 100;
+/** Time limit of one request before a new attempt, as in 1.24. */
+const requestTimeoutMs = 15 * 60_000;
+/** Interval of checks: the clock may be set, and names may change. */
+const checkMs = 60_000;
+const unavailablePollMs = 100;
 
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
@@ -61,18 +61,18 @@ export class CertificateManager {
     this.#backoff = new Backoff({ initialMs: 500, maxMs: 32_000, jitter: 0.1, random: options.random });
   }
 
-  /** The one in use; undefined when it is not valid, or there is none. */
+  /** The certificate in use; undefined if there is none or it has expired. */
   get current(): TimedKeyCertificate | undefined {
     const { clock } = this.#options;
-    return this.#pair !== undefined && hasNotEnded(this.#pair, clock.now()) ? this.#pair : undefined;
+    return this.#pair !== undefined && isUnexpired(this.#pair, clock.now()) ? this.#pair : undefined;
   }
 
-  /** When what it has ends, in milliseconds since the epoch, even if that is past; undefined without any. */
+  /** End of the last certificate in milliseconds since the epoch, even if past; undefined: there was none. */
   get notAfter(): number | undefined {
     return this.#pair?.notAfter;
   }
 
-  /** Resolves as soon as there is a valid one. */
+  /** Resolves when there is a valid certificate. */
   async available(): Promise<TimedKeyCertificate> {
     for (;;) {
       const { current } = this;
@@ -81,61 +81,61 @@ export class CertificateManager {
     }
   }
 
-  /** Called with each new one. */
+  /** Calls the handler with each new certificate. */
   onChange(handler: (pair: TimedKeyCertificate) => void): void {
     this.#handlers.push(handler);
   }
 
-  /** Reads what the store has. Before everything else. */
+  /** Reads the stored certificate. Must be called first. */
   async load(): Promise<void> {
     const { store, log, initial } = this.#options;
     try {
-      const found = await store.current();
-      if (found !== undefined) return this.#use(timed(found));
+      const stored = await store.current();
+      if (stored !== undefined) return this.#use(withValidity(stored));
     } catch (error) {
-      // A damaged file is as good as none: another certificate is asked for.
-      log.error({ err: error, file: store.currentFile }, 'The certificate cannot be used');
+      // A damaged file counts as none: a new certificate is requested.
+      log.error({ err: error, file: store.currentFile }, 'cannot use stored certificate: requesting another');
     }
     if (initial === undefined) return;
-    this.#use(timed(initial));
+    this.#use(withValidity(initial));
     this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, template } = this.#options;
     while (!signal.aborted) {
       await this.#loadReplaced();
-      const wanted = template();
-      const due = wanted === undefined ? Number.POSITIVE_INFINITY : this.#dueFor(wanted);
-      if (wanted !== undefined && due <= clock.now()) {
+      const requiredNames = template();
+      const due = requiredNames === undefined ? Number.POSITIVE_INFINITY : this.#dueFor(requiredNames);
+      if (requiredNames !== undefined && due <= clock.now()) {
         try {
-          await this.#renew(wanted, signal);
+          await this.#renew(requiredNames, signal);
           this.#backoff.reset();
         } catch (error) {
           if (signal.aborted) return;
           this.#options.onFailure?.();
-          log.error({ err: error, signer: this.#options.signerName }, 'Failed while requesting a signed certificate');
+          log.error({ err: error, signer: this.#options.signerName }, 'certificate request failed');
           await clock.sleep(this.#backoff.nextMs(), signal);
         }
         continue;
       }
-      await clock.sleep(wanted === undefined ? untilKnownMs : Math.min(lookMs, due - clock.now()), signal);
+      await clock.sleep(requiredNames === undefined ? unavailablePollMs : Math.min(checkMs, due - clock.now()), signal);
     }
   }
 
-  /** Somebody may have asked for another one in this process's stead. */
+  /** Loads a certificate that another process has written meanwhile. */
   async #loadReplaced(): Promise<void> {
     const { clock, store, log } = this.#options;
     try {
-      const found = await store.current();
-      if (found === undefined || found.certificate === this.#pair?.certificate) return;
-      const pair = timed(found);
-      if (!hasNotEnded(pair, clock.now())) return;
+      const stored = await store.current();
+      if (stored === undefined || stored.certificate === this.#pair?.certificate) return;
+      const pair = withValidity(stored);
+      if (!isUnexpired(pair, clock.now())) return;
       this.#use(pair);
-      log.info({ notAfter: new Date(pair.notAfter).toISOString() }, 'The certificate was replaced on disk');
+      log.info({ notAfter: new Date(pair.notAfter).toISOString() }, 'certificate was replaced on disk');
     } catch (error) {
-      log.debug({ err: error, file: store.currentFile }, 'The certificate cannot be read again; the one in use stays');
+      log.debug({ err: error, file: store.currentFile }, 'cannot reread certificate: keeping the one in use');
     }
   }
 
@@ -149,41 +149,41 @@ export class CertificateManager {
   async #renew(template: CertificateTemplate, signal: AbortSignal): Promise<void> {
     const { clock, log, store, signerName, usages, client, onRenewed } = this.#options;
     const before = this.current;
-    log.info({ signer: signerName }, 'Requesting a certificate');
+    log.info({ signer: signerName }, 'requesting certificate');
     const keys = await this.#pendingKeys();
-    const patience = deadline(clock, patienceMs, signal);
+    const patience = deadline(clock, requestTimeoutMs, signal);
     let certificate: string;
     try {
-      const wanted = { keys, template, signerName, usages };
-      certificate = await requestCertificate(client(before), wanted, { clock, signal: patience.signal });
+      const request = { keys, template, signerName, usages };
+      certificate = await requestCertificate(client(before), request, { clock, signal: patience.signal });
     } catch (error) {
-      // The same key would find the same request again.
+      // The same key would find the refused request again.
       if (error instanceof RequestRefusedError) await store.forgetPendingKey();
       if (!patience.signal.aborted || signal.aborted) throw error;
-      throw new Error(`nobody has approved and signed the request within ${patienceMs / 60_000} minutes`, {
+      throw new Error(`the request was not approved and signed within ${requestTimeoutMs / 60_000} minutes`, {
         cause: error,
       });
     } finally {
       patience.release();
     }
-    const pair = timed({ certificate, privateKey: privateKeyToPem(keys.privateKey) });
+    const pair = withValidity({ certificate, privateKey: privateKeyToPem(keys.privateKey) });
     await store.update(pair, clock.now());
     await store.forgetPendingKey();
     onRenewed?.(before === undefined ? undefined : clock.now() - before.notBefore);
     this.#use(pair);
-    log.info({ signer: signerName, notAfter: new Date(pair.notAfter).toISOString() }, 'A certificate was issued');
+    log.info({ signer: signerName, notAfter: new Date(pair.notAfter).toISOString() }, 'certificate issued');
   }
 
-  /** Those of a request that was under way when the process ended, else new ones. */
+  /** The key pair of the pending request of an earlier run, or a new one. */
   async #pendingKeys(): Promise<KeyPair> {
     const { store, log } = this.#options;
-    const kept = await store.pendingKey();
-    // The process may have ended between taking the certificate into use and forgetting the key.
-    if (kept !== undefined && kept !== this.#pair?.privateKey) {
+    const pendingKey = await store.pendingKey();
+    // The process may have ended after it used the certificate but before it deleted the pending key.
+    if (pendingKey !== undefined && pendingKey !== this.#pair?.privateKey) {
       try {
-        return keyPairFromPem(kept);
+        return keyPairFromPem(pendingKey);
       } catch (error) {
-        log.warn({ err: error }, 'The key of the last request cannot be read; there will be another');
+        log.warn({ err: error }, 'cannot read key of pending request: creating another');
       }
     }
     const keys = await generateEcKey();

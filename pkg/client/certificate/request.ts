@@ -1,4 +1,4 @@
-/** Asks the API for a certificate, and waits until it is approved and signed. */
+/** Requests a certificate from the API and waits until it is approved and signed. */
 import { X509Certificate } from 'node:crypto';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
@@ -12,36 +12,35 @@ import { encodeCertificateRequest } from '#pki/certificate-request.js';
 import { encodeName } from '#pki/distinguished-name.js';
 import type { KeyPair } from '#pki/keys.js';
 
-/** Nobody will ever sign the request: another key has to be asked for. */
+/** The request will never be signed; another key must be used. */
 export class RequestRefusedError extends Error {
   override readonly name = 'RequestRefusedError';
 }
 
-export interface CertificateWanted {
+export interface CertificateRequest {
   readonly keys: KeyPair;
   readonly template: CertificateTemplate;
   readonly signerName: string;
   readonly usages: readonly string[];
 }
 
-/** Pause before a watch that ended is begun again. */
+/** Pause before restarting a watch that ended. */
 const rewatchMs = 1_000;
 
 /**
- * The certificate in PEM. A request of the same key for the same names that is there already is waited for instead of a
- * new one. Rejects with RequestRefusedError for a request that cannot be had any more, else with what failed; `signal`
- * ends the waiting.
+ * Returns the certificate in PEM. Reuses an existing request for the same key and names. Rejects with RequestRefusedError
+ * if the request is denied or unusable, otherwise with the failure; `signal` ends the wait.
  */
 export async function requestCertificate(
   client: Client,
-  wanted: CertificateWanted,
+  wantedCertificate: CertificateRequest,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<string> {
   const requests = client.resource(certificatesigningrequests);
-  let request = await existingOrNew(client, wanted, signal);
+  let request = await existingOrNew(client, wantedCertificate, signal);
   for (;;) {
     const issued = issuedBy(request);
-    if (issued !== undefined) return usable(issued, clock.now());
+    if (issued !== undefined) return checkUnexpired(issued, clock.now());
     const { name = '', uid } = request.metadata;
     const fieldSelector = `metadata.name=${name}`;
     const { resourceVersion = '' } = request.metadata;
@@ -61,7 +60,7 @@ export async function requestCertificate(
 
 async function existingOrNew(
   client: Client,
-  { keys, template, signerName, usages }: CertificateWanted,
+  { keys, template, signerName, usages }: CertificateRequest,
   signal: AbortSignal,
 ): Promise<CertificateSigningRequest> {
   const requests = client.resource(certificatesigningrequests);
@@ -77,27 +76,27 @@ async function existingOrNew(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  const found = await requests.get(name, { signal });
-  const problem = unlike(found, { keys, signerName });
+  const existing = await requests.get(name, { signal });
+  const problem = incompatibility(existing, { keys, signerName });
   if (problem !== undefined) throw new RequestRefusedError(`retrieved csr ${name} is not compatible: ${problem}`);
-  return found;
+  return existing;
 }
 
-/** Names are easily taken by others. */
-function unlike(
+/** Checks an existing request, since its name may be used by another client. */
+function incompatibility(
   { spec }: CertificateSigningRequest,
-  { keys, signerName }: Pick<CertificateWanted, 'keys' | 'signerName'>,
+  { keys, signerName }: Pick<CertificateRequest, 'keys' | 'signerName'>,
 ): string | undefined {
   if (spec.signerName !== signerName) return `csr signerNames differ: new ${signerName}, old: ${spec.signerName}`;
   const der = (key: KeyPair['publicKey']) => key.export({ type: 'spki', format: 'der' });
   const same = der(readCertificateRequest(spec.request).publicKey).equals(der(keys.publicKey));
-  return same ? undefined : 'it is for another key';
+  return same ? undefined : 'it uses another key';
 }
 
-/** The certificate; undefined while nothing is decided. Throws RequestRefusedError. */
+/** The certificate; undefined while the request is pending. Throws RequestRefusedError. */
 function issuedBy({ status }: CertificateSigningRequest): string | undefined {
-  for (const { type, status: holds, reason = '', message = '' } of status?.conditions ?? []) {
-    if (holds !== 'True' && holds !== '') continue;
+  for (const { type, status: conditionStatus, reason = '', message = '' } of status?.conditions ?? []) {
+    if (conditionStatus !== 'True' && conditionStatus !== '') continue;
     const why = `reason: ${JSON.stringify(reason)}, message: ${JSON.stringify(message)}`;
     if (type === 'Denied') throw new RequestRefusedError(`certificate signing request is denied, ${why}`);
     if (type === 'Failed') throw new RequestRefusedError(`certificate signing request failed, ${why}`);
@@ -107,13 +106,13 @@ function issuedBy({ status }: CertificateSigningRequest): string | undefined {
   return Buffer.from(certificate, 'base64').toString('latin1');
 }
 
-/** A request of long ago may have been found. Throws RequestRefusedError. */
-function usable(pem: string, nowMs: number): string {
+/** Rejects an expired certificate of an old request. Throws RequestRefusedError. */
+function checkUnexpired(pem: string, nowMs: number): string {
   let ends: number;
   try {
     ends = Date.parse(new X509Certificate(pem).validTo);
   } catch (error) {
-    throw new RequestRefusedError('the signer gave no certificate', { cause: error });
+    throw new RequestRefusedError('the signer issued no valid certificate', { cause: error });
   }
   if (ends <= nowMs) throw new RequestRefusedError('one of the certificates in existing csr is expired');
   return pem;

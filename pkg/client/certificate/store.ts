@@ -1,6 +1,6 @@
 /**
- * Where a daemon keeps a certificate that is renewed while it runs: each in a file of its own with its key, the one in
- * use behind the link `<name>-current.pem`. The key of a request that is under way is kept beside them.
+ * Stores a daemon's renewable certificate: each in a file with its key; the link `<name>-current.pem` leads to the one in
+ * use. The key of a pending request is stored beside them.
  */
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -8,20 +8,20 @@ import { certificatesInPem, decodePem, encodePem } from '#apimachinery/asn1/pem.
 import type { KeyCertificate } from '#pki/certificate.js';
 import { writeFileAtomic } from '#pki/file-store.js';
 
-/** Ones of before that are kept, for people. */
+/** Number of old certificates kept for inspection. */
 const keptFiles = 3;
 
 export class CertificateStore {
   readonly #directory: string;
   readonly #name: string;
 
-  /** `name`: what the files begin with. The directory is made when something is written. */
+  /** `name`: prefix of the files. The directory is created by the first write. */
   constructor(directory: string, name: string) {
     this.#directory = directory;
     this.#name = name;
   }
 
-  /** Path of the link: the certificate and its key in one file. */
+  /** Path of the link to the current certificate and key. */
   get currentFile(): string {
     return join(this.#directory, `${this.#name}-current.pem`);
   }
@@ -30,13 +30,13 @@ export class CertificateStore {
     return join(this.#directory, `${this.#name}.key.tmp`);
   }
 
-  /** Undefined when there is none. Rejects with the file system's errors, and for a file that has not both parts. */
+  /** Undefined if there is none. Rejects with file system errors, and if the file lacks certificate or key. */
   async current(): Promise<KeyCertificate | undefined> {
-    const text = await textOf(this.currentFile);
+    const text = await readIfExists(this.currentFile);
     return text === undefined ? undefined : parsePair(text, this.currentFile);
   }
 
-  /** A crash leaves the old one in use, or the new one. `nowMs` names the file. */
+  /** Atomic: after a crash the old or the new one is current. `nowMs` becomes part of the file name. */
   async update({ certificate, privateKey }: KeyCertificate, nowMs: number): Promise<void> {
     await this.#makeDirectory();
     const stamp = new Date(nowMs).toISOString().slice(0, 19).replace(/[T:]/g, '-');
@@ -50,7 +50,7 @@ export class CertificateStore {
   }
 
   async pendingKey(): Promise<string | undefined> {
-    return textOf(this.#pendingKeyFile);
+    return readIfExists(this.#pendingKeyFile);
   }
 
   async keepPendingKey(privateKey: string): Promise<void> {
@@ -78,7 +78,7 @@ function withNewline(pem: string): string {
   return pem.endsWith('\n') ? pem : `${pem}\n`;
 }
 
-async function textOf(path: string): Promise<string | undefined> {
+async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

@@ -1,4 +1,4 @@
-/** TLS with a certificate that is renewed meanwhile: requests wait until there is one. */
+/** TLS with a renewable certificate: requests wait until there is one. */
 
 import type { TimedKeyCertificate } from '#client/certificate/key-certificate.js';
 import type { CertificateManager } from '#client/certificate/manager.js';
@@ -11,7 +11,7 @@ export class ManagedTls implements TlsSource {
     | { readonly pair: TimedKeyCertificate; readonly ca: TlsMaterial['ca']; readonly material: TlsMaterial }
     | undefined;
 
-  /** `trust`: where the authorities are from; its certificate is not used. */
+  /** `trust`: source of the certificate authorities; its certificate is not used. */
   constructor(manager: CertificateManager, trust: TlsSource | undefined) {
     this.#manager = manager;
     this.#trust = trust;
@@ -20,7 +20,7 @@ export class ManagedTls implements TlsSource {
   async current(): Promise<TlsMaterial> {
     const [pair, trusted] = await Promise.all([this.#manager.available(), this.#trust?.current()]);
     const ca = trusted?.ca;
-    // The same object again says that nothing changed.
+    // Returning the same object signals that nothing changed.
     if (this.#last?.pair !== pair || this.#last.ca !== ca)
       this.#last = { pair, ca, material: { ca, cert: pair.certificate, key: pair.privateKey } };
     return this.#last.material;

@@ -2,7 +2,7 @@ import t from 'tap';
 import { EventCorrelator } from '#client/events/correlator.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
-t.test('different messages are combined until ten minutes have passed, whatever the wall clock says', async (t) => {
+t.test('different messages are combined for ten minutes, independent of the wall clock', async (t) => {
   const clock = new VirtualClock();
   const correlator = new EventCorrelator(clock);
   const involvedObject = { kind: 'Pod', namespace: 'default', name: 'p' };
@@ -14,8 +14,8 @@ t.test('different messages are combined until ten minutes have passed, whatever 
   for (let count = 0; count < 9; count++) t.notOk(isCombined());
   t.ok(isCombined());
   clock.setWallClock(86_400_000);
-  t.ok(isCombined(), 'set forward');
+  t.ok(isCombined(), 'with the wall clock set forward');
   clock.setWallClock(-2 * 86_400_000);
   await clock.advance(600_001);
-  t.notOk(isCombined(), 'set back');
+  t.notOk(isCombined(), 'with the wall clock set back');
 });

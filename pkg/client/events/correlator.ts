@@ -1,10 +1,10 @@
 /**
  * Decides which Event object an occurrence belongs to, and when that object may be written again.
  *
- * Equal events share one object whose count grows. More than ten different messages of one reason within ten minutes
- * share one combined object. Each involved object may cause 25 writes at once and one every five minutes after that
- * (the figures of client-go 1.24's EventCorrelator); beyond that the count still grows and is written later, and the
- * first event of a reason is always written, so no reason is ever lost.
+ * Equal events share one object whose count grows. From the tenth different message of one reason within ten minutes on,
+ * events share one combined object. Each involved object may cause a burst of 25 writes and then one every five minutes
+ * (the figures of client-go 1.24's EventCorrelator); beyond that the count still grows and is written at the next
+ * opportunity. The first event of a reason is always written, so no reason is lost.
  */
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
@@ -29,7 +29,7 @@ export interface EventSeriesState {
   count: number;
   readonly firstTimestamp: string;
   lastTimestamp: string;
-  /** Name of the Event object once it was created. */
+  /** Name of the Event object; undefined until it is created. */
   name: string | undefined;
   /** Whether it waits to be written. */
   dirty: boolean;
@@ -37,12 +37,12 @@ export interface EventSeriesState {
 
 export interface Correlation {
   readonly series: EventSeriesState;
-  /** How long to wait before it is written, in milliseconds. */
+  /** Delay before the write; ms. */
   readonly waitMs: number;
 }
 
 const maxEntries = 4096;
-/** As many messages of a reason stand by themselves: from the tenth on they are combined, as in 1.24. */
+/** Number of separate messages per reason; further ones are combined, as in 1.24. */
 const maxDifferentMessages = 9;
 const aggregationMs = 600_000;
 const spamBurst = 25;
@@ -50,7 +50,7 @@ const spamQps = 1 / 300;
 
 interface Aggregate {
   readonly messages: Set<string>;
-  /** Monotonic. */
+  /** Time of the last event; monotonic. */
   lastMs: number;
 }
 
@@ -60,7 +60,7 @@ export class EventCorrelator {
   readonly #buckets = new LruCache<string, TokenBucket>({ limit: maxEntries });
   readonly #series: LruCache<string, EventSeriesState>;
 
-  /** `onEvict` hears of each Event object that is forgotten; its next occurrence makes a new one. */
+  /** Calls `onEvict` for each forgotten Event object; its next occurrence creates a new one. */
   constructor(clock: Clock, onEvict?: (series: EventSeriesState) => void) {
     this.#clock = clock;
     this.#series = new LruCache({ limit: maxEntries, ...(onEvict && { onEvict }) });
@@ -73,16 +73,16 @@ export class EventCorrelator {
     const group = `${object}\0${type}\0${reason}`;
     const combined = this.#isCombined(group, occurrence.message);
     const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
-    // No message begins with that character.
+    // No message begins with this character.
     const key = combined ? `${group}\0\0` : `${group}\0${message}`;
     const timestamp = formatTime(this.#clock.now());
-    const known = this.#series.get(key);
-    if (known !== undefined) {
-      known.count += 1;
-      known.message = message;
-      known.lastTimestamp = timestamp;
-      // A write that waits already will carry this occurrence too.
-      return { series: known, waitMs: known.dirty ? Number.POSITIVE_INFINITY : this.#reserveMs(object) };
+    const current = this.#series.get(key);
+    if (current !== undefined) {
+      current.count += 1;
+      current.message = message;
+      current.lastTimestamp = timestamp;
+      // The pending write includes this occurrence.
+      return { series: current, waitMs: current.dirty ? Number.POSITIVE_INFINITY : this.#reserveMs(object) };
     }
     const series: EventSeriesState = {
       involvedObject,

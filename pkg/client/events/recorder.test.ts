@@ -32,7 +32,7 @@ const pod: Pod = {
   spec: { containers: [] },
 };
 
-t.test('an event is written with its source and object', async (t) => {
+t.test('writes an event with source and object', async (t) => {
   const { api, recorder } = setUp(t);
   recorder.record(pod, 'Normal', 'Scheduled', 'done');
   await eventLoopTurn();
@@ -52,7 +52,7 @@ t.test('an event is written with its source and object', async (t) => {
   t.equal(api.list(events)[1]?.metadata.namespace, 'default', 'events of cluster-scoped objects');
 });
 
-t.test('equal events are counted in one object', async (t) => {
+t.test('counts equal events in one object', async (t) => {
   const { api, recorder, clock } = setUp(t);
   for (let i = 0; i < 5; i += 1) {
     recorder.record(pod, 'Warning', 'BackOff', 'again');
@@ -70,7 +70,7 @@ t.test('equal events are counted in one object', async (t) => {
   );
 });
 
-t.test('a flood of one object is counted and written later; a new reason comes through', async (t) => {
+t.test('counts a flood about one object and writes it later, but a new reason at once', async (t) => {
   const { api, recorder, clock } = setUp(t);
   for (let i = 0; i < 100; i += 1) {
     recorder.record(pod, 'Warning', 'BackOff', 'again');
@@ -81,11 +81,11 @@ t.test('a flood of one object is counted and written later; a new reason comes t
   await eventLoopTurn();
   t.equal(api.list(events)[1]?.reason, 'Failed');
   await clock.advance(300_000);
-  t.equal(api.list(events)[0]?.count, 100, 'nothing was lost');
+  t.equal(api.list(events)[0]?.count, 100, 'all events are counted');
   t.equal(clock.pendingTimers, 0);
 });
 
-t.test('many different messages of a reason are combined', async (t) => {
+t.test('combines many different messages of one reason', async (t) => {
   const { api, recorder, clock } = setUp(t);
   for (let i = 0; i < 20; i += 1) {
     recorder.record(pod, 'Warning', 'Failed', `number ${i}`);
@@ -96,10 +96,10 @@ t.test('many different messages of a reason are combined', async (t) => {
   await clock.advance(700_000);
   recorder.record(pod, 'Warning', 'Failed', 'number 99');
   await eventLoopTurn();
-  t.equal(api.list(events)[10]?.message, 'number 99', 'after a quiet time they count as single again');
+  t.equal(api.list(events)[10]?.message, 'number 99', 'messages are separate again after a quiet time');
 });
 
-t.test('an expired event is made anew', async (t) => {
+t.test('recreates an expired event', async (t) => {
   const { api, recorder } = setUp(t);
   recorder.record(pod, 'Normal', 'Pulled', 'x');
   await eventLoopTurn();
@@ -111,7 +111,7 @@ t.test('an expired event is made anew', async (t) => {
   t.not(api.list(events)[0]?.metadata.name, name);
 });
 
-t.test('an unreachable server is tried again, a refusal is not; both are counted when given up', async (t) => {
+t.test('retries an unreachable server but no refusal, and counts both as dropped', async (t) => {
   const { api, recorder, clock, registry } = setUp(t);
   const up = api.intercept(() => serviceUnavailable('down'));
   recorder.record(pod, 'Normal', 'A', 'x');
@@ -138,14 +138,14 @@ t.test('an unreachable server is tried again, a refusal is not; both are counted
   recorder.record(pod, 'Normal', 'C', 'x');
   await eventLoopTurn();
   const counts = api.list(events).map(({ reason, count }) => `${reason} ${count}`);
-  t.same(counts, ['A 1', 'B 2', 'C 2'], 'what was given up is counted when there is a next time');
+  t.same(counts, ['A 1', 'B 2', 'C 2'], 'dropped occurrences count in the next write');
 });
 
-t.test('while the server is away one event at a time uses up its tries', async (t) => {
+t.test('only one event at a time uses up its attempts while the server is away', async (t) => {
   const { api, recorder, clock, registry } = setUp(t);
   const up = api.intercept(() => serviceUnavailable('down'));
   for (let i = 0; i < 20; i += 1) recorder.record({ ...pod, metadata: { name: `p${i}` } }, 'Normal', 'A', 'x');
-  // Longer than all tries of one take.
+  // Longer than all attempts of one event.
   await clock.advance(150_000);
   up();
   await clock.advance(150_000);
@@ -153,7 +153,7 @@ t.test('while the server is away one event at a time uses up its tries', async (
   t.equal(api.list(events).length, 19);
 });
 
-t.test('closing writes what waits, and does not wait long', async (t) => {
+t.test('close writes pending events, but not for long', async (t) => {
   const { api, recorder } = setUp(t);
   for (let i = 0; i < 30; i += 1) {
     recorder.record(pod, 'Warning', 'BackOff', 'again');
@@ -173,10 +173,10 @@ t.test('closing writes what waits, and does not wait long', async (t) => {
   await closing;
   t.equal(other.clock.pendingTimers, 0);
   other.recorder.record(pod, 'Normal', 'C', 'x');
-  t.match(await other.registry.metrics(), 'event_recorder_dropped_total{cause="closed"} 3', 'each loss is told');
+  t.match(await other.registry.metrics(), 'event_recorder_dropped_total{cause="closed"} 3', 'each loss is counted');
 });
 
-t.test('a flood of everything loses no reason and no count (random floods)', async (t) => {
+t.test('random floods lose no reason and no count', async (t) => {
   const first = Math.floor(Math.random() * 2 ** 31);
   t.comment(`seeds from ${first}`);
   for (let seed = first; seed < first + 6; seed += 1) {
@@ -187,7 +187,7 @@ t.test('a flood of everything loses no reason and no count (random floods)', asy
     };
     const { api, recorder, clock } = setUp(t);
     let down = false;
-    // Never so often that a write is given up, which is counted with the next one only, and there may be none.
+    // Too few failures to drop a write, since a dropped one counts only in the next write.
     let failures = 0;
     api.intercept(() => {
       failures = down && failures < 10 ? failures + 1 : 0;

@@ -16,17 +16,17 @@ import {
 import type { Logger } from '#daemon/log/logger.js';
 import { counter } from '#daemon/metrics/metric.js';
 
-/** What events are recorded about: an object with its apiVersion and kind, or a reference to one. */
+/** The involved object: an object with apiVersion and kind, or a reference. */
 export type EventTarget = ApiObject | ObjectReference;
 
 export interface EventRecorder {
-  /** `reason`: a short word in CamelCase; `message`: a sentence for people. */
+  /** `reason`: a CamelCase word; `message`: a sentence for users. */
   record(target: EventTarget, type: EventType, reason: string, message: string): void;
 }
 
 export interface ApiEventRecorderOptions {
   readonly client: Client;
-  /** The daemon's component name, and the node where it matters. */
+  /** The daemon's component name and, where relevant, the node. */
   readonly source: { readonly component: string; readonly host?: string };
   readonly clock: Clock;
   /** Returns [0, 1). */
@@ -35,25 +35,25 @@ export interface ApiEventRecorderOptions {
   readonly metrics?: Registry;
 }
 
-/** As in client-go. */
+/** Attempts per write, as in client-go. */
 const maxTries = 12;
-/** The longest that `close` waits. */
+/** Longest duration of `close`. */
 const drainMs = 1000;
-/** Longest message that the API takes. */
+/** Longest message that the API accepts. */
 const maxMessageLength = 1024;
 
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: ApiEventRecorderOptions;
   readonly #client: ResourceClient<Event>;
   readonly #correlator: EventCorrelator;
-  /** Contains each series at most once; bounded, since the correlator's number of series is. */
+  /** Each series at most once; bounded, because the correlator limits the number of series. */
   readonly #queue = new Set<EventSeriesState>();
   readonly #delayed = new Map<EventSeriesState, Timer>();
   readonly #stop = new AbortController();
   readonly #dropped: (reason: string) => void;
-  /** The writes in flight, at most one per series. */
+  /** Writes in flight, at most one per series. */
   readonly #sending = new Map<EventSeriesState, Promise<void>>();
-  /** The series being retried: while the server cannot be reached, only this one uses up its attempts. */
+  /** The series being retried; while the server is unreachable only this one uses up its attempts. */
   #retrying: EventSeriesState | undefined;
   #closing = false;
   #sequence = 0;
@@ -93,14 +93,14 @@ export class ApiEventRecorder implements EventRecorder {
       );
   }
 
-  /** Writes what is pending, for at most a second, and stops. */
+  /** Writes pending events for at most a second, then stops. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
     for (const series of [...this.#delayed.keys()]) this.#enqueue(series);
-    const done = new AbortController();
-    const sending = this.#sent().finally(() => done.abort());
-    await Promise.race([sending, this.#options.clock.sleep(drainMs, done.signal)]);
+    const timeout = new AbortController();
+    const sending = this.#drained().finally(() => timeout.abort());
+    await Promise.race([sending, this.#options.clock.sleep(drainMs, timeout.signal)]);
     this.#stop.abort();
     await sending;
     for (const series of this.#queue) this.#giveUp(series, 'closed', undefined);
@@ -114,7 +114,7 @@ export class ApiEventRecorder implements EventRecorder {
     this.#sendNext();
   }
 
-  /** Starts as many writes as may be in flight. */
+  /** Starts writes up to the limit. */
   #sendNext(): void {
     for (const series of this.#queue) {
       const limit = this.#retrying === undefined ? maxSending : 1;
@@ -132,11 +132,11 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   /** Resolves when no write is in flight. */
-  async #sent(): Promise<void> {
+  async #drained(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values());
   }
 
-  /** A series that the correlator has evicted while it was waiting for its next write is written at once. */
+  /** Enqueues an evicted series at once if it was waiting for its next write. */
   #forget(series: EventSeriesState): void {
     if (this.#delayed.has(series)) this.#enqueue(series);
     if (this.#queue.size <= maxQueued) return;
@@ -184,7 +184,7 @@ export class ApiEventRecorder implements EventRecorder {
         await this.#client.patch(series.name, { count, message, lastTimestamp }, { namespace, type: 'merge', signal });
         return;
       } catch (error) {
-        // The event object has expired; the series continues in a new one.
+        // The Event object has expired: continue the series in a new one.
         if (!isNotFound(error)) throw error;
         series.name = undefined;
       }
@@ -193,34 +193,34 @@ export class ApiEventRecorder implements EventRecorder {
     try {
       await this.#client.create(eventOf(series, name, this.#options.source), { namespace, signal });
     } catch (error) {
-      // An earlier attempt succeeded, but its answer was lost.
+      // An earlier attempt succeeded, but its response was lost.
       if (!isAlreadyExists(error)) throw error;
     }
     series.name = name;
   }
 
-  /** Unique among the object's events: the instant, in nanoseconds with a sequence number in the last digits. */
+  /** A name unique among the object's events: the time in nanoseconds, with a sequence number in the last digits. */
   #nameFor(series: EventSeriesState): string {
     this.#sequence = (this.#sequence + 1) % 1_000_000;
     const stamp = BigInt(Math.floor(this.#options.clock.now())) * 1_000_000n + BigInt(this.#sequence);
     return `${series.involvedObject.name ?? ''}.${stamp.toString(16)}`;
   }
 
-  /** Gives up this write only: its occurrences are included in the count of the series' next write. */
+  /** Gives up this write; its occurrences count in the series' next write. */
   #giveUp(series: EventSeriesState, cause: string, error: unknown): void {
     this.#dropped(cause);
     const { involvedObject, type, reason, message, count } = series;
     this.#options.log.warn(
       { err: error, cause, involvedObject, type, reason, eventMessage: message, count },
-      'Event could not be written',
+      'cannot write event',
     );
   }
 }
 
-/** The most series waiting to be written, a kilobyte each: enough for thousands of pods that start at the same time. */
+/** Limit of series waiting to be written, about 1 KiB each: enough for thousands of pods that start together. */
 const maxQueued = 10_000;
 /**
- * Writes under way at once. One alone falls far behind a busy server; what events are about must not wait for many.
+ * Limit of concurrent writes. A single one falls behind on a busy server, while many would compete with other requests.
  */
 const maxSending = 4;
 

@@ -1,4 +1,4 @@
-/** Shares informers among all parts of a daemon. */
+/** Shares informers among the parts of a daemon. */
 
 import type { Registry } from 'prom-client';
 import type { OwnMetadata } from '#api/meta/object.js';
@@ -19,11 +19,11 @@ export interface SharedInformerFactoryOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: Registry;
-  /** Handlers see all objects again after this long to twice as long; 0 or absent: never. */
+  /** Period after which handlers receive all objects again, randomized up to twice as long; 0 or absent: never. */
   readonly resyncMs?: number;
-  /** Whether to have initial states streamed, where the server does that, instead of listing. */
+  /** Whether to stream initial states instead of listing, if the server supports it. */
   readonly streamInitialState?: boolean;
-  /** For informers that name no transform of their own, e.g. to drop managedFields. */
+  /** Default transform of informers, e.g. to drop managedFields. */
   readonly transform?: <T extends ApiObject>(object: T & OwnMetadata) => T;
 }
 
@@ -41,10 +41,10 @@ export class SharedInformerFactory implements InformerFactory {
   readonly client: Client;
   readonly #options: SharedInformerFactoryOptions;
   readonly #entries = new Map<string, Entry>();
-  /** The informers of each resource. */
+  /** All informers of each resource. */
   readonly #byResource = new Map<string, Peer[]>();
   readonly #running = new Set<Promise<void>>();
-  /** An informer has ended that was not told to. */
+  /** Rejects when an informer ends unexpectedly. */
   readonly #failed = deferred();
   #signal: AbortSignal | undefined;
 
@@ -54,8 +54,8 @@ export class SharedInformerFactory implements InformerFactory {
   }
 
   /**
-   * The informer of that resource, namespace and selectors. Indexers of a later caller are added to the shared one;
-   * a different transform makes an informer of its own.
+   * Returns the shared informer for the resource, namespace and selectors, and adds the indexers to it. A different
+   * transform gets a separate informer.
    */
   informer<T extends ApiObject>(type: ResourceType<T>, options: InformerOptions<T> = {}): Informer<T> {
     const { transform, indexers } = options;
@@ -71,13 +71,13 @@ export class SharedInformerFactory implements InformerFactory {
   }
 
   existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> | undefined {
-    // The first copy has no transform of its own, unless nobody wants it without.
+    // Number 0 has no transform, unless all callers want one.
     const entry = this.#entries.get(`${idOf(type)}#0`);
     return entry === undefined || entry.transform !== undefined ? undefined : (entry.shared as SharedInformer<T>);
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    if (this.#signal !== undefined) throw new TypeError('the informers were started already');
+    if (this.#signal !== undefined) throw new TypeError('informers can be started once only');
     this.#signal = shared(signal);
     for (const { informer } of this.#entries.values()) this.#run(informer, signal);
     const stopped = deferred();
@@ -120,7 +120,7 @@ export class SharedInformerFactory implements InformerFactory {
         log,
         streamInitialState,
         peers,
-        // Not all at the same moment.
+        // Random periods spread the resyncs.
         resyncMs: resyncMs * (1 + random()),
         ...(metrics === undefined
           ? {}

@@ -42,29 +42,29 @@ function setUp(t: Test, options: Partial<SharedInformerFactoryOptions> = {}) {
     api.change(pods, `default/${name}`, (object) => {
       object.status = { phase };
     });
-  const seen = async () => {
+  const observed = async () => {
     await eventLoopTurn();
     return events.splice(0);
   };
   const verbs = () => api.calls.splice(0).map((call) => call.verb);
-  return { clock, api, factory, informer, start, stop, phase, seen, verbs };
+  return { clock, api, factory, informer, start, stop, phase, observed, verbs };
 }
 
-t.test('the store follows the server, handlers see every change in order', async (t) => {
-  const { api, informer, start, phase, seen, clock } = setUp(t);
+t.test('the store follows the server, and handlers see every change in order', async (t) => {
+  const { api, informer, start, phase, observed, clock } = setUp(t);
   api.seed(pods, pod('a'));
   api.seed(pods, pod('b'));
   t.equal(informer.hasSynced(), false);
   await start();
   t.equal(informer.hasSynced(), true);
-  t.same(await seen(), ['add a initially', 'add b initially']);
+  t.same(await observed(), ['add a initially', 'add b initially']);
   phase('a', 'Pending');
   phase('a', 'Running');
   api.seed(pods, pod('c'));
   api.remove(pods, 'default/b');
   phase('a', 'Failed');
   api.remove(pods, 'default/a');
-  t.same(await seen(), [
+  t.same(await observed(), [
     'update a ->Pending',
     'update a Pending>Running',
     'add c',
@@ -78,25 +78,25 @@ t.test('the store follows the server, handlers see every change in order', async
   );
   t.equal(informer.get('default/c')?.kind, 'Pod');
   await clock.advance(60_000);
-  t.same(await seen(), [], 'no resync');
+  t.same(await observed(), [], 'no resync');
 });
 
 t.test('a dropped watch resumes from the last version', async (t) => {
-  const { api, start, phase, seen, verbs, clock } = setUp(t);
+  const { api, start, phase, observed, verbs, clock } = setUp(t);
   api.seed(pods, pod('a'));
   await start();
-  await seen();
+  await observed();
   t.same(verbs(), ['list', 'watch']);
   api.dropWatches();
   await eventLoopTurn();
   phase('a', 'Running');
   await clock.advance(5000);
-  t.same(await seen(), ['update a ->Running']);
+  t.same(await observed(), ['update a ->Running']);
   t.same(verbs(), ['watch'], 'no second list');
 });
 
-t.test('bookmarks move the version, so that compaction does no harm', async (t) => {
-  const { api, start, phase, seen, verbs, clock } = setUp(t);
+t.test('bookmarks advance the version, so that compaction causes no relist', async (t) => {
+  const { api, start, phase, observed, verbs, clock } = setUp(t);
   api.seed(pods, pod('a'));
   await start();
   api.compact();
@@ -107,15 +107,15 @@ t.test('bookmarks move the version, so that compaction does no harm', async (t) 
   await clock.advance(5000);
   phase('a', 'Running');
   t.same(verbs(), ['watch']);
-  t.same((await seen()).slice(1), ['update a ->Running']);
+  t.same((await observed()).slice(1), ['update a ->Running']);
 });
 
-t.test('410 means listing again: the difference becomes events, deletions with the last state known', async (t) => {
-  const { api, start, phase, seen, verbs, clock, informer } = setUp(t);
+t.test('a relist after 410 turns differences into events; deletions have the last state', async (t) => {
+  const { api, start, phase, observed, verbs, clock, informer } = setUp(t);
   for (const name of ['a', 'b', 'c', 'd']) api.seed(pods, pod(name));
   await start();
   phase('b', 'Running');
-  await seen();
+  await observed();
   verbs();
   api.dropWatches();
   await eventLoopTurn();
@@ -127,7 +127,7 @@ t.test('410 means listing again: the difference becomes events, deletions with t
   api.compact();
   await clock.advance(10_000);
   t.same(verbs(), ['watch', 'list', 'watch']);
-  t.same(await seen(), ['delete b Running', 'update a ->Running', 'delete c -', 'add c', 'add e']);
+  t.same(await observed(), ['delete b Running', 'update a ->Running', 'delete c -', 'add c', 'add e']);
   t.same(
     informer
       .list()
@@ -138,7 +138,7 @@ t.test('410 means listing again: the difference becomes events, deletions with t
   t.equal(informer.byIndex('namespace', 'default').length, 4);
 });
 
-t.test('a failing server is asked less and less often', async (t) => {
+t.test('requests to a failing server back off', async (t) => {
   const { api, start, verbs, clock, stop } = setUp(t);
   api.seed(pods, pod('a'));
   const up = api.intercept(() => serviceUnavailable('not now'));
@@ -153,7 +153,7 @@ t.test('a failing server is asked less and less often', async (t) => {
   stop.abort();
 });
 
-t.test('what failed before does not hold up a list that 410 asks for', async (t) => {
+t.test('earlier failures do not delay a relist after 410', async (t) => {
   const { clock, api, phase, informer, start } = setUp(t);
   api.seed(pods, pod('a'));
   await start();
@@ -164,14 +164,14 @@ t.test('what failed before does not hold up a list that 410 asks for', async (t)
   api.compact();
   repair();
   api.calls.splice(0);
-  // The back-off by now is up to 45 s; of the list behind the watch that is refused it is up to 1.2 s.
+  // The back-off has grown to 45 s; the relist after the refused watch waits up to 1.2 s.
   await clock.advanceUntil(() => api.calls.length > 0);
   await clock.advance(1500);
   t.equal(informer.list()[0]?.status?.phase, 'Running');
 });
 
-t.test('a handler that throws keeps nothing from the others', async (t) => {
-  const { api, informer, start, phase, seen } = setUp(t);
+t.test('a handler that throws does not affect the others', async (t) => {
+  const { api, informer, start, phase, observed } = setUp(t);
   const others: string[] = [];
   informer.addHandler({
     onAdd() {
@@ -182,21 +182,21 @@ t.test('a handler that throws keeps nothing from the others', async (t) => {
   api.seed(pods, pod('a'));
   await start();
   phase('a', 'Running');
-  t.same(await seen(), ['add a initially', 'update a ->Running']);
+  t.same(await observed(), ['add a initially', 'update a ->Running']);
   t.same(others, ['a']);
   remove();
   phase('a', 'Failed');
-  await seen();
+  await observed();
   t.same(others, ['a']);
 });
 
-t.test('late handlers and late indexes see what is there', async (t) => {
-  const { api, informer, start, phase, seen } = setUp(t);
+t.test('late handlers and late indexes see existing objects', async (t) => {
+  const { api, informer, start, phase, observed } = setUp(t);
   api.seed(pods, pod('a'));
   api.seed(pods, pod('b'));
   await start();
   phase('a', 'Running');
-  await seen();
+  await observed();
   const late: string[] = [];
   informer.addHandler({ onAdd: (object) => late.push(`${object.metadata.name} ${object.status?.phase}`) });
   t.same(late, ['a Running', 'b undefined']);
@@ -208,17 +208,17 @@ t.test('late handlers and late indexes see what is there', async (t) => {
   );
   phase('b', 'Running');
   phase('a', 'Failed');
-  await seen();
+  await observed();
   t.same(
     informer.byIndex('phase', 'Running').map((object) => object.metadata.name),
     ['b'],
   );
   api.remove(pods, 'default/b');
-  await seen();
+  await observed();
   t.same(informer.byIndex('phase', 'Running'), []);
 });
 
-t.test('informers are shared by what they select', async (t) => {
+t.test('informers with equal scope are shared', async (t) => {
   const { api, factory, informer, start } = setUp(t);
   t.equal(factory.informer(pods), informer);
   const labelled = factory.informer(pods, { labelSelector: 'app=web', transform: dropManagedFields });
@@ -231,11 +231,11 @@ t.test('informers are shared by what they select', async (t) => {
   t.equal(informer.size, 2);
   const late = factory.informer(pods, { fieldSelector: 'metadata.name=b' });
   await factory.waitForSync();
-  t.equal(late.size, 1, 'asked for after the start, started at once');
+  t.equal(late.size, 1, 'created after the start, started at once');
 });
 
-t.test('objects share what is equal in them, also with informers that select or transform otherwise', async (t) => {
-  const { api, factory, informer, start, phase, seen } = setUp(t);
+t.test('objects share equal parts, also across informers with other selectors or transforms', async (t) => {
+  const { api, factory, informer, start, phase, observed } = setUp(t);
   const labelled = factory.informer(pods, { labelSelector: 'app=web' });
   const marked = factory.informer(pods, {
     transform: (object) => ({ ...object, metadata: { ...object.metadata, annotations: { mark: 'x' } } }),
@@ -250,16 +250,16 @@ t.test('objects share what is equal in them, also with informers that select or 
   t.equal(first?.metadata.annotations, undefined);
   t.equal(informer.get('default/web-2')?.spec, first?.spec, 'objects of one controller');
   t.equal(informer.get('default/web-2')?.metadata.labels, first?.metadata.labels);
-  await seen();
+  await observed();
   phase('web-1', 'Running');
-  t.same(await seen(), ['update web-1 ->Running']);
+  t.same(await observed(), ['update web-1 ->Running']);
   const second = informer.get('default/web-1');
   t.equal(second?.spec, first?.spec, 'versions of one object');
   t.equal(first?.status, undefined);
   t.equal(labelled.get('default/web-1'), second);
 });
 
-t.test('only informers of all objects, as they are, are there for others', async (t) => {
+t.test('existing returns only informers of all untransformed objects', async (t) => {
   const { factory, informer } = setUp(t);
   t.equal(factory.existing(pods), informer);
   const other = new SharedInformerFactory({
@@ -274,7 +274,7 @@ t.test('only informers of all objects, as they are, are there for others', async
   t.equal(other.existing(pods), undefined);
 });
 
-t.test('an index follows changes of what it is made of', async (t) => {
+t.test('an index follows changes of the objects', async (t) => {
   const { api, informer, start } = setUp(t);
   informer.addIndexers({ app: ({ metadata }) => Object.values(metadata.labels ?? {}) });
   api.seed(pods, pod('a', { app: 'x' }));
@@ -293,7 +293,7 @@ t.test('an index follows changes of what it is made of', async (t) => {
   t.same([names('x'), names('y')], [['b', 'a'], ['a']]);
 });
 
-t.test('a dead connection is given up some time after the watch should have ended', async (t) => {
+t.test('a dead connection is dropped some time after the watch should have ended', async (t) => {
   const { api, start, verbs, clock } = setUp(t);
   await start();
   verbs();
@@ -304,7 +304,7 @@ t.test('a dead connection is given up some time after the watch should have ende
   t.equal(api.list(pods).length, 0);
 });
 
-t.test('waiting for sync ends with its signal', async (t) => {
+t.test('waitForSync ends with its signal', async (t) => {
   const { factory } = setUp(t);
   const stop = new AbortController();
   const waiting = factory.waitForSync(stop.signal);
@@ -312,15 +312,15 @@ t.test('waiting for sync ends with its signal', async (t) => {
   await t.rejects(waiting, { message: 'stopped' });
 });
 
-t.test('the initial state is streamed where the server does that', async (t) => {
-  const { api, start, phase, seen, verbs, informer, clock } = setUp(t, { streamInitialState: true });
+t.test('the initial state is streamed if the server supports it', async (t) => {
+  const { api, start, phase, observed, verbs, informer, clock } = setUp(t, { streamInitialState: true });
   api.seed(pods, pod('a'));
   api.seed(pods, pod('b'));
   await start();
-  t.same(await seen(), ['add a initially', 'add b initially']);
+  t.same(await observed(), ['add a initially', 'add b initially']);
   t.same(verbs(), ['watch']);
   phase('a', 'x');
-  t.same(await seen(), ['update a ->x'], 'the same watch goes on');
+  t.same(await observed(), ['update a ->x'], 'the same watch continues');
   api.dropWatches();
   await clock.advance(2000);
   t.same(verbs(), ['watch']);
@@ -328,29 +328,29 @@ t.test('the initial state is streamed where the server does that', async (t) => 
   api.remove(pods, 'default/b');
   api.compact();
   await clock.advance(10_000);
-  t.same(await seen(), ['delete b -']);
+  t.same(await observed(), ['delete b -']);
   t.ok(verbs().every((verb) => verb === 'watch'));
   t.equal(informer.size, 1);
 });
 
-t.test('a server that does not stream is listed, and not asked again', async (t) => {
-  const { api, start, seen, verbs, clock } = setUp(t, { streamInitialState: true });
+t.test('a server without streaming is listed and not asked to stream again', async (t) => {
+  const { api, start, observed, verbs, clock } = setUp(t, { streamInitialState: true });
   api.streamsInitialState = false;
   api.seed(pods, pod('a'));
   await start();
-  t.same(await seen(), ['add a initially']);
+  t.same(await observed(), ['add a initially']);
   t.same(verbs(), ['watch', 'list', 'watch']);
   api.compact();
   api.dropWatches();
   api.seed(pods, pod('b'));
   api.compact();
   await clock.advance(10_000);
-  t.same(await seen(), ['add b']);
+  t.same(await observed(), ['add b']);
   t.notOk(api.calls.some((call) => call.verb === 'list' && call.name !== undefined));
 });
 
-t.test('handlers that want it see everything again from time to time', async (t) => {
-  const { api, start, seen, informer, clock } = setUp(t, { resyncMs: 1000 });
+t.test('handlers with a resync period receive all objects periodically', async (t) => {
+  const { api, start, observed, informer, clock } = setUp(t, { resyncMs: 1000 });
   api.seed(pods, pod('a'));
   const often: string[] = [];
   const remove = informer.addHandler(
@@ -359,20 +359,20 @@ t.test('handlers that want it see everything again from time to time', async (t)
   );
   informer.addHandler({ onUpdate: () => t.fail('never') }, { resyncMs: 0 });
   await start();
-  await seen();
+  await observed();
   await clock.advance(1499);
   t.same(often, ['same', 'same', 'same']);
-  t.same(await seen(), []);
+  t.same(await observed(), []);
   await clock.advance(1);
-  t.same(await seen(), ['update a ->-']);
+  t.same(await observed(), ['update a ->-']);
   remove();
   await clock.advance(1500);
   t.equal(often.length, 3);
-  t.same(await seen(), ['update a ->-']);
+  t.same(await observed(), ['update a ->-']);
 });
 
-t.test('an informer that ends by itself ends the wait for all of them', async (t) => {
-  // A defect that no list or watch brings about: the time of the watch cannot be worked out.
+t.test('an informer that ends unexpectedly fails the factory', async (t) => {
+  // A defect outside of list and watch: computing the watch timeout throws.
   let broken = false;
   const random = () => {
     if (broken) throw new RangeError('no number left');

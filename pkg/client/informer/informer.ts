@@ -1,4 +1,4 @@
-/** A local, always converging copy of a resource, and the events of its changes. */
+/** A local copy of a resource that converges with the server, and the events of its changes. */
 
 import type { OwnMetadata } from '#api/meta/object.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -10,12 +10,12 @@ export type ObjectKey = string;
 export interface EventHandler<T> {
   onAdd?(object: T, isInInitialList: boolean): void;
   onUpdate?(object: T, old: T): void;
-  /** `object` is the last known state. */
+  /** `object` is the last state received. */
   onDelete?(object: T): void;
 }
 
 export interface HandlerOptions {
-  /** 0: never. What the factory says unless told. */
+  /** 0: never; absent: the factory's period. */
   readonly resyncMs?: number;
 }
 
@@ -23,7 +23,7 @@ export interface HandlerOptions {
 export interface Lister<T> {
   get(key: ObjectKey): T | undefined;
   list(namespace?: string): T[];
-  /** Objects whose index function gave `value`; throws RangeError for an unknown index. */
+  /** Objects with `value` in the index; throws RangeError for an unknown index. */
   byIndex(index: string, value: string): T[];
   readonly size: number;
 }
@@ -40,27 +40,27 @@ export interface InformerOptions<T> {
 
 export interface Informer<T extends ApiObject> extends Lister<T> {
   /**
-   * Handlers added late get an onAdd for each object that is there already. Returns the function that removes it.
-   * With `resyncMs` the handler gets an onUpdate for each object, old and new being the same, that often.
+   * Handlers added after the sync get onAdd for each existing object. With `resyncMs` they get a periodic onUpdate for
+   * each object, with equal old and new. Returns a function that removes the handler.
    */
   addHandler(handler: EventHandler<T>, options?: HandlerOptions): () => void;
   /** Adds indexes; may be called at any time. */
   addIndexers(indexers: Record<string, (object: T) => readonly string[]>): void;
   hasSynced(): boolean;
-  /** Resolves when the first list is in the store and its handlers ran. */
+  /** Resolves when the first list is in the store and its handlers have run. */
   whenSynced(): Promise<void>;
-  /** Every change up to this resource version is in the store and was told to the handlers; empty before the first list. */
+  /** Every change up to this resource version is in the store and was passed to the handlers; empty before the first list. */
   readonly lastVersion: string;
 }
 
-/** Shares one informer per resource and options among all that ask. */
+/** Shares one informer per resource and options. */
 export interface InformerFactory {
   readonly client: Client;
   informer<T extends ApiObject>(type: ResourceType<T>, options?: InformerOptions<T>): Informer<T>;
-  /** The informer of all objects of the resource, if somebody has asked for it. */
+  /** The informer of all objects of the resource, if it exists. */
   existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> | undefined;
-  /** Starts all informers asked for so far (and, once started, later ones at once); resolves when `signal` aborts. */
+  /** Starts all informers created so far, and later ones when they are created; resolves when `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when every informer asked for so far has synced; rejects when `signal` aborts first. */
+  /** Resolves when every informer created so far has synced; rejects if `signal` aborts first. */
   waitForSync(signal?: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The series of reflectors and informers. */
+/** The metrics of reflectors and informers. */
 import type { Registry } from 'prom-client';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
@@ -7,7 +7,7 @@ export interface ReflectorMetrics {
   listFinished(durationMs: number, objects: number, resourceVersion: string): void;
   watchStarted(): void;
   watchFinished(events: number): void;
-  seen(resourceVersion: string): void;
+  observedVersion(resourceVersion: string): void;
   handlerFailed(): void;
 }
 
@@ -16,7 +16,7 @@ export const noReflectorMetrics: ReflectorMetrics = {
   listFinished() {},
   watchStarted() {},
   watchFinished() {},
-  seen() {},
+  observedVersion() {},
   handlerFailed() {},
 };
 
@@ -43,7 +43,7 @@ export function reflectorMetrics(registry: Registry, name: string, size: () => n
     listStarted: () => lists.inc(),
     listFinished(durationMs, _objects, resourceVersion) {
       seconds.inc(durationMs / 1000);
-      this.seen(resourceVersion);
+      this.observedVersion(resourceVersion);
       objects.set({ name }, size());
     },
     watchStarted: () => watches.inc(),
@@ -51,7 +51,7 @@ export function reflectorMetrics(registry: Registry, name: string, size: () => n
       events.inc(count);
       objects.set({ name }, size());
     },
-    seen: (resourceVersion) => version.set({ name }, Number(resourceVersion)),
+    observedVersion: (resourceVersion) => version.set({ name }, Number(resourceVersion)),
     handlerFailed: () => failures.inc(),
   };
 }

@@ -22,7 +22,7 @@ const reset = new TransportError('ConnectionReset', 'broke');
 const lagging = tooLargeResourceVersion(9n, 5n);
 const denied = forbidden({ group: '', resource: 'pods' }, '', 'no');
 
-t.test('transitions', async (t) => {
+t.test('chooses the next request', async (t) => {
   const rows: [string, ReflectorState, ReflectorInput, ReflectorState, boolean][] = [
     ['a list is followed by a watch', initialState, { kind: 'listed', resourceVersion: '5' }, watching, false],
     ['a failed list is tried again', initialState, { kind: 'listFailed', error: reset }, initialState, true],
@@ -60,11 +60,11 @@ t.test('transitions', async (t) => {
     ['a restored server lists', watching, { kind: 'watchEnded', resourceVersion: '5', error: lagging }, fresh, true],
     ['anything else lists later', watching, { kind: 'watchEnded', resourceVersion: '5', error: denied }, fresh, true],
   ];
-  for (const [name, state, input, wanted, backOff] of rows)
-    t.same(nextState(state, input), { state: wanted, backOff }, name);
+  for (const [name, state, input, expected, backOff] of rows)
+    t.same(nextState(state, input), { state: expected, backOff }, name);
 });
 
-t.test('streams in the place of lists', async (t) => {
+t.test('streams replace lists', async (t) => {
   const stream = streaming(initialState);
   t.same(stream, { phase: 'stream', resourceVersion: '0' });
   t.equal(streaming(watching), watching);

@@ -17,11 +17,11 @@ import {
 import type { Logger } from '#daemon/log/logger.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** Receives what the reflector reads. All calls are synchronous and in order. */
+/** Receives the objects. All calls are synchronous and in order. */
 export interface ReflectorSink<T> {
-  /** What to keep of an object of a state that is still being read. */
+  /** Returns the form in which to keep an object of a state that is still being read. */
   take(object: T): T;
-  /** The complete state at one version, of objects that were taken. */
+  /** Sets the complete state at one version; `objects` come from `take`. */
   replace(objects: T[]): void;
   apply(event: WatchEvent<T>): void;
 }
@@ -37,21 +37,21 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly log: Logger;
   readonly metrics: ReflectorMetrics;
   /**
-   * The annotation of the bookmark that ends the initial state of a stream: it is asked for instead of lists, until a
-   * server says that it does not stream. Absent: lists.
+   * Annotation of the bookmark that ends a streamed initial state. Streams replace lists until a server does not support
+   * them. Absent: lists.
    */
   readonly initialEventsEnd?: string | undefined;
-  /** Called when a server has said so. */
+  /** Called when the server does not support streaming. */
   readonly onCannotStream?: () => void;
 }
 
-/** client-go's page size. Only lists of the most recent state are paged: others come from the server's memory. */
+/** client-go's page size. Only lists of the most recent state are paged; others come from the server's cache. */
 const pageSize = 500;
-/** The server ends a watch after five to ten minutes, so that watches spread over servers anew. */
+/** The server ends watches after five to ten minutes, so that they spread over servers again. */
 const minWatchSeconds = 300;
-/** A watch that the server did not end by then is on a dead connection. */
+/** A watch that lasts longer than its timeout by this much is on a dead connection. */
 const watchGraceMs = 30_000;
-/** A watch that lived this long was a success: the next failure starts from the shortest delay. */
+/** A watch that lasted this long resets the retry delay. */
 const healthyMs = 120_000;
 
 export class Reflector<T extends ApiObject> {
@@ -66,12 +66,12 @@ export class Reflector<T extends ApiObject> {
     this.#backoff = new Backoff({ initialMs: 800, maxMs: 30_000, jitter: 1, random: options.random });
   }
 
-  /** The version up to which everything was handed on; empty before the first list. */
+  /** The version up to which everything was passed on; empty before the first list. */
   get lastVersion(): string {
     return this.#lastVersion;
   }
 
-  /** Works until `signal` aborts. Never rejects for a failure of the server: it waits and goes on. */
+  /** Runs until `signal` aborts. Server failures never reject it: it waits and retries. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     let state = this.#streams ? streaming(initialState) : initialState;
@@ -88,17 +88,17 @@ export class Reflector<T extends ApiObject> {
       state = this.#streams ? streaming(transition.state) : transition.state;
       const failure = 'error' in input ? input.error : undefined;
       if (!transition.backOff) {
-        if (failure !== undefined) log.debug({ err: failure, next: state.phase }, 'List or watch starts again');
-        // The server has answered: what failed before says nothing of it, and must not make this pause a minute long.
+        if (failure !== undefined) log.debug({ err: failure, next: state.phase }, 'list or watch restarts');
+        // The server has answered, so earlier failures must not lengthen this pause.
         this.#backoff.reset();
-        // One that ends every watch at once must not be asked in a tight loop.
+        // A server that ends every watch at once must not cause a tight loop.
         if (input.kind === 'watchEnded' && clock.monotonic() - startedAt < 1000) await this.#pause(signal);
         continue;
       }
       if (clock.monotonic() - startedAt >= healthyMs) this.#backoff.reset();
       log.warn(
         { err: failure, next: state.phase, failures: this.#backoff.failures + 1 },
-        'List or watch failed; retrying',
+        'list or watch failed: retrying',
       );
       await this.#pause(signal);
     }
@@ -128,7 +128,7 @@ export class Reflector<T extends ApiObject> {
     const { client, scope, sink } = this.#options;
     const take = (object: T) => sink.take(object);
     const objects: T[] = [];
-    // A version at hand is served from memory at once; pages would force the server to read its store.
+    // A cached version is served from memory at once; pages would make the server read its store.
     const first: ListOptions = version === undefined ? { limit: pageSize } : { resourceVersion: version };
     let page = await client.list({ ...scope, ...first, signal }, take);
     for (;;) {
@@ -139,17 +139,17 @@ export class Reflector<T extends ApiObject> {
         page = await client.list({ ...scope, limit: pageSize, continue: next, signal }, take);
       } catch (error) {
         if (!isExpired(error)) throw error;
-        // The pages took longer than the history lasts: the whole list at once.
+        // The pages took longer than the history lasts: request the whole list at once.
         objects.length = 0;
         page = await client.list({ ...scope, signal }, take);
       }
     }
     const resourceVersion = page.metadata?.resourceVersion ?? '';
-    if (resourceVersion === '') throw new TransportError('Protocol', 'a list without resourceVersion');
+    if (resourceVersion === '') throw new TransportError('Protocol', 'the list has no resourceVersion');
     return { objects, resourceVersion };
   }
 
-  /** Watches; for the phase 'stream' what the watch begins with is the complete state. */
+  /** Watches; in phase 'stream' the watch begins with the complete state. */
   async #watch(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
     const { client, scope, sink, clock, metrics, random, initialEventsEnd = '' } = this.#options;
     let resourceVersion = state.resourceVersion ?? '';
@@ -187,10 +187,10 @@ export class Reflector<T extends ApiObject> {
           sink.replace([...initial.values()]);
           initial = undefined;
         } else if (event.type !== 'BOOKMARK') sink.apply(event);
-        // Only now: a version is resumed from when everything up to it was handed on.
+        // Set only now: a watch resumes from a version up to which everything was passed on.
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
         this.#lastVersion = resourceVersion;
-        metrics.seen(resourceVersion);
+        metrics.observedVersion(resourceVersion);
       }
       return ended();
     } catch (error) {

@@ -12,7 +12,7 @@ interface Labelled {
 /** Index of services by the first label of their selectors. */
 const selectorIndex = 'firstSelectedLabel';
 
-/** Without a label: the key of services with an empty selector, which select all pods. */
+/** The index key for a label; without a label, of services with an empty selector, which select all pods. */
 function selectorKey({ metadata }: Labelled, label: readonly [string, string] | undefined): string {
   return `${metadata.namespace}/${label?.join('=') ?? ''}`;
 }
@@ -20,7 +20,7 @@ function selectorKey({ metadata }: Labelled, label: readonly [string, string] | 
 /** Finds the services that select a pod without iterating over all services of its namespace. */
 export class ServicesByLabels {
   readonly #services: Informer<Service>;
-  /** Compiled once: each pod is matched against the services that share a label with it. */
+  /** Compiled selectors, matched against pods that share a label with the service. */
   readonly #selectors = new WeakMap<Service, LabelSelector>();
 
   constructor(services: Informer<Service>) {
@@ -33,7 +33,7 @@ export class ServicesByLabels {
     });
   }
 
-  /** Services of the pod's namespace whose selector matches its labels. */
+  /** Services in the pod's namespace whose selector matches its labels. */
   selecting(pod: Labelled): Service[] {
     const { labels } = pod.metadata;
     return [undefined, ...Object.entries(labels ?? {})].flatMap((label) =>
@@ -44,10 +44,10 @@ export class ServicesByLabels {
   }
 
   #selectorOf(service: Service): LabelSelector {
-    const known = this.#selectors.get(service);
-    if (known !== undefined) return known;
-    const made = selectorFromLabels(service.spec.selector);
-    this.#selectors.set(service, made);
-    return made;
+    const cachedSelector = this.#selectors.get(service);
+    if (cachedSelector !== undefined) return cachedSelector;
+    const selector = selectorFromLabels(service.spec.selector);
+    this.#selectors.set(service, selector);
+    return selector;
   }
 }

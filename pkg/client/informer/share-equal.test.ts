@@ -11,7 +11,7 @@ function value(random: () => number, depth: number): Json {
   if (kind < 2) return [null, true, 1, 'a', 'text', ''][Math.floor(random() * 6)] as Json;
   const members = Array.from({ length: Math.floor(random() * 4) }, () => value(random, depth - 1));
   if (kind === 2) return members;
-  // As JSON.parse makes them: `__proto__` is a member like others.
+  // As from JSON.parse: `__proto__` is an ordinary member.
   const named = members.map((member) => {
     const key = keys[Math.floor(random() * keys.length)] ?? '';
     return `${JSON.stringify(key)}:${JSON.stringify(member)}`;
@@ -21,27 +21,27 @@ function value(random: () => number, depth: number): Json {
 
 const copy = (json: Json): Json => JSON.parse(JSON.stringify(json)) as Json;
 
-t.test('an object says the same whatever it shares', async (t) => {
+t.test('sharing does not change an object', async (t) => {
   const seed = 11;
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);
   for (let round = 0; round < 2000; round++) {
     const like = value(random, 4);
-    const given = round % 3 === 0 ? copy(like) : value(random, 4);
-    const [text, likeText] = [JSON.stringify(given), JSON.stringify(like)];
-    const shared = shareEqual(given, like);
+    const input = round % 3 === 0 ? copy(like) : value(random, 4);
+    const [text, likeText] = [JSON.stringify(input), JSON.stringify(like)];
+    const shared = shareEqual(input, like);
     if (JSON.stringify(like) !== likeText) t.fail(`${likeText} has changed`);
-    // Members may come in another order in what is shared.
+    // Shared parts may have their members in another order.
     t.same(shared, JSON.parse(text), text);
     if (round % 3 === 0 && typeof like === 'object' && like !== null) t.equal(shared, like);
   }
 });
 
-t.test('what is equal is the very same, what is not is its own', async (t) => {
+t.test('equal parts are shared, other parts are not', async (t) => {
   const like = { metadata: { name: 'a', labels: { app: 'web' } }, spec: { list: [{ n: 1 }, { n: 2 }], same: [1] } };
-  const given = { metadata: { name: 'b', labels: { app: 'web' } }, spec: { list: [{ n: 1 }, { n: 3 }], same: [1] } };
-  const shared = shareEqual(given, like);
-  t.equal(shared, given);
+  const input = { metadata: { name: 'b', labels: { app: 'web' } }, spec: { list: [{ n: 1 }, { n: 3 }], same: [1] } };
+  const shared = shareEqual(input, like);
+  t.equal(shared, input);
   t.equal(shared.metadata.labels, like.metadata.labels);
   t.equal(shared.spec.same, like.spec.same);
   t.equal(shared.spec.list[0], like.spec.list[0]);
@@ -55,8 +55,8 @@ t.test('what is equal is the very same, what is not is its own', async (t) => {
   t.equal(shareEqual(frozen, { a: { x: 1 }, b: 2 }), frozen);
 });
 
-t.test('what is nested beyond reason stays apart', async (t) => {
+t.test('deeply nested parts are not shared', async (t) => {
   const nested = (depth: number): Json => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as Json;
-  const given = nested(5000);
-  t.equal(shareEqual(given, nested(5000)), given);
+  const input = nested(5000);
+  t.equal(shareEqual(input, nested(5000)), input);
 });

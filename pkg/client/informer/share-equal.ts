@@ -1,12 +1,12 @@
-/** Lets decoded objects have in common what is equal in them. */
+/** Lets decoded objects share equal parts, to save memory. */
 import { isShared } from '#apimachinery/freeze.js';
 
-/** Deeper parts stay apart. */
+/** Deeper parts are not shared. */
 const maxDepth = 32;
 
 /**
- * `value` with every part of it that equals the one at the same place in `like` replaced, in place, by that one; `like`
- * itself where all is equal. Parts that are shared already stay as they are.
+ * Replaces, in place, every part of `value` that equals the part at the same place in `like`; returns `like` itself if
+ * all is equal. Parts of `value` that are shared already are not modified.
  */
 export function shareEqual<T>(value: T, like: unknown, depth = 0): T {
   if (!isPart(value) || !isPart(like) || value === like || depth === maxDepth) return value;
@@ -15,7 +15,7 @@ export function shareEqual<T>(value: T, like: unknown, depth = 0): T {
 
 type Part = Record<string, unknown>;
 
-/** Replaces the members; true when there are no others in either, and all are equal. */
+/** Replaces equal members; true if both have the same members and all are equal. */
 function isAll(value: Part, like: Part, depth: number): boolean {
   if (Array.isArray(value) !== Array.isArray(like)) return false;
   const keys = Object.keys(value);
@@ -30,7 +30,7 @@ function isAll(value: Part, like: Part, depth: number): boolean {
     const ours = value[key];
     const shared = shareEqual(ours, theirs, depth);
     if (shared !== theirs) same = false;
-    // Equal strings too: each has memory of its own until then.
+    // Share equal strings too, since each decoded one has its own memory.
     else if (!fixed && key !== '__proto__') value[key] = theirs;
   }
   return same && Object.keys(like).length === keys.length;

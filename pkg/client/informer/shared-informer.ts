@@ -1,4 +1,4 @@
-/** One resource's store, kept by one reflector, and the handlers of its changes. */
+/** The store of one resource, filled by one reflector, with its event handlers. */
 
 import type { OwnMetadata } from '#api/meta/object.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
@@ -20,17 +20,17 @@ export interface SharedInformerDependencies {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: (size: () => number) => ReflectorMetrics;
-  /** The resync period of handlers that do not set one; 0 or absent: never. */
+  /** Resync period of handlers that set none; 0 or absent: never. */
   readonly resyncMs?: number;
-  /** Whether to have the initial state streamed, where the server does that. */
+  /** Whether to stream the initial state, if the server supports it. */
   readonly streamInitialState?: boolean;
-  /** All informers of the resource, which mostly have the same objects; it may be among them. */
+  /** All informers of the resource, which mostly hold equal objects; may include this one. */
   readonly peers?: readonly Peer[];
 }
 
-/** Another informer of the same resource. */
+/** Another informer of the same resource, for sharing objects. */
 export interface Peer {
-  /** The object that it has, or has read and is about to have. */
+  /** The object that it holds, or has read and will hold. */
   newest(key: ObjectKey): ApiObject | undefined;
 }
 
@@ -45,11 +45,11 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #metrics: ReflectorMetrics;
   readonly #reflector: Reflector<T>;
   readonly #synced: Deferred<void> = deferred();
-  /** The object that was read last: lists are in the order of names, and those of one controller follow each other. */
+  /** The last object read: lists are sorted by name, so objects of one controller follow each other and share parts. */
   #last: T | undefined;
   readonly #peers: readonly Peer[];
-  /** What was taken of a state that is not in the store yet: peers may be reading the same one. */
-  #taken = new Map<ObjectKey, T>();
+  /** Objects of a state that is not in the store yet; peers may be reading the same state. */
+  #incoming = new Map<ObjectKey, T>();
   #hasSynced = false;
 
   constructor(type: ResourceType<T>, options: InformerOptions<T>, dependencies: SharedInformerDependencies) {
@@ -91,7 +91,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   }
 
   newest(key: ObjectKey): T | undefined {
-    return this.#taken.get(key) ?? this.#store.get(key);
+    return this.#incoming.get(key) ?? this.#store.get(key);
   }
 
   list(namespace?: string): T[] {
@@ -115,7 +115,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   }
 
   addHandler(handler: EventHandler<T>, { resyncMs = this.#resyncMs }: HandlerOptions = {}): () => void {
-    // A handler object added twice is two registrations.
+    // A handler that is added twice is registered twice.
     const registered: EventHandler<T> = {
       onAdd: (object, initial) => handler.onAdd?.(object, initial),
       onUpdate: (object, old) => handler.onUpdate?.(object, old),
@@ -139,7 +139,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     this.#resyncs.set(handler, this.#clock.setTimer(resync, ms));
   }
 
-  /** Works until `signal` aborts. Called once, by the factory. */
+  /** Runs until `signal` aborts. Called once, by the factory. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#reflector.run(signal);
@@ -149,16 +149,16 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     }
   }
 
-  /** The object as it will be in the store, already made of what is there: a list of all objects is never held twice. */
+  /** Shares the object's parts with stored objects as it arrives, so that memory never holds two full lists. */
   take(object: T): T {
     const key = keyOf(object);
-    const taken = this.#kept(object, key);
-    if (taken !== this.#store.get(key)) this.#taken.set(key, taken);
-    return taken;
+    const interned = this.#intern(object, key);
+    if (interned !== this.#store.get(key)) this.#incoming.set(key, interned);
+    return interned;
   }
 
   /**
-   * The difference between the store and the complete state becomes events: deletions first, then the rest in order.
+   * Turns the difference between the store and the complete state into events: deletions first, then the rest in order.
    */
   replace(objects: T[]): void {
     const initial = !this.#hasSynced;
@@ -166,7 +166,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     for (const object of objects) listed.set(keyOf(object), object);
     for (const key of [...this.#store.keys()]) if (!listed.has(key)) this.#remove(key);
     for (const [key, object] of listed) this.#put(key, object, initial);
-    this.#taken = new Map();
+    this.#incoming = new Map();
     if (!initial) return;
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -176,7 +176,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
-        this.#put(keyOf(event.object), this.#kept(event.object), false);
+        this.#put(keyOf(event.object), this.#intern(event.object), false);
         return;
       case 'DELETED':
         this.#remove(keyOf(event.object), event.object);
@@ -188,37 +188,37 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     }
   }
 
-  /** The object as it is kept, made of what is there already. */
-  #kept(object: T, key = keyOf(object)): T {
-    const known = this.#store.get(key);
-    if (known !== undefined && sameVersion(known, object)) return known;
-    return this.#shared(key, this.#transform(object), known);
+  /** The object in stored form, sharing parts with existing ones. */
+  #intern(object: T, key = keyOf(object)): T {
+    const stored = this.#store.get(key);
+    if (stored !== undefined && sameVersion(stored, object)) return stored;
+    return this.#shareParts(key, this.#transform(object), stored);
   }
 
-  /** `object`: as it is kept. */
+  /** `object`: in stored form. */
   #put(key: ObjectKey, object: T, initial: boolean): void {
-    const known = this.#store.get(key);
-    // Without a version nobody can tell whether it is another state.
-    if (known === object && known.metadata.resourceVersion !== undefined) return;
-    const recreated = known !== undefined && known.metadata.uid !== object.metadata.uid;
-    // Another object under the same name: whoever holds state by uid must see the first one go.
+    const stored = this.#store.get(key);
+    // Without a resource version the states cannot be compared.
+    if (stored === object && stored.metadata.resourceVersion !== undefined) return;
+    const recreated = stored !== undefined && stored.metadata.uid !== object.metadata.uid;
+    // A different object with the same name: handlers that keep state by UID must see the old one deleted.
     if (recreated) this.#remove(key);
     const old = this.#store.set(key, object);
     if (old === undefined) this.#notify((handler) => handler.onAdd?.(object, initial));
     else this.#notify((handler) => handler.onUpdate?.(object, old));
   }
 
-  /** The object, made of what is there already as far as that is equal. */
-  #shared(key: ObjectKey, object: T, known: T | undefined): T {
+  /** Shares equal parts of the object with peers, the stored object or the last one read. */
+  #shareParts(key: ObjectKey, object: T, stored: T | undefined): T {
     for (const peer of this.#peers) {
       const same = peer === this ? undefined : peer.newest(key);
       if (same !== undefined && sameVersion(same, object)) return shareEqual(object, same);
     }
-    this.#last = shareEqual(object, known ?? this.#last);
+    this.#last = shareEqual(object, stored ?? this.#last);
     return this.#last;
   }
 
-  /** `last`: the state at the deletion, where the watch told it. */
+  /** `last`: the state at deletion, if the watch delivered it. */
   #remove(key: ObjectKey, last?: T): void {
     const old = this.#store.delete(key);
     if (old === undefined) return;
@@ -226,15 +226,15 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     this.#notify((handler) => handler.onDelete?.(object));
   }
 
-  /** An object on which the transform fails is stored as it is: one object must not block all others. */
+  /** Stores the object untransformed if the transform fails: one object must not block the others. */
   #transform(object: T): T {
     if (this.#transformer === undefined) return object;
     try {
-      // Readers share parts of objects, and never their metadata.
+      // Objects share parts with others, but never their metadata.
       return this.#transformer(object as T & OwnMetadata);
     } catch (error) {
       this.#metrics.handlerFailed();
-      this.#log.error({ err: error, key: keyOf(object) }, 'Transform failed');
+      this.#log.error({ err: error, key: keyOf(object) }, 'transform failed');
       return object;
     }
   }
@@ -243,18 +243,18 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     for (const handler of [...this.#handlers]) this.#call(handler, call);
   }
 
-  /** A handler that throws is logged; the other handlers still get the event. */
+  /** Logs errors of handlers; the other handlers still get the event. */
   #call(handler: EventHandler<T>, call: (handler: EventHandler<T>) => void): void {
     try {
       call(handler);
     } catch (error) {
       this.#metrics.handlerFailed();
-      this.#log.error({ err: error }, 'Event handler failed');
+      this.#log.error({ err: error }, 'event handler failed');
     }
   }
 }
 
-/** The very same state again: from a relist, or a watch that resumed a little early. */
+/** Whether it is the same version, from a relist or a watch that resumed a little early. */
 function sameVersion(a: ApiObject, b: ApiObject): boolean {
   const version = a.metadata.resourceVersion;
   return version !== undefined && version === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;

@@ -13,7 +13,7 @@ import { silentLogger } from '#daemon/log/logger.js';
 
 t.setTimeout(240_000);
 
-/** A small generator, so that a seed repeats a run. */
+/** A small random generator, so that a seed reproduces a run. */
 function generator(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -31,20 +31,20 @@ interface Seen {
   readonly version: number;
 }
 
-/** What a handler must never see: an update of something unknown, a version that goes back, an add without a delete. */
+/** Reports what handlers must never see: an update of an unknown object, a version going back, a second add without a delete. */
 class Checker {
   readonly problems: string[] = [];
-  readonly known = new Map<string, Seen>();
+  readonly objects = new Map<string, Seen>();
 
   add(object: Pod): void {
     const key = object.metadata.name ?? '';
-    if (this.known.has(key)) this.problems.push(`added twice: ${key}`);
+    if (this.objects.has(key)) this.problems.push(`added twice: ${key}`);
     this.#set(key, object);
   }
 
   update(object: Pod, old: Pod): void {
     const key = object.metadata.name ?? '';
-    const last = this.known.get(key);
+    const last = this.objects.get(key);
     if (last === undefined) this.problems.push(`update of an unknown ${key}`);
     else {
       if (last.uid !== object.metadata.uid) this.problems.push(`another object under ${key} without a deletion`);
@@ -57,15 +57,15 @@ class Checker {
 
   delete(object: Pod): void {
     const key = object.metadata.name ?? '';
-    if (!this.known.delete(key)) this.problems.push(`deletion of an unknown ${key}`);
+    if (!this.objects.delete(key)) this.problems.push(`deletion of an unknown ${key}`);
   }
 
   #set(key: string, object: Pod): void {
-    this.known.set(key, { uid: object.metadata.uid ?? '', version: Number(object.metadata.resourceVersion) });
+    this.objects.set(key, { uid: object.metadata.uid ?? '', version: Number(object.metadata.resourceVersion) });
   }
 }
 
-/** What a schedule met, so that the whole run can be seen to have met everything. */
+/** Faults in a schedule, so that the run can check that all of them occurred. */
 type Fault = 'kill' | 'restart' | 'partition' | 'compact' | 'slow' | 'overload';
 
 interface Outcome {
@@ -77,7 +77,7 @@ async function soak(seed: number): Promise<Outcome> {
   const random = generator(seed);
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [pods] });
-  // Servers that stream the initial state, those that could but are not asked, and those that refuse.
+  // Covers streaming, servers that could stream but are not asked to, and servers that refuse.
   const streamInitialState = random(2) === 0;
   api.streamsInitialState = random(3) > 0;
   const inner = new InProcessTransport({ handler: (request) => api.handle(request) });
@@ -120,13 +120,13 @@ async function soak(seed: number): Promise<Outcome> {
         if (exists) api.remove(pods, `default/${name}`);
         break;
       case 5:
-        // Killed: every connection breaks where it is, and for a time nobody listens.
+        // Killed: every connection breaks at once, and the server is down for a time.
         faults.add('kill');
         network.set('down');
         network.breakAll();
         break;
       case 6:
-        // Restarted in good order: watches end, and the server is there again.
+        // Restarted gracefully: watches end, and the server is back at once.
         faults.add('restart');
         api.dropWatches();
         network.set('up');
@@ -152,7 +152,7 @@ async function soak(seed: number): Promise<Outcome> {
         api.bookmark();
         break;
       case 12:
-        // Longer than any watch lives: what hangs is given up.
+        // Longer than any watch lasts, so that hanging ones are dropped.
         await clock.advance(random(2) === 0 ? 1_000_000 : random(90_000));
         break;
       default:
@@ -160,7 +160,7 @@ async function soak(seed: number): Promise<Outcome> {
     }
   }
   overloaded = false;
-  // What the partition held comes through, or its connections are found dead.
+  // Either the delayed data arrives, or its connections are broken.
   if (random(2) === 0) network.breakAll();
   network.set('up');
   await clock.advance(1_000_000);
@@ -171,7 +171,7 @@ async function soak(seed: number): Promise<Outcome> {
       .sort()
       .join();
   if (print(informer.list()) !== print(api.list(pods))) problems.push('did not converge');
-  if (checker.known.size !== informer.size) problems.push('handlers know something else than the store');
+  if (checker.objects.size !== informer.size) problems.push('handlers know something else than the store');
   stop.abort();
   await clock.advance(1);
   await running;
@@ -179,7 +179,7 @@ async function soak(seed: number): Promise<Outcome> {
   return { problems, faults };
 }
 
-t.test('whatever fails, the store converges and handlers see an orderly story', async (t) => {
+t.test('under random faults the store converges and handlers see consistent events', async (t) => {
   const first = 20_220_503;
   const count = 1000;
   t.comment(`seeds ${first} to ${first + count - 1}`);

@@ -5,7 +5,7 @@ import type { Lister, ObjectKey } from '#client/informer/informer.js';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** Index name of namespaces, there in every store. */
+/** The namespace index, which every store has. */
 const namespaceIndex = 'namespace';
 
 interface Index<T> {
@@ -39,32 +39,32 @@ export class Store<T extends ApiObject> implements Lister<T> {
   }
 
   byIndex(index: string, value: string): T[] {
-    const found = this.#indexes.get(index);
-    if (found === undefined) throw new RangeError(`unknown index ${JSON.stringify(index)}`);
+    const entry = this.#indexes.get(index);
+    if (entry === undefined) throw new RangeError(`unknown index ${JSON.stringify(index)}`);
     const objects: T[] = [];
-    for (const key of found.keys.get(value) ?? []) {
+    for (const key of entry.keys.get(value) ?? []) {
       const object = this.#objects.get(key);
       if (object !== undefined) objects.push(object);
     }
     return objects;
   }
 
-  /** Adds indexes over what is there and what comes. Throws RangeError for a name that is taken by another function. */
+  /** Adds indexes over existing and future objects. Throws RangeError if the name has another function. */
   addIndexers(indexers: Readonly<Record<string, IndexFunction<T>>>): void {
-    for (const [name, of] of Object.entries(indexers)) {
-      const known = this.#indexes.get(name);
-      if (known !== undefined) {
-        // Two parts that share an informer may both ask for the same index, each with its own copy of the function.
-        if (known.of === of || String(known.of) === String(of)) continue;
+    for (const [name, indexer] of Object.entries(indexers)) {
+      const existing = this.#indexes.get(name);
+      if (existing !== undefined) {
+        // Parts that share an informer may both add the same index, each with its own copy of the function.
+        if (existing.of === indexer || String(existing.of) === String(indexer)) continue;
         throw new RangeError(`index ${JSON.stringify(name)} exists with another function`);
       }
-      const index: Index<T> = { of, keys: new Map() };
-      for (const [key, object] of this.#objects) insert(index, key, of(object));
+      const index: Index<T> = { of: indexer, keys: new Map() };
+      for (const [key, object] of this.#objects) insert(index, key, indexer(object));
       this.#indexes.set(name, index);
     }
   }
 
-  /** Stores the object and returns the one that it replaces. */
+  /** Stores the object and returns the one it replaces. */
   set(key: ObjectKey, object: T): T | undefined {
     const old = this.#objects.get(key);
     this.#objects.set(key, object);
@@ -72,7 +72,7 @@ export class Store<T extends ApiObject> implements Lister<T> {
       const values = index.of(object);
       if (old !== undefined) {
         const before = index.of(old);
-        // Most changes leave most indexes alone.
+        // Most changes leave most indexes unchanged.
         if (sameItems(before, values)) continue;
         remove(index, key, before);
       }

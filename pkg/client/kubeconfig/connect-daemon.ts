@@ -1,8 +1,43 @@
+/** Connects a daemon to its API server by client config file, `--master` or in-cluster environment. */
+
 import type { Registry } from 'prom-client';
-import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
-import type { InClusterOptions } from '#client/kubeconfig/in-cluster.js';
+import { type InClusterOptions, inClusterConfig } from '#client/kubeconfig/in-cluster.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
 import { Connection, type ConnectionOptions } from '#client/rest/connection.js';
 import type { ClientConnectionValues } from '#daemon/options/groups/client-connection.js';
+import { proxyFromEnvironment } from '#http/client/proxy.js';
+
+export interface ConfigSources {
+  /** Path of a client config file; overrides the in-cluster environment. */
+  readonly file?: string | undefined;
+  /** The server's address; overrides the file's. */
+  readonly master?: string | undefined;
+  /** For metrics of credential plugins and of the client certificate's expiry. */
+  readonly metrics?: Registry | undefined;
+}
+
+/**
+ * Throws KubeconfigError for an unusable file and NotInClusterError if no server is configured.
+ */
+export async function configFromOptions(sources: ConfigSources, options: InClusterOptions): Promise<ClientConfig> {
+  const { clock, readFile, env } = options;
+  const file = sources.file ?? '';
+  const master = sources.master ?? '';
+  if (file !== '') {
+    return loadKubeconfig(file, {
+      clock,
+      env,
+      ...(sources.metrics === undefined ? {} : { metrics: sources.metrics }),
+      ...(master === '' ? {} : { server: master }),
+      ...(readFile === undefined ? {} : { readFile }),
+    });
+  }
+  if (master === '') return inClusterConfig(options);
+  const server = /^https?:\/\//.test(master) ? master : `http://${master}`;
+  const proxy = proxyFromEnvironment(new URL(server), env);
+  return { server, namespace: 'default', ...(proxy === undefined ? {} : { proxy }) };
+}
 
 export interface ConnectContext extends InClusterOptions {
   readonly values: ClientConnectionValues;
@@ -14,7 +49,7 @@ export interface ConnectSettings extends Pick<ConnectionOptions, 'program' | 'wi
   readonly metrics?: Registry;
 }
 
-/** As a daemon's options say; rejects as `configFromOptions` does. */
+/** Connects according to the daemon's options; rejects like `configFromOptions`. */
 export async function connectByOptions(context: ConnectContext, settings: ConnectSettings): Promise<Connection> {
   const { values, dialect, clock } = context;
   const { file, ...more } = settings;

@@ -41,7 +41,7 @@ function setUp(entry: Partial<ExecEntry> = {}, cluster: Cluster = {}, terminal =
   return { clock, registry, calls, results, exec };
 }
 
-t.test('asked once, kept until it runs out or is refused', async (t) => {
+t.test('a credential is requested once and cached until it expires or is refused', async (t) => {
   const { clock, calls, results, exec } = setUp();
   results.push({ token: 'a', expirationTimestamp: formatTime(clock.now() + 60_000) }, { token: 'b' }, { token: 'c' });
   t.same(await Promise.all([exec.token(), exec.token()]), ['a', 'a']);
@@ -51,17 +51,17 @@ t.test('asked once, kept until it runs out or is refused', async (t) => {
   await clock.advance(1);
   t.same(await Promise.all([exec.token(), exec.token()]), ['b', 'b']);
   await clock.advance(1e9);
-  t.equal(await exec.token(), 'b', 'without an end it lasts');
+  t.equal(await exec.token(), 'b', 'without an expiry it stays valid');
   exec.invalidate();
   t.equal(await exec.token(), 'c');
   t.equal(calls.length, 3);
   exec.invalidate();
   await t.rejects(exec.token(), { message: /no more/ });
   results.push({ token: 'd' });
-  t.equal(await exec.token(), 'd', 'a failure is not kept');
+  t.equal(await exec.token(), 'd', 'a failure is not cached');
 });
 
-t.test('what the plugin is told', async (t) => {
+t.test('the plugin receives the cluster', async (t) => {
   const cluster: Cluster = {
     'certificate-authority': '/ca',
     'tls-server-name': 'api',
@@ -94,13 +94,13 @@ t.test('what the plugin is told', async (t) => {
   t.match(Object.values(plain.calls[0]?.env ?? {})[0], /"spec":\{"interactive":false\}/);
 });
 
-t.test('certificates: the same one is the same object, another is counted', async (t) => {
+t.test('an unchanged certificate is the same object, a rotation is counted', async (t) => {
   const { clock, registry, results, exec } = setUp();
   const authority = await createAuthority({ commonName: 'ca', now: clock.now() });
   const issue = async () => {
     const subject = { commonName: 'u', organizations: [] };
-    const made = await issueCertificate(authority, { subject, usages: ['client'], now: clock.now() });
-    return { clientCertificateData: made.certificate, clientKeyData: made.privateKey };
+    const issued = await issueCertificate(authority, { subject, usages: ['client'], now: clock.now() });
+    return { clientCertificateData: issued.certificate, clientKeyData: issued.privateKey };
   };
   const tls = exec.tls(staticTls({ ca: 'CA', cert: 'not this' }));
   const first = await issue();
@@ -117,15 +117,15 @@ t.test('certificates: the same one is the same object, another is counted', asyn
   t.match(await registry.metrics(), 'rest_client_exec_plugin_certificate_rotation_age_count 1');
 });
 
-t.test('what can go wrong', async (t) => {
-  const said = (value: unknown): PluginResult => ({ kind: 'ended', code: 0, stdout: JSON.stringify(value) });
+t.test('reports failures of the plugin', async (t) => {
+  const printed = (value: unknown): PluginResult => ({ kind: 'ended', code: 0, stdout: JSON.stringify(value) });
   const rows: [PluginResult | object, RegExp][] = [
     [{ kind: 'notFound' }, /executable plugin not found\n\ninstall it/],
     [{ kind: 'ended', code: 3, stdout: '' }, /failed with exit code 3/],
     [{ kind: 'ended', code: 0, stdout: '{' }, /decoding stdout/],
-    [said([]), /no ExecCredential/],
-    [said({ kind: 'ExecCredential', apiVersion: 'x', status: {} }), /API version .*v1, it returned version x/],
-    [said({ kind: 'ExecCredential', apiVersion: v1 }), /status field/],
+    [printed([]), /no ExecCredential/],
+    [printed({ kind: 'ExecCredential', apiVersion: 'x', status: {} }), /API version .*v1, it returned version x/],
+    [printed({ kind: 'ExecCredential', apiVersion: v1 }), /status field/],
     [{}, /token or cert\/key pair/],
     [{ token: 7 }, /status.token is not a string/],
     [{ clientCertificateData: 'x' }, /only certificate or key/],
@@ -154,7 +154,7 @@ async function script(t: Test, text: string): Promise<string> {
   return path;
 }
 
-t.test('as processes', async (t) => {
+t.test('runs plugins as processes', async (t) => {
   const plugins = childProcessPlugins({ PATH: '/usr/bin:/bin', OUTER: 'o' });
   const run = async (text: string) =>
     plugins.run({ command: await script(t, text), args: ['x'], env: { INNER: 'i' }, interactive: false });

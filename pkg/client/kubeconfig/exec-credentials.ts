@@ -1,6 +1,6 @@
 /**
- * Credentials from a plugin, asked for when they are needed and kept until they run out or the server refuses them.
- * (The protocol of client.authentication, v1 and v1beta1, of release 1.24.)
+ * Credentials from a plugin, requested on demand and cached until they expire or the server refuses them. Protocol:
+ * client.authentication, v1 and v1beta1, of release 1.24.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
@@ -8,13 +8,13 @@ import { readYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type ExecMetrics, noExecMetrics } from '#client/kubeconfig/exec-metrics.js';
-import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
+import type { PluginRunner } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, type ExecEntry, isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 
-/** The plugin gave no credential; requests cannot be sent. */
+/** The plugin returned no credential, so requests cannot be sent. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 }
@@ -22,7 +22,7 @@ export class CredentialError extends Error {
 type InteractiveMode = 'Never' | 'IfAvailable' | 'Always';
 
 export interface ExecConfig {
-  /** As the file names it. */
+  /** As written in the file. */
   readonly apiVersion: string;
   readonly dialect: Dialect;
   readonly command: string;
@@ -36,14 +36,14 @@ export interface ExecConfig {
 const group = (dialect: Dialect) => `client.authentication.${dialect.apiDomain}`;
 const modes: readonly string[] = ['Never', 'IfAvailable', 'Always'] satisfies InteractiveMode[];
 
-/** The entry with its defaults. Throws KubeconfigError for one that no plugin can be run by. */
+/** The validated entry with defaults. Throws KubeconfigError for an invalid one. */
 export function execConfigOf(entry: ExecEntry, where: string): ExecConfig {
   const refuse = (why: string) => new KubeconfigError(`${where}: exec: ${why}`);
   const { apiVersion = '', command = '', interactiveMode, installHint = '', provideClusterInfo = false } = entry;
   if (typeof command !== 'string' || command === '') throw refuse('command must be specified');
   if (apiVersion === '') throw refuse('apiVersion must be specified');
-  const dialect = [kubernetesDialect, orchDialect].find((known) =>
-    [`${group(known)}/v1`, `${group(known)}/v1beta1`].includes(apiVersion),
+  const dialect = [kubernetesDialect, orchDialect].find((candidate) =>
+    [`${group(candidate)}/v1`, `${group(candidate)}/v1beta1`].includes(apiVersion),
   );
   if (dialect === undefined) throw refuse(`invalid apiVersion ${JSON.stringify(apiVersion)}`);
   const mode = interactiveMode ?? (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : '');
@@ -71,12 +71,12 @@ export function execConfigOf(entry: ExecEntry, where: string): ExecConfig {
   };
 }
 
-export interface ExecSurroundings {
+export interface ExecContext {
   readonly clock: Clock;
   readonly readFile: ReadFile;
-  readonly plugins: PluginSurroundings;
+  readonly plugins: PluginRunner;
   readonly metrics?: ExecMetrics;
-  /** What the plugin is told of where its credentials are used. */
+  /** The cluster, as passed to the plugin. */
   readonly cluster: Cluster & { readonly server: string };
   readonly proxy: URL | undefined;
 }
@@ -84,25 +84,25 @@ export interface ExecSurroundings {
 interface Credential {
   readonly token: string;
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
-  /** Since the epoch; undefined: until the server refuses it. */
+  /** Since the epoch; undefined: valid until the server refuses it. */
   readonly expiresAtMs: number | undefined;
 }
 
 export class ExecCredentials implements TokenSource {
   readonly #config: ExecConfig;
-  readonly #surroundings: ExecSurroundings;
+  readonly #surroundings: ExecContext;
   readonly #metrics: ExecMetrics;
   #credential: Credential | undefined;
   #last: Credential | undefined;
   #asking: Promise<Credential> | undefined;
 
-  constructor(config: ExecConfig, surroundings: ExecSurroundings) {
+  constructor(config: ExecConfig, context: ExecContext) {
     this.#config = config;
-    this.#surroundings = surroundings;
-    this.#metrics = surroundings.metrics ?? noExecMetrics;
+    this.#surroundings = context;
+    this.#metrics = context.metrics ?? noExecMetrics;
   }
 
-  /** Rejects with CredentialError when the plugin gives none. Empty when it gives only a certificate. */
+  /** Rejects with CredentialError if the plugin returns no credential. Empty if it returns only a certificate. */
   async token(): Promise<string> {
     return (await this.#current()).token;
   }
@@ -111,18 +111,18 @@ export class ExecCredentials implements TokenSource {
     this.#credential = undefined;
   }
 
-  /** The authorities of `base` with the plugin's certificate, where it gives one. */
+  /** The authorities of `base` with the plugin's certificate, if it returns one. */
   tls(base: TlsSource): TlsSource {
-    let made: { whole: TlsMaterial; credential: Credential; material: TlsMaterial } | undefined;
+    let cached: { whole: TlsMaterial; credential: Credential; material: TlsMaterial } | undefined;
     return {
       current: async () => {
         const [whole, credential] = await Promise.all([base.current(), this.#current()]);
         const { certificate } = credential;
         if (certificate === undefined) return whole;
-        if (made?.whole !== whole || made.credential !== credential) {
-          made = { whole, credential, material: { ...whole, ...certificate } };
+        if (cached?.whole !== whole || cached.credential !== credential) {
+          cached = { whole, credential, material: { ...whole, ...certificate } };
         }
-        return made.material;
+        return cached.material;
       },
       invalidate: () => {
         base.invalidate?.();
@@ -132,24 +132,25 @@ export class ExecCredentials implements TokenSource {
   }
 
   async #current(): Promise<Credential> {
-    const known = this.#credential;
+    const credential = this.#credential;
     const { clock } = this.#surroundings;
-    if (known !== undefined && (known.expiresAtMs === undefined || clock.now() < known.expiresAtMs)) return known;
-    this.#asking ??= this.#ask().finally(() => {
+    if (credential !== undefined && (credential.expiresAtMs === undefined || clock.now() < credential.expiresAtMs))
+      return credential;
+    this.#asking ??= this.#refresh().finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #ask(): Promise<Credential> {
-    const credential = this.#same(await this.#run());
+  async #refresh(): Promise<Credential> {
+    const credential = this.#reuseUnchanged(await this.#run());
     this.#credential = credential;
     this.#last = credential;
     return credential;
   }
 
-  /** The same certificate again is the same object, so that connections are kept. */
-  #same(credential: Credential): Credential {
+  /** Reuses the object of an unchanged certificate, so that connections stay open. */
+  #reuseUnchanged(credential: Credential): Credential {
     const last = this.#last;
     const before = last?.certificate;
     const now = credential.certificate;
@@ -198,7 +199,7 @@ export class ExecCredentials implements TokenSource {
     const { terminal } = this.#surroundings.plugins;
     if (interactiveMode === 'Never') return false;
     if (interactiveMode === 'Always' && !terminal) {
-      throw new CredentialError(`exec: ${command} must talk with the user, and standard input is not a terminal`);
+      throw new CredentialError(`exec: ${command} needs input from the user, but standard input is not a terminal`);
     }
     return terminal;
   }
@@ -221,7 +222,7 @@ export class ExecCredentials implements TokenSource {
       'certificate-authority-data': bytes?.toString('base64'),
       'proxy-url': proxy?.href,
       'disable-compression': cluster['disable-compression'] === true ? true : undefined,
-      // Null where the file has no such extension, so that plugins need not look whether it is there.
+      // Null if the file has no such extension, so that plugins need not test for its presence.
       config: extension ?? null,
     };
   }
@@ -245,9 +246,10 @@ function credentialIn(stdout: string, apiVersion: string): Credential {
   const { status } = value;
   if (!isRecord(status)) throw new CredentialError("exec: the plugin didn't return a status field");
   const text = (field: string): string => {
-    const found = status[field] ?? '';
-    if (typeof found !== 'string') throw new CredentialError(`exec: decoding stdout: status.${field} is not a string`);
-    return found;
+    const fieldValue = status[field] ?? '';
+    if (typeof fieldValue !== 'string')
+      throw new CredentialError(`exec: decoding stdout: status.${field} is not a string`);
+    return fieldValue;
   };
   const token = text('token');
   const cert = text('clientCertificateData');

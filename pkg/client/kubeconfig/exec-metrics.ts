@@ -1,4 +1,4 @@
-/** The series of credential plugins, named as in release 1.24. */
+/** Metrics of credential plugins, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { counter, gauge, histogram } from '#daemon/metrics/metric.js';
@@ -6,11 +6,11 @@ import { counter, gauge, histogram } from '#daemon/metrics/metric.js';
 export type CallStatus = 'no_error' | 'plugin_execution_error' | 'plugin_not_found_error' | 'client_internal_error';
 
 export interface ExecMetrics {
-  /** `code`: the plugin's exit code, 1 where it had none. */
+  /** `code`: the plugin's exit code, 1 if it had none. */
   called(code: number, status: CallStatus): void;
-  /** The certificate in use ends at that instant; undefined: there is none. */
+  /** Sets the expiry of the certificate in use; undefined: there is none. */
   certificate(notAfterMs: number | undefined): void;
-  /** A certificate was replaced that long after it was issued. */
+  /** Records the age of a replaced certificate. */
   rotated(ageMs: number): void;
 }
 

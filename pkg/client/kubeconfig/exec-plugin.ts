@@ -5,9 +5,9 @@ import { childExit } from '#daemon/process/child-exit.js';
 export interface PluginCall {
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the environment of this process. */
+  /** Added to this process's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it may talk with the user through the standard input. */
+  /** Whether the plugin may read from the user's standard input. */
   readonly interactive: boolean;
 }
 
@@ -16,20 +16,17 @@ export type PluginResult =
   | { readonly kind: 'notFound' }
   | { readonly kind: 'failed'; readonly reason: string };
 
-export interface PluginSurroundings {
-  /** Whether a user sits at the standard input. */
+export interface PluginRunner {
+  /** Whether standard input is a terminal. */
   readonly terminal: boolean;
   run(call: PluginCall): Promise<PluginResult>;
 }
 
-/** More than this is no credential. */
+/** Limit of the plugin's output; credentials are far shorter. */
 const maxOutputBytes = 4 * 1024 * 1024;
 
-/** Plugins as child processes with that environment; what they complain about goes to our standard error. */
-export function childProcessPlugins(
-  env: Readonly<Record<string, string | undefined>>,
-  terminal = false,
-): PluginSurroundings {
+/** Runs plugins as child processes with that environment; their standard error goes to ours. */
+export function childProcessPlugins(env: Readonly<Record<string, string | undefined>>, terminal = false): PluginRunner {
   return { terminal, run: (call) => runChild(call, env) };
 }
 

@@ -1,9 +1,9 @@
-/** The client config file (kind Config, v1) that every client of the API knows: what is in it, read and written. */
+/** The client config file (kind Config, v1): types, parser and writer. */
 
 import { encodeYAML, readYAML } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
-/** The file is missing, unreadable, or does not say what is asked of it. */
+/** The file is missing, unreadable or invalid. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
@@ -37,13 +37,13 @@ export interface User {
   'auth-provider'?: { name: string; config?: Record<string, string> | null };
 }
 
-/** A program that gives credentials. */
+/** A program that returns credentials. */
 export interface ExecEntry {
   apiVersion: string;
   command: string;
   args?: string[] | null;
   env?: { name: string; value: string }[] | null;
-  /** Shown when the program is not found. */
+  /** Shown if the program is missing. */
   installHint?: string;
   provideClusterInfo?: boolean;
   interactiveMode?: string;
@@ -57,7 +57,7 @@ export interface NamedCluster {
 export interface NamedUser {
   name: string;
   user: User;
-  /** Where it was read from: what is renewed is written there. */
+  /** The file it was read from, where renewed tokens are written. */
   file?: string;
 }
 
@@ -75,11 +75,11 @@ export interface Kubeconfig {
   'current-context': string;
 }
 
-/** The file's content, YAML or JSON; an empty file is an empty config. Throws KubeconfigError that names `source`. */
+/** Parses YAML or JSON; an empty file is an empty config. Throws KubeconfigError that names `source`. */
 export function parseKubeconfig(text: string, source = 'client config'): Kubeconfig {
   let value: unknown;
   try {
-    // As in 1.24, of a field that comes twice the last one counts.
+    // As in 1.24, the last of duplicate fields counts.
     value = readYAML(text).value ?? {};
   } catch (error) {
     throw new KubeconfigError(`${source} is neither YAML nor JSON: ${messageOf(error)}`, { cause: error });
@@ -94,32 +94,32 @@ export function parseKubeconfig(text: string, source = 'client config'): Kubecon
   return {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: named<NamedCluster>(value, 'clusters', 'cluster', source),
-    users: named<NamedUser>(value, 'users', 'user', source),
-    contexts: named<NamedContext>(value, 'contexts', 'context', source),
+    clusters: namedEntries<NamedCluster>(value, 'clusters', 'cluster', source),
+    users: namedEntries<NamedUser>(value, 'users', 'user', source),
+    contexts: namedEntries<NamedContext>(value, 'contexts', 'context', source),
     'current-context': current,
   };
 }
 
-/** The file's text for a Kubeconfig. */
+/** Serializes a Kubeconfig. */
 export function formatKubeconfig(config: Kubeconfig): string {
   return encodeYAML(config).toString();
 }
 
-/** Paths; their programs read them again when they are replaced. */
+/** Paths of files that may be replaced, and are then read again. */
 export interface CredentialFiles {
   readonly 'certificate-authority': string;
   readonly 'client-certificate': string;
   readonly 'client-key': string;
 }
 
-/** A file with one context, whose cluster, user and context carry these names and credentials (PEM inline, or files). */
+/** A file with one context; cluster, user and context get these names and credentials (inline PEM or files). */
 export function singleContext(options: {
   readonly server: string;
   readonly clusterName: string;
   readonly userName: string;
   readonly ca?: Buffer | string;
-  /** Path, instead. */
+  /** Path, instead of `ca`. */
   readonly caFile?: string;
   readonly clientCertificate?: Buffer | string;
   readonly clientKey?: Buffer | string;
@@ -154,14 +154,14 @@ export function singleContext(options: {
   };
 }
 
-function named<N>(value: Record<string, unknown>, list: string, part: string, source: string): N[] {
+function namedEntries<N>(value: Record<string, unknown>, list: string, part: string, source: string): N[] {
   const items = value[list] ?? [];
   if (!Array.isArray(items)) throw new KubeconfigError(`${source}: ${list} is not a list`);
   for (const item of items) {
     if (!isRecord(item) || typeof item['name'] !== 'string') {
       throw new KubeconfigError(`${source}: an entry of ${list} has no name`);
     }
-    // A user without any credential may be written as null.
+    // A user without credentials may be written as null.
     item[part] ??= {};
     const entry = item[part];
     const where = `${source}: ${list} ${JSON.stringify(item['name'])}`;
@@ -173,7 +173,7 @@ function named<N>(value: Record<string, unknown>, list: string, part: string, so
 
 type FieldType = 'string' | 'boolean' | 'strings' | 'object' | 'list';
 
-/** What the fields that are read must be; others are for other programs. */
+/** Types of the fields that are read; other fields belong to other programs. */
 const fieldTypes: Readonly<Record<string, Readonly<Record<string, FieldType>>>> = {
   cluster: {
     server: 'string',
@@ -204,16 +204,16 @@ const fieldTypes: Readonly<Record<string, Readonly<Record<string, FieldType>>>> 
   context: { cluster: 'string', user: 'string', namespace: 'string' },
 };
 
-/** Fields that are null are as if they were not there. */
+/** Null fields count as absent. */
 function checkFields(entry: Record<string, unknown>, part: string, where: string): void {
   for (const [field, type] of Object.entries(fieldTypes[part] ?? {})) {
     if (entry[field] === null) delete entry[field];
     const value = entry[field];
-    if (value !== undefined && !isOf(type, value)) throw new KubeconfigError(`${where}: ${field} is not a ${type}`);
+    if (value !== undefined && !hasType(type, value)) throw new KubeconfigError(`${where}: ${field} is not a ${type}`);
   }
 }
 
-function isOf(type: FieldType, value: unknown): boolean {
+function hasType(type: FieldType, value: unknown): boolean {
   if (type === 'strings') return Array.isArray(value) && value.every((item) => typeof item === 'string');
   if (type === 'list') return Array.isArray(value);
   return type === 'object' ? isRecord(value) : typeof value === type;

@@ -1,4 +1,4 @@
-/** The connection of a program that runs in a pod: its service account's token and the API's in-pod variables. */
+/** The connection of a program in a pod: its service account token and the in-pod variables of the API server. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
@@ -15,12 +15,12 @@ export class NotInClusterError extends Error {
 export interface InClusterOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** The process's environment. */
+  /** Environment variables of the process. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile?: ReadFile;
 }
 
-/** Throws NotInClusterError where variables or token are missing. Token and CA are followed when they rotate. */
+/** Throws NotInClusterError if variables or token are missing. Follows rotation of token and CA. */
 export async function inClusterConfig(options: InClusterOptions): Promise<ClientConfig> {
   const { dialect, clock, env } = options;
   const readFile = options.readFile ?? readFromDisk;
@@ -37,7 +37,7 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Client
     await token.token();
     namespace = (await readFile(`${directory}/namespace`)).toString('utf8').trim();
   } catch (error) {
-    throw new NotInClusterError(`no service account in ${directory}`, { cause: error });
+    throw new NotInClusterError(`no service account token in ${directory}`, { cause: error });
   }
   const server = `https://${hostPort(host, port)}`;
   const proxy = proxyFromEnvironment(new URL(server), env);

@@ -1,7 +1,7 @@
-/** Fields of client config files that come in two forms. */
+/** Client config fields that hold either data or a path. */
 import type { Cluster, User } from '#client/kubeconfig/file.js';
 
-/** The data of a field, else the path of the file that holds it: data wins, as in every other client. */
+/** The field's inline data, else the path of its file; data takes precedence, as in other clients. */
 export function inlineOrFile<E extends Cluster | User>(
   entry: E,
   field: 'certificate-authority' | 'client-certificate' | 'client-key',

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
+import { configFromOptions } from '#client/kubeconfig/connect-daemon.js';
 import { formatKubeconfig, KubeconfigError, parseKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { inClusterConfig, NotInClusterError } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
@@ -47,7 +47,7 @@ contexts:
 current-context: a
 `;
 
-t.test('certificates in files, relative to the config', async (t) => {
+t.test('certificate files are relative to the config', async (t) => {
   const clock = new VirtualClock();
   const { files, readFile } = disk({
     '/etc/c/config': yaml,
@@ -58,7 +58,7 @@ t.test('certificates in files, relative to the config', async (t) => {
   const config = await loadKubeconfig('/etc/c/config', { clock, readFile });
   t.match(config, { server: 'https://one:6443', namespace: 'ns', serverName: 'api' });
   const [first, second] = await Promise.all([config.tls?.current(), config.tls?.current()]);
-  t.equal(second, first, 'the same object for all who ask at once');
+  t.equal(second, first, 'the same object for concurrent callers');
   t.same([String(first?.ca), String(first?.cert), String(first?.key)], ['CA', 'CERT', 'KEY']);
   t.equal(await config.tls?.current(), first, 'the same object while nothing changes');
   await clock.advance(61_000);
@@ -68,7 +68,7 @@ t.test('certificates in files, relative to the config', async (t) => {
   t.equal(String((await config.tls?.current())?.cert), 'NEW');
 });
 
-t.test('token files rotate', async (t) => {
+t.test('follows rotation of token files', async (t) => {
   const clock = new VirtualClock();
   const { files, readFile } = disk({ '/c': yaml, '/token': 'one\n' });
   const config = await loadKubeconfig('/c', { clock, readFile, context: 'b' });
@@ -85,10 +85,10 @@ t.test('token files rotate', async (t) => {
   t.equal(await config.token?.token(), 'two');
   delete files['/token'];
   await clock.advance(61_000);
-  t.equal(await config.token?.token(), 'two', 'missing for a moment');
+  t.equal(await config.token?.token(), 'two', 'the file is missing for a moment');
 });
 
-t.test('what does not fit is told', async (t) => {
+t.test('reports invalid files', async (t) => {
   const clock = new VirtualClock();
   const { readFile } = disk({
     '/c': yaml,
@@ -115,7 +115,7 @@ t.test('what does not fit is told', async (t) => {
   }
 });
 
-t.test('everything that says how to get there', async (t) => {
+t.test('reads all connection settings', async (t) => {
   const clock = new VirtualClock();
   const user = (fields: object) => ({ name: 'u', user: fields });
   const load = (fields: object, cluster: object = {}) => {
@@ -165,7 +165,7 @@ t.test('everything that says how to get there', async (t) => {
   }
 });
 
-t.test('several files are one, and the first that says something is right', async (t) => {
+t.test('merges several files, the first one takes precedence', async (t) => {
   const clock = new VirtualClock();
   const first = `
 users: [{name: u, user: {tokenFile: token}}]
@@ -197,7 +197,7 @@ contexts: [{name: other, context: {cluster: c, user: v, namespace: ns}}]
   t.same(named.headers, { 'impersonate-user': 'me' });
 });
 
-t.test('what is written can be read', async (t) => {
+t.test('written files can be read', async (t) => {
   const clock = new VirtualClock();
   const text = formatKubeconfig(
     singleContext({
@@ -220,7 +220,7 @@ t.test('what is written can be read', async (t) => {
   t.same(Object.values((await config.tls?.current()) ?? {}).map(String), ['CA', 'CERT', 'KEY']);
 });
 
-t.test('in a pod', async (t) => {
+t.test('in-cluster configuration', async (t) => {
   const clock = new VirtualClock();
   const path = kubernetesDialect.serviceAccountPath;
   const { readFile } = disk({ [`${path}/token`]: 'tok', [`${path}/namespace`]: 'ns', [`${path}/ca.crt`]: 'CA' });
@@ -232,7 +232,7 @@ t.test('in a pod', async (t) => {
   await t.rejects(inClusterConfig({ dialect: orchDialect, clock, env, readFile }), { name: NotInClusterError.name });
 });
 
-t.test('from options: the file, the address, or the pod', async (t) => {
+t.test('configuration from options: file, address or pod', async (t) => {
   const clock = new VirtualClock();
   const { readFile } = disk({ '/c': yaml });
   const options = { dialect: orchDialect, clock, env: {}, readFile };

@@ -1,9 +1,9 @@
-/** From client config files to a connection. */
+/** Creates a connection from client config files. */
 import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
+import type { PluginRunner } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, type Kubeconfig, KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
@@ -20,45 +20,44 @@ export interface LoadOptions {
   readonly context?: string;
   /** Overrides the cluster's server. */
   readonly server?: string;
-  /** Override the entries that the context names. */
+  /** Override the names in the context. */
   readonly cluster?: string;
   readonly user?: string;
   /** Override fields of the entries. */
   readonly clusterFields?: Cluster;
   readonly userFields?: User;
   readonly readFile?: ReadFile;
-  /** The process's environment: proxies, and what credential plugins see. Absent: nothing of it. */
+  /** Environment of the process, for proxies and credential plugins. Absent: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What credential plugins run in; absent: child processes that cannot ask the user anything. */
-  readonly plugins?: PluginSurroundings;
-  /** For the series of credential plugins, and of when the client certificate ends. */
+  /** Runs credential plugins; absent: as child processes without user input. */
+  readonly plugins?: PluginRunner;
+  /** For metrics of credential plugins and of the client certificate's expiry. */
   readonly metrics?: Registry;
 }
 
-/** The connection that the file at `path` describes. Relative paths in it are relative to it. Throws KubeconfigError. */
+/** Loads the file at `path`. Its relative paths are relative to its folder. Throws KubeconfigError. */
 export async function loadKubeconfig(path: string, options: LoadOptions): Promise<ClientConfig> {
   const config = await readKubeconfig(path, options.readFile ?? readFromDisk);
   return clientConfigFrom(config, { ...options, directory: dirname(path), source: path });
 }
 
 /**
- * The connection that several files describe together, as the variable KUBECONFIG lists them: files that are missing are
- * passed over, the first that has an entry or a current context is right. Throws KubeconfigError, also when none is
- * there.
+ * Loads several files as listed in KUBECONFIG: missing files are skipped, and the first file with an entry or a current
+ * context takes precedence. Throws KubeconfigError, also if no file exists.
  */
 export async function loadKubeconfigs(paths: readonly string[], options: LoadOptions): Promise<ClientConfig> {
   const readFile = options.readFile ?? readFromDisk;
   const configs: Kubeconfig[] = [];
-  const wanted = [...new Set(paths)].filter((path) => path !== '');
-  for (const path of wanted) {
+  const uniquePaths = [...new Set(paths)].filter((path) => path !== '');
+  for (const path of uniquePaths) {
     try {
       configs.push(await readKubeconfig(path, readFile));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
-  const source = wanted.join(':');
-  if (configs.length === 0) throw new KubeconfigError(`cannot read the client config ${source}: there is no such file`);
+  const source = uniquePaths.join(':');
+  if (configs.length === 0) throw new KubeconfigError(`cannot read the client config ${source}: no such file`);
   return clientConfigFrom(mergeKubeconfigs(configs), { ...options, directory: '.', source });
 }
 
@@ -77,7 +76,7 @@ function isMissing(error: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
-/** The connection that a parsed file describes. Throws KubeconfigError. */
+/** The connection described by a parsed file. Throws KubeconfigError. */
 export function clientConfigFrom(
   parsed: Kubeconfig,
   options: LoadOptions & { readonly directory: string; readonly source?: string },
@@ -123,12 +122,12 @@ export function clientConfigFrom(
     ...(credentials.token === undefined ? {} : { token: credentials.token }),
     ...(credentials.headers === undefined ? {} : { headers: credentials.headers }),
     ...(proxy === undefined ? {} : { proxy }),
-    // Within one machine it costs more than it saves.
+    // On loopback, compression costs more than it saves.
     ...((cluster['disable-compression'] ?? isLoopback(new URL(server))) ? { compression: false } : {}),
   };
 }
 
-/** Fields of the command line win, those of the file that say the same in another form lose. */
+/** Command line fields override the file's, including alternative forms of the same field. */
 function overridden<E extends Cluster | User>(entry: E, fields: E | undefined): E {
   if (fields === undefined) return entry;
   const copy = { ...entry, ...fields };
@@ -144,10 +143,10 @@ function contextOf(
   options: LoadOptions,
   source: string,
 ): Partial<Kubeconfig['contexts'][0]['context']> {
-  const wanted = options.context ?? config['current-context'];
-  // Whoever names cluster and user needs no context.
-  if (wanted === '' && options.cluster !== undefined && options.user !== undefined) return {};
-  return pick(config.contexts, wanted, 'context', source).context;
+  const contextName = options.context ?? config['current-context'];
+  // No context is needed if cluster and user are both set.
+  if (contextName === '' && options.cluster !== undefined && options.user !== undefined) return {};
+  return pick(config.contexts, contextName, 'context', source).context;
 }
 
 function serverOf(text: string, cluster: string, source: string): string {
@@ -157,7 +156,7 @@ function serverOf(text: string, cluster: string, source: string): string {
   return server;
 }
 
-/** What the file says is right for every server; the environment knows exceptions. */
+/** The file's proxy applies to every server; environment variables can have exceptions. */
 function proxyOf(cluster: Cluster, server: URL, env: LoadOptions['env'] & object, source: string): URL | undefined {
   try {
     const text = cluster['proxy-url'] ?? '';
@@ -169,7 +168,7 @@ function proxyOf(cluster: Cluster, server: URL, env: LoadOptions['env'] & object
 
 function pick<N extends { name: string }>(items: readonly N[], name: string, what: string, source: string): N {
   if (name === '') throw new KubeconfigError(`${source}: no current context`);
-  const found = items.find((item) => item.name === name);
-  if (found === undefined) throw new KubeconfigError(`${source}: ${what} ${JSON.stringify(name)} does not exist`);
-  return found;
+  const match = items.find((item) => item.name === name);
+  if (match === undefined) throw new KubeconfigError(`${source}: ${what} ${JSON.stringify(name)} does not exist`);
+  return match;
 }

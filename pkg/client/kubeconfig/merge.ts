@@ -1,8 +1,8 @@
-/** Several client config files as one: the first that says something is right, whatever later ones say. Pure. */
+/** Merges client config files: the first file that sets something takes precedence. Pure. */
 import { resolve } from 'node:path';
 import type { Cluster, Kubeconfig, NamedUser, User } from '#client/kubeconfig/file.js';
 
-/** The files together. An entry is taken whole from the first file that has one of its name. */
+/** Merges the files. An entry comes entirely from the first file that has its name. */
 export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   return {
     apiVersion: 'v1',
@@ -15,15 +15,15 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
 }
 
 function firstOfEachName<N extends { readonly name: string }>(items: readonly N[]): N[] {
-  const seen = new Set<string>();
+  const names = new Set<string>();
   return items.filter((item) => {
-    if (seen.has(item.name)) return false;
-    seen.add(item.name);
+    if (names.has(item.name)) return false;
+    names.add(item.name);
     return true;
   });
 }
 
-/** The same config with paths that do not depend on where the file is; users know the file that they are from. */
+/** The config with absolute paths; each user records its file. */
 export function withAbsolutePaths(config: Kubeconfig, directory: string, file?: string): Kubeconfig {
   return {
     ...config,
@@ -35,7 +35,7 @@ export function withAbsolutePaths(config: Kubeconfig, directory: string, file?: 
   };
 }
 
-function absolute<T extends object>(entry: T, fields: readonly (keyof T & string)[], directory: string): T {
+function resolvePaths<T extends object>(entry: T, fields: readonly (keyof T & string)[], directory: string): T {
   const copy = { ...entry };
   for (const field of fields) {
     const path: unknown = copy[field];
@@ -45,13 +45,13 @@ function absolute<T extends object>(entry: T, fields: readonly (keyof T & string
 }
 
 function absoluteCluster(cluster: Cluster, directory: string): Cluster {
-  return absolute(cluster, ['certificate-authority'], directory);
+  return resolvePaths(cluster, ['certificate-authority'], directory);
 }
 
 function absoluteUser(user: User, directory: string): User {
-  const copy = absolute(user, ['client-certificate', 'client-key', 'tokenFile'], directory);
+  const copy = resolvePaths(user, ['client-certificate', 'client-key', 'tokenFile'], directory);
   const { exec } = copy;
-  // A bare name is looked up in PATH.
+  // Names without a slash are looked up in PATH.
   if (typeof exec?.command === 'string' && exec.command.includes('/')) {
     copy.exec = { ...exec, command: resolve(directory, exec.command) };
   }

@@ -14,17 +14,17 @@ function idToken(name: string, lifeMs: number): string {
   return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.sig`;
 }
 
-t.test('a token that runs out is renewed, once, and written into its file', async (t) => {
-  const asked: string[] = [];
+t.test('an expiring token is renewed once and written to its file', async (t) => {
+  const requests: string[] = [];
   const provider = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    asked.push(
+    requests.push(
       `${request.method} ${request.url} ${request.headers.authorization ?? ''} ${Buffer.concat(chunks)}`.trim(),
     );
     const url = `http://${request.headers.host}`;
     if (request.method === 'GET') response.end(JSON.stringify({ token_endpoint: `${url}/token` }));
-    else if (asked.length > 4) response.writeHead(400).end('{"error":"invalid_grant"}');
+    else if (requests.length > 4) response.writeHead(400).end('{"error":"invalid_grant"}');
     else response.end(JSON.stringify({ id_token: idToken('two', 600_000), refresh_token: 'r2' }));
   });
   const port = await listening(t, provider);
@@ -55,11 +55,11 @@ current-context: x
   );
   const { token } = await loadKubeconfig(file, { clock });
   t.equal(await token?.token(), one);
-  t.same(asked, []);
+  t.same(requests, []);
   await clock.advance(51_000);
   const two = idToken('two', 600_000);
   t.same(await Promise.all([token?.token(), token?.token()]), [two, two]);
-  t.same(asked, [
+  t.same(requests, [
     'GET /issuer/.well-known/openid-configuration',
     'POST /token Basic aXQ6cw== grant_type=refresh_token&refresh_token=r1',
   ]);
@@ -68,7 +68,7 @@ current-context: x
   t.match(written, '# the provider');
   t.match(written, `id-token: ${two}`);
   t.match(written, 'refresh-token: r2');
-  t.equal(await (await loadKubeconfig(file, { clock })).token?.token(), two, 'another program finds it there');
+  t.equal(await (await loadKubeconfig(file, { clock })).token?.token(), two, 'another program reads it there');
   await clock.advance(600_000);
   await token?.token();
   await clock.advance(600_000);
@@ -78,7 +78,7 @@ current-context: x
   });
 });
 
-t.test('without a refresh token there is an end', async (t) => {
+t.test('an expired token without a refresh token fails', async (t) => {
   const config = { 'idp-issuer-url': 'http://x', 'client-id': 'c' };
   const text = JSON.stringify({
     clusters: [{ name: 'c', cluster: { server: 'https://h' } }],

@@ -1,6 +1,6 @@
 /**
- * ID tokens of an OpenID Connect provider (auth-provider `oidc`): renewed with the refresh token when they run out; what
- * the provider gives is written back into the file, since it may take each refresh token once only.
+ * ID tokens of an OpenID Connect provider (auth-provider `oidc`), renewed with the refresh token when they expire. New
+ * tokens are written back to the file, since a provider may accept each refresh token only once.
  */
 import { randomUUID } from 'node:crypto';
 import { rename, stat, writeFile } from 'node:fs/promises';
@@ -23,20 +23,20 @@ export interface OidcConfig {
   readonly ca: { readonly inline: Buffer | undefined; readonly file: string | undefined };
 }
 
-/** Throws KubeconfigError where the provider or the client is not named. */
+/** Throws KubeconfigError if the provider or the client ID is missing. */
 export function oidcConfigOf(config: Readonly<Record<string, string>>, where: string): OidcConfig {
-  const of = (key: string) => config[key] ?? '';
+  const setting = (key: string) => config[key] ?? '';
   for (const key of ['idp-issuer-url', 'client-id']) {
-    if (of(key) === '') throw new KubeconfigError(`${where}: auth-provider oidc: must provide ${key}`);
+    if (setting(key) === '') throw new KubeconfigError(`${where}: auth-provider oidc: must provide ${key}`);
   }
-  const data = of('idp-certificate-authority-data');
-  const file = of('idp-certificate-authority');
+  const data = setting('idp-certificate-authority-data');
+  const file = setting('idp-certificate-authority');
   return {
-    issuer: of('idp-issuer-url'),
-    clientId: of('client-id'),
-    clientSecret: of('client-secret'),
-    idToken: of('id-token'),
-    refreshToken: of('refresh-token'),
+    issuer: setting('idp-issuer-url'),
+    clientId: setting('client-id'),
+    clientSecret: setting('client-secret'),
+    idToken: setting('id-token'),
+    refreshToken: setting('refresh-token'),
     ca:
       data === ''
         ? { inline: undefined, file: file || undefined }
@@ -44,33 +44,33 @@ export function oidcConfigOf(config: Readonly<Record<string, string>>, where: st
   };
 }
 
-export interface OidcSurroundings {
+export interface OidcContext {
   readonly clock: Clock;
   readonly readFile: ReadFile;
-  /** User entry and file that new tokens are written to; without a file they are kept in memory. */
+  /** User entry and file that receive new tokens; without a file they stay in memory. */
   readonly name: string;
   readonly file: string | undefined;
   readonly proxy: URL | undefined;
 }
 
-/** A token that is as old as this is not used any more: the request takes its time. */
+/** Tokens that expire within this time are renewed, to leave time for the request. */
 const expiryDeltaMs = 10_000;
 
 export class OidcToken implements TokenSource {
   readonly #config: OidcConfig;
-  readonly #surroundings: OidcSurroundings;
+  readonly #surroundings: OidcContext;
   #idToken: string;
   #refreshToken: string;
   #asking: Promise<string> | undefined;
 
-  constructor(config: OidcConfig, surroundings: OidcSurroundings) {
+  constructor(config: OidcConfig, context: OidcContext) {
     this.#config = config;
-    this.#surroundings = surroundings;
+    this.#surroundings = context;
     this.#idToken = config.idToken;
     this.#refreshToken = config.refreshToken;
   }
 
-  /** Rejects with CredentialError when there is no valid token and none can be had. */
+  /** Rejects with CredentialError if there is no valid token and it cannot be renewed. */
   async token(): Promise<string> {
     if (expiresAtMs(this.#idToken) - expiryDeltaMs > this.#surroundings.clock.now()) return this.#idToken;
     this.#asking ??= this.#renew().finally(() => {
@@ -79,7 +79,7 @@ export class OidcToken implements TokenSource {
     return this.#asking;
   }
 
-  /** A token that the server refuses before its time is not asked for again: the provider would say the same. */
+  /** Does nothing: the provider would return the same token for one that is refused before its expiry. */
   invalidate(): void {}
 
   async #renew(): Promise<string> {
@@ -87,11 +87,11 @@ export class OidcToken implements TokenSource {
       throw new CredentialError('oidc: no valid id-token, and cannot refresh without refresh-token');
     }
     try {
-      const { token_endpoint: endpoint } = await this.#ask(
+      const { token_endpoint: endpoint } = await this.#request(
         `${this.#config.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
       );
-      if (typeof endpoint !== 'string') throw new Error('the provider names no token_endpoint');
-      const answer = await this.#ask(endpoint, { grant_type: 'refresh_token', refresh_token: this.#refreshToken });
+      if (typeof endpoint !== 'string') throw new Error('the provider configuration has no token_endpoint');
+      const answer = await this.#request(endpoint, { grant_type: 'refresh_token', refresh_token: this.#refreshToken });
       const { id_token: idToken, refresh_token: refreshToken } = answer;
       if (typeof idToken !== 'string' || idToken === '') throw new Error('token response did not contain an id_token');
       this.#idToken = idToken;
@@ -107,8 +107,8 @@ export class OidcToken implements TokenSource {
     }
   }
 
-  /** Without a form it is a GET. Rejects where the answer is no JSON object of success. */
-  async #ask(address: string, form?: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
+  /** Sends a GET, or a POST if there is a form. Rejects unless the response is a JSON object with status 200. */
+  async #request(address: string, form?: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
     const { clock, readFile, proxy } = this.#surroundings;
     const { ca, clientId, clientSecret } = this.#config;
     const url = new URL(address);
@@ -136,24 +136,24 @@ export class OidcToken implements TokenSource {
           : { body: new URLSearchParams(clientSecret === '' ? { ...form, client_id: clientId } : form).toString() }),
       });
       const text = (await readAll(response.body)).toString('utf8');
-      if (response.status !== 200) throw new Error(`${url.origin} answers ${response.status}: ${text.slice(0, 200)}`);
+      if (response.status !== 200) throw new Error(`${url.origin} answered ${response.status}: ${text.slice(0, 200)}`);
       const value: unknown = JSON.parse(text);
-      if (!isRecord(value)) throw new Error(`${url.origin} answers with no object`);
+      if (!isRecord(value)) throw new Error(`${url.origin} did not answer with a JSON object`);
       return value;
     } finally {
       await transport.close();
     }
   }
 
-  /** Changes only those values; comments and order of the file stay. */
+  /** Changes only these values; comments and order of the file stay. */
   async #persist(values: Readonly<Record<string, string>>): Promise<void> {
     const { file, name, readFile } = this.#surroundings;
     if (file === undefined) return;
     const document = parseDocument((await readFile(file)).toString('utf8'));
     const users = document.get('users');
-    if (!isSeq(users)) throw new Error(`${file} has no users any more`);
+    if (!isSeq(users)) throw new Error(`${file} no longer has users`);
     const index = users.items.findIndex((item) => isMap(item) && item.get('name') === name);
-    if (index < 0) throw new Error(`${file} has no user ${JSON.stringify(name)} any more`);
+    if (index < 0) throw new Error(`${file} no longer has user ${JSON.stringify(name)}`);
     for (const [key, value] of Object.entries(values)) {
       document.setIn(['users', index, 'user', 'auth-provider', 'config', key], value);
     }
@@ -164,13 +164,13 @@ export class OidcToken implements TokenSource {
   }
 }
 
-/** The instant in the token's `exp`; 0 for what is no token. */
+/** The token's `exp` in milliseconds; 0 for an invalid token. */
 function expiresAtMs(token: string): number {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
     return isRecord(claims) && typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : 0;
   } catch {
-    // No token: one must be asked for.
+    // Not a token: request a new one.
     return 0;
   }
 }

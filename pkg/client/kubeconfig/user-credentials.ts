@@ -1,28 +1,28 @@
-/** What a user entry of a client config file proves itself with. */
+/** Credentials of a user entry in a client config file. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { ExecCredentials, execConfigOf } from '#client/kubeconfig/exec-credentials.js';
 import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
-import { childProcessPlugins, type PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
+import { childProcessPlugins, type PluginRunner } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, KubeconfigError, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { OidcToken, oidcConfigOf } from '#client/kubeconfig/oidc.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
 import { FileToken, staticToken, type TlsSource, type TokenSource } from '#http/client/credentials.js';
 
-export interface UserSurroundings {
+export interface UserContext {
   readonly name: string;
-  /** Names the config in messages. */
+  /** Name of the config in messages. */
   readonly source: string;
-  /** The file of the entry, where what is renewed is written. */
+  /** The entry's file, where renewed tokens are written. */
   readonly file: string | undefined;
   readonly clock: Clock;
   readonly readFile: ReadFile;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly plugins: PluginSurroundings | undefined;
+  readonly plugins: PluginRunner | undefined;
   readonly metrics: Registry | undefined;
   readonly proxy: URL | undefined;
-  /** With its server filled in. */
+  /** Including its server. */
   readonly cluster: Cluster & { readonly server: string };
 }
 
@@ -35,14 +35,14 @@ export interface UserCredentials {
   readonly certificate: Pem;
   readonly key: Pem;
   readonly token?: TokenSource;
-  /** Puts a certificate that comes from elsewhere in the place of the one in `base`. */
+  /** Replaces the certificate in `base` by one from elsewhere. */
   readonly tls?: (base: TlsSource) => TlsSource;
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-/** Throws KubeconfigError for an entry that cannot be used. */
-export function credentialsOf(user: User, surroundings: UserSurroundings): UserCredentials {
-  const where = `${surroundings.source}: user ${JSON.stringify(surroundings.name)}`;
+/** Throws KubeconfigError for an unusable entry. */
+export function credentialsOf(user: User, context: UserContext): UserCredentials {
+  const where = `${context.source}: user ${JSON.stringify(context.name)}`;
   const headers = { ...basic(user), ...impersonation(user, where) };
   const common = {
     certificate: inlineOrFile(user, 'client-certificate'),
@@ -52,10 +52,10 @@ export function credentialsOf(user: User, surroundings: UserSurroundings): UserC
   if (user.exec !== undefined && user['auth-provider'] !== undefined) {
     throw new KubeconfigError(`${where}: exec and auth-provider cannot be used together`);
   }
-  // A token that the entry holds is as good as one that would have to be asked for.
-  const fixed = ownToken(user, surroundings);
+  // A token in the entry takes precedence over the plugin's.
+  const fixed = ownToken(user, context);
   if (user.exec !== undefined) {
-    const { clock, readFile, env, plugins, metrics, cluster, proxy } = surroundings;
+    const { clock, readFile, env, plugins, metrics, cluster, proxy } = context;
     const exec = new ExecCredentials(execConfigOf(user.exec, where), {
       clock,
       readFile,
@@ -73,14 +73,14 @@ export function credentialsOf(user: User, surroundings: UserSurroundings): UserC
         `${where}: auth-provider ${JSON.stringify(provider.name)} is not supported; use its credential plugin in "exec"`,
       );
     }
-    const oidc = new OidcToken(oidcConfigOf(provider.config ?? {}, where), surroundings);
+    const oidc = new OidcToken(oidcConfigOf(provider.config ?? {}, where), context);
     return { ...common, token: fixed ?? oidc };
   }
   return fixed === undefined ? common : { ...common, token: fixed };
 }
 
-/** The file wins: it is the one that rotates. */
-function ownToken(user: User, { clock, readFile }: UserSurroundings): TokenSource | undefined {
+/** The file takes precedence, since it rotates. */
+function ownToken(user: User, { clock, readFile }: UserContext): TokenSource | undefined {
   const { token = '', tokenFile = '' } = user;
   if (tokenFile !== '') return new FileToken({ path: tokenFile, clock, readFile });
   return token === '' ? undefined : staticToken(token);
@@ -108,7 +108,7 @@ function impersonation(user: User, where: string): Record<string, string | strin
   return headers;
 }
 
-/** Characters that a header's name cannot have are written as percent signs with their code, as servers expect. */
+/** Percent-encodes characters that are not allowed in header names, as servers expect. */
 function headerKey(key: string): string {
   return [...Buffer.from(key)]
     .map((byte) => {

@@ -1,4 +1,4 @@
-/** The leader's record as an annotation of an object that is kept for nothing else: an Endpoints or a ConfigMap. */
+/** The leader's record as an annotation of an object that serves only as a lock: an Endpoints or a ConfigMap. */
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
@@ -10,7 +10,7 @@ export interface AnnotationLockOptions<T extends ApiObject> {
   readonly type: ResourceType<T>;
   readonly namespace: string;
   readonly name: string;
-  /** An object with that metadata and nothing more. */
+  /** Creates an object with only that metadata. */
   readonly make: (metadata: NonNullable<T['metadata']>) => T;
 }
 
@@ -30,7 +30,7 @@ export class AnnotationLock<T extends ApiObject> implements RecordLock {
     return `${this.#options.namespace}/${this.#options.name}`;
   }
 
-  /** An object without the annotation, or with one that nobody can read, is held by nobody. */
+  /** An object without a valid annotation means that the lock is free. */
   async read(signal: AbortSignal): Promise<LeaderRecord | undefined> {
     const { name, namespace } = this.#options;
     try {
@@ -45,13 +45,13 @@ export class AnnotationLock<T extends ApiObject> implements RecordLock {
 
   async write(record: LeaderRecord, signal: AbortSignal): Promise<void> {
     const { name, namespace, make } = this.#options;
-    const known = this.#object;
-    const annotations = { ...known?.metadata?.annotations, [this.#annotation]: JSON.stringify(record) };
-    if (known === undefined) {
+    const stored = this.#object;
+    const annotations = { ...stored?.metadata?.annotations, [this.#annotation]: JSON.stringify(record) };
+    if (stored === undefined) {
       this.#object = await this.#client.create(make({ name, namespace, annotations }), { signal });
       return;
     }
-    const object: T = { ...known, metadata: { ...known.metadata, annotations } };
+    const object: T = { ...stored, metadata: { ...stored.metadata, annotations } };
     this.#object = await this.#client.update(object, { signal });
   }
 }
@@ -74,7 +74,7 @@ function parse(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Somebody else's annotation: the lock is free, and writing it makes it readable.
+    // Another program's annotation: the lock counts as free, and the next write replaces it.
     return {};
   }
 }

@@ -1,4 +1,4 @@
-/** The lock that `--leader-elect-resource-lock` names. */
+/** Creates the lock that `--leader-elect-resource-lock` names. */
 import { configmaps, endpoints } from '#api/core/v1/resources.gen.js';
 import type { Client } from '#client/client.js';
 import { AnnotationLock } from '#client/leaderelection/annotation-lock.js';
@@ -7,7 +7,7 @@ import { MultiLock } from '#client/leaderelection/multi-lock.js';
 
 export interface CreateLockOptions {
   readonly client: Client;
-  /** `leases`, `endpointsleases` or `configmapsleases`: those that are objects. The last two also hold the Lease. */
+  /** `leases`, `endpointsleases` or `configmapsleases`. The last two also hold the Lease. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;

@@ -55,7 +55,7 @@ function setUp(t: Test, { jitter = 0 } = {}) {
   return { clock, api, candidate, leading, log, most: () => most };
 }
 
-t.test('the first one leads and renews', async (t) => {
+t.test('the first candidate leads and renews', async (t) => {
   const { clock, api, candidate, log } = setUp(t);
   const a = candidate('a');
   await clock.advance(0);
@@ -73,7 +73,7 @@ t.test('the first one leads and renews', async (t) => {
   });
 });
 
-t.test('a leader that goes leaves the lock free', async (t) => {
+t.test('a stopping leader releases the lock', async (t) => {
   const { clock, api, candidate, log } = setUp(t);
   const a = candidate('a');
   await clock.advance(0);
@@ -87,7 +87,7 @@ t.test('a leader that goes leaves the lock free', async (t) => {
   t.equal(api.get(leases, key)?.spec.leaseTransitions, 1);
 });
 
-t.test('a leader that cannot renew stops before another may start, and comes back', async (t) => {
+t.test('a leader that cannot renew stops before another starts, and may lead again', async (t) => {
   const { clock, api, candidate, log, most } = setUp(t);
   candidate('a');
   await clock.advance(5000);
@@ -101,10 +101,10 @@ t.test('a leader that cannot renew stops before another may start, and comes bac
   await clock.advance(60_000);
   t.equal(most(), 1);
   t.same(log.slice(0, 2), ['a leads', 'a stops']);
-  t.equal(log.length, 3, 'one of them leads again');
+  t.equal(log.length, 3, 'one candidate leads again');
 });
 
-t.test('whoever waits sees each renewal, and the end of a term, as it happens', async (t) => {
+t.test('a waiting candidate observes renewals and the end of a term as they happen', async (t) => {
   const { clock, api, candidate, log } = setUp(t, { jitter: 0.999 });
   const a = candidate('a');
   await clock.advance(1000);
@@ -123,7 +123,7 @@ t.test('whoever waits sees each renewal, and the end of a term, as it happens', 
   await clock.advance(15_000);
   t.same(log, ['b stops']);
   renewals();
-  // Somebody else took it meanwhile and dies after a renewal that comes between two looks.
+  // Another candidate takes the lock and dies after a renewal between two checks.
   for (const second of ['30', '37']) {
     api.change(leases, key, (lease) => {
       lease.spec = { ...spec, holderIdentity: 'd', renewTime: `2022-05-03T00:00:${second}.000000Z` };
@@ -135,7 +135,7 @@ t.test('whoever waits sees each renewal, and the end of a term, as it happens', 
   t.match(log, ['b stops', /leads$/], 'the lease duration after the last renewal');
 });
 
-t.test('a crashed leader is followed after the lease duration as seen here, whatever its clock says', async (t) => {
+t.test('a crashed leader is replaced after the locally measured lease duration, regardless of its clock', async (t) => {
   for (const skewMs of [-3_600_000, 0, 3_600_000]) {
     const { clock, api, candidate, log } = setUp(t);
     const at = new Date(clock.now() + skewMs).toISOString().replace('Z', '000Z');
@@ -166,7 +166,7 @@ t.test('another holder ends leadership at once', async (t) => {
   t.equal(api.get(leases, key)?.spec.holderIdentity, 'thief', 'its lock is not released');
 });
 
-t.test('of many candidates with faults never two lead (random faults)', async (t) => {
+t.test('two of many candidates never lead at once under random faults', async (t) => {
   for (const seed of [1, 2, 3, 4, 5]) {
     t.comment(`seed ${seed}`);
     let state = seed;
@@ -178,7 +178,7 @@ t.test('of many candidates with faults never two lead (random faults)', async (t
     let fault = 0;
     api.intercept((call) => {
       if (random() >= fault) return undefined;
-      // A lost answer: the write happens, its author does not hear of it.
+      // A lost response: the write takes effect, but its sender gets an error.
       if (call.verb === 'update' && random() < 0.5) {
         const { spec, metadata } = call.body as { spec: object; metadata: { resourceVersion?: string } };
         if (api.get(leases, key)?.metadata.resourceVersion === metadata.resourceVersion) {
@@ -201,7 +201,7 @@ t.test('of many candidates with faults never two lead (random faults)', async (t
   }
 });
 
-t.test('work that ends releases the lock and ends the run', async (t) => {
+t.test('when the work ends, the lock is released and run settles', async (t) => {
   const { api, clock } = setUp(t);
   const terms: string[] = [];
   const make = (identity: string) =>
@@ -228,7 +228,7 @@ t.test('work that ends releases the lock and ends the run', async (t) => {
   t.same(terms, ['a became leader', 'a stopped leading', 'b became leader', 'b stopped leading']);
 });
 
-t.test('who loses the lead stops, and leads again when it can', async (t) => {
+t.test('a candidate that loses leadership stops and may lead again', async (t) => {
   const { api, clock, candidate, log } = setUp(t);
   const a = candidate('a');
   await clock.advance(3000);
@@ -241,7 +241,7 @@ t.test('who loses the lead stops, and leads again when it can', async (t) => {
   t.equal(a.elector.isLeader, true);
 });
 
-t.test('times that do not fit are refused', async (t) => {
+t.test('inconsistent times are refused', async (t) => {
   const { api, clock } = setUp(t);
   const lock = new LeaseLock({ client: api.client, namespace: 'sys', name: 'lock' });
   const common = { lock, identity: 'a', clock, random: () => 0, log: silentLogger };
@@ -257,10 +257,10 @@ t.test('times that do not fit are refused', async (t) => {
   }
 });
 
-t.test('writes of the leader name its term, and are refused outside of it', async (t) => {
+t.test('writes carry the term and are refused outside of it', async (t) => {
   const { clock, api, candidate } = setUp(t);
   const a = candidate('a');
-  t.throws(() => a.elector.fence(), { message: /does not hold|aborted/ }, 'nobody leads yet');
+  t.throws(() => a.elector.fence(), { message: /does not hold|aborted/ }, 'there is no leader yet');
   await clock.advance(5000);
   const fence = () => parseLeaderFence(a.elector.fence()['leader-fence'] ?? '');
   const term = { lock: 'leases', namespace: 'sys', name: 'lock', holderIdentity: 'a', leaseTransitions: 0 };
@@ -273,14 +273,18 @@ t.test('writes of the leader name its term, and are refused outside of it', asyn
   }).resource(leases);
   const other = { metadata: { name: 'other', namespace: 'sys' }, spec: {} };
   await writer.create(other);
-  // The lock passes to another one without this one having noticed.
+  // The lock passes to another candidate, unnoticed by this one.
   api.change(leases, key, (lease) => {
     lease.spec = { ...lease.spec, holderIdentity: 'b', leaseTransitions: 1 };
   });
   await t.rejects(writer.delete('other', { namespace: 'sys' }), { message: /term of the leader/ });
-  t.ok(await writer.get('other', { namespace: 'sys' }), 'reading needs no term');
+  t.ok(await writer.get('other', { namespace: 'sys' }), 'reads need no term');
   await clock.advance(3000);
-  await t.rejects(writer.delete('other', { namespace: 'sys' }), { message: /does not hold|aborted/ }, 'now it has');
+  await t.rejects(
+    writer.delete('other', { namespace: 'sys' }),
+    { message: /does not hold|aborted/ },
+    'now it has noticed',
+  );
 });
 
 t.test('no write is sent once the renew deadline has passed', async (t) => {
@@ -294,7 +298,7 @@ t.test('no write is sent once the renew deadline has passed', async (t) => {
   t.throws(() => a.elector.fence(), { message: /does not hold|aborted/ });
 });
 
-t.test('a lock that somebody deletes ends the term, and another begins', async (t) => {
+t.test('deleting the lock ends the term, and another begins', async (t) => {
   const { clock, api, candidate, log } = setUp(t);
   candidate('a');
   await clock.advance(3000);
@@ -326,15 +330,15 @@ t.test('a leader that neither renews nor stops is not healthy', async (t) => {
   t.equal(elector.isHealthy(), true);
   const restore = api.intercept(() => serviceUnavailable('down'));
   await clock.advance(11_000);
-  t.equal(elector.isHealthy(), true, 'the lease has not run out yet');
-  t.throws(() => elector.fence(), 'and yet it writes no more');
+  t.equal(elector.isHealthy(), true, 'the lease has not expired yet');
+  t.throws(() => elector.fence(), 'but writes are refused');
   await clock.advance(5000);
   t.equal(elector.isHealthy(), false);
-  t.equal(elector.isHealthy(20_000), true, 'with more patience');
+  t.equal(elector.isHealthy(20_000), true, 'with more tolerance');
   restore();
   stop.abort();
   finish();
   await clock.advance(30_000);
   await running;
-  t.equal(elector.isHealthy(), true, 'it does not lead any more');
+  t.equal(elector.isHealthy(), true, 'it no longer leads');
 });

@@ -1,17 +1,17 @@
 /**
- * Of several candidates one leads.
+ * Elects one leader among several candidates.
  *
- * Flow: read the lock → take it when it is free, run out or ours; else wait until it changes or runs out → lead, renewing every retry period → when no renewal
- * succeeds within the renew deadline, stop leading, and become a candidate again.
+ * Flow: read the lock → take it if it is free, expired or ours; else wait until it changes or expires → lead, renewing
+ * every retry period → if no renewal succeeds within the renew deadline, stop leading and become a candidate again.
  *
- * Guarantees: a candidate takes a lock only after it has itself seen it unchanged for the whole lease duration; a
- * leader stops before that time has passed, counted from the start of its last successful write, or as soon as the lock
- * shows anything but its term. So two never lead at once as long as their clocks run at about the same speed and nobody
- * is stopped in the middle; what the clocks show does not matter.
+ * Guarantees: a candidate takes a lock only after it has seen the lock unchanged for the whole lease duration. A leader
+ * stops before that time has passed since the start of its last successful write, or as soon as the lock shows another
+ * term. So two never lead at once as long as their clocks run at about the same speed and no process is paused; the
+ * clocks' values do not matter.
  *
- * That is a promise about clocks, so the leader's writes do not depend on it: `fence` gives each of them the term it
- * belongs to, and refuses when the renew deadline has passed here; a server that knows the fence lets none land once the
- * lock shows another term (`#apimachinery/leader-fence.js`).
+ * That guarantee depends on clocks, so the leader's writes do not rely on it: `fence` adds the term to each write and
+ * refuses writes after the renew deadline. A server that supports the fence rejects the writes of a term once the lock
+ * shows another (`#apimachinery/leader-fence.js`).
  */
 import type { Registry } from 'prom-client';
 import { shared } from '#apimachinery/async/shared-signal.js';
@@ -24,7 +24,7 @@ import {
   type LeaderRecord,
   type Observation,
   observe,
-  released,
+  releasedRecord,
   sameTerm,
 } from '#client/leaderelection/record.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -35,35 +35,35 @@ export interface LeaderElectorOptions {
   readonly lock: LeaderLock;
   /** Unique among the candidates, such as `<host>_<uuid>`. */
   readonly identity: string;
-  /** 15 s in the daemons. */
+  /** 15 s by default. */
   readonly leaseDurationMs: number;
-  /** 10 s in the daemons; less than the lease duration. */
+  /** 10 s by default; less than the lease duration. */
   readonly renewDeadlineMs: number;
-  /** 2 s in the daemons. */
+  /** 2 s by default. */
   readonly retryPeriodMs: number;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
   readonly onNewLeader?: (identity: string) => void;
-  /** Told when a term begins and when it ends, `became leader` and `stopped leading`. */
+  /** Called when a term begins and when it ends. */
   readonly onTerm?: (what: 'became leader' | 'stopped leading') => void;
-  /** Told at once when the lead is lost, while its work is still coming to its end. */
+  /** Called at once when leadership is lost, while the work is still ending. */
   readonly onLost?: () => void;
   readonly metrics?: Registry;
-  /** Label of the series. */
+  /** Label of the metrics. */
   readonly name?: string;
 }
 
-/** The leader's work: runs until its signal aborts, which means that leadership is lost or no longer wanted. */
+/** The leader's work: runs until its signal aborts because leadership is lost or no longer needed. */
 export type LeaderWork = (signal: AbortSignal) => Promise<void>;
 
 type Attempt =
-  /** This candidate holds the lock now. */
+  /** This candidate holds the lock. */
   | 'held'
-  /** Somebody else does, or it cannot be told. */
+  /** Another candidate holds it, or the state is uncertain. */
   | 'notHeld'
-  /** The lock shows that the term which was to be renewed is over. */
+  /** The lock shows that the term to renew is over. */
   | 'over';
 
 /** client-go's jitter of the candidates' retry period. */
@@ -76,11 +76,11 @@ export class LeaderElector {
   #reportedLeader: string | undefined;
   /** Monotonic start of the last write of the lock in this term; undefined while not leading. */
   #renewedAtMs: number | undefined;
-  /** What the lock shows as long as this term lasts; undefined as soon as it is known to be over. */
+  /** What the lock shows while this term lasts; undefined as soon as the term is over. */
   #term: LeaderRecord | undefined;
   #fence: string | undefined;
 
-  /** Throws RangeError when the times do not fit together. */
+  /** Throws RangeError for inconsistent times. */
   constructor(options: LeaderElectorOptions) {
     const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, metrics } = options;
     if (!(leaseDurationMs > renewDeadlineMs)) throw new RangeError('leaseDuration must be greater than renewDeadline');
@@ -107,20 +107,20 @@ export class LeaderElector {
     return this.#renewedAtMs !== undefined;
   }
 
-  /** Who holds the lock as far as this candidate knows; empty when unknown or nobody. */
+  /** The last observed holder of the lock; empty if none. */
   get leader(): string {
     return this.#observation?.record.holderIdentity ?? '';
   }
 
-  /** False for a leader that has not renewed for longer than the lease and `toleranceMs`: it hangs. */
+  /** False for a leader that has not renewed for longer than the lease and `toleranceMs`, so it hangs. */
   isHealthy(toleranceMs = 0): boolean {
     if (this.#renewedAtMs === undefined) return true;
     return this.#options.clock.monotonic() - this.#renewedAtMs <= this.#options.leaseDurationMs + toleranceMs;
   }
 
   /**
-   * Headers for a write of the leader's work, to be asked for at the moment it is sent. Throws a TransportError (TermOver)
-   * when this candidate does not lead, or has not renewed within the renew deadline, so that another may lead.
+   * Headers for a write of the leader's work; call it when the write is sent. Throws a TransportError (TermOver) unless
+   * this candidate leads and has renewed within the renew deadline.
    */
   fence(): Readonly<Record<string, string>> {
     const { clock, renewDeadlineMs, lock } = this.#options;
@@ -132,9 +132,9 @@ export class LeaderElector {
   }
 
   /**
-   * Leads whenever it can until `signal` aborts; then the work is stopped, the lock released, and it resolves. When
-   * leadership is lost, the work's signal aborts, its end is awaited, and the candidacy begins again. When the work
-   * ends by itself, the lock is released and the work's outcome is the outcome.
+   * Leads whenever it can until `signal` aborts; then stops the work, releases the lock and resolves. When leadership is
+   * lost, aborts the work's signal, awaits its end and becomes a candidate again. When the work ends by itself, releases
+   * the lock and settles like the work.
    */
   async run(work: LeaderWork, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -145,7 +145,7 @@ export class LeaderElector {
         await this.#release();
         return;
       }
-      this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
+      this.#options.log.info({ lock: this.#options.lock.description }, 'became leader');
       this.#options.onTerm?.('became leader');
       if ((await this.#lead(work, signal)) === 'workEnded') return;
     }
@@ -155,31 +155,31 @@ export class LeaderElector {
     const { clock, renewDeadlineMs } = this.#options;
     while (!signal.aborted) {
       if ((await this.#attempt(signal, clock.monotonic() + renewDeadlineMs)) === 'held') return;
-      await this.#untilNextLook(signal);
+      await this.#waitForChange(signal);
     }
   }
 
   /**
-   * A retry period, or less when the lock changes or runs out before. So each renewal is seen as it happens, and who
-   * waits takes the lock a lease duration after the last one, not up to two retry periods later.
+   * Waits a retry period, or less if the lock changes or expires before. So each renewal is observed as it happens, and a
+   * candidate takes the lock one lease duration after the last renewal, not up to two retry periods later.
    */
-  async #untilNextLook(signal: AbortSignal): Promise<void> {
+  async #waitForChange(signal: AbortSignal): Promise<void> {
     const { clock, lock, retryPeriodMs, random } = this.#options;
     const ended = new AbortController();
     const end = () => ended.abort();
     signal.addEventListener('abort', end, { once: true });
-    // A lock that cannot be watched is looked at again.
+    // A lock that cannot be watched is polled.
     lock.changed?.(ended.signal).then(end, () => undefined);
-    await clock.sleep(Math.min(jittered(retryPeriodMs, retryJitter, random), this.#runsOutInMs()), ended.signal);
+    await clock.sleep(Math.min(jittered(retryPeriodMs, retryJitter, random), this.#untilExpiryMs()), ended.signal);
     end();
     signal.removeEventListener('abort', end);
   }
 
-  #runsOutInMs(): number {
+  #untilExpiryMs(): number {
     const { clock, lock, leaseDurationMs } = this.#options;
     const seenAtMs = lock.selfExpiring === true ? undefined : this.#observation?.seenAtMs;
     const leftMs = (seenAtMs ?? Number.NEGATIVE_INFINITY) + leaseDurationMs - clock.monotonic();
-    // One that has run out could not be taken just now.
+    // An expired lock could not be taken by the last attempt, so wait a full period.
     return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 
@@ -196,14 +196,14 @@ export class LeaderElector {
       ended = true;
       stopRenewing.abort();
     });
-    // Handled below; until then the rejection must not count as unhandled.
+    // It is awaited below; this handler keeps an earlier rejection from counting as unhandled.
     working.catch(() => undefined);
     try {
       await this.#renewUntilLost(stopRenewing.signal);
       const lost = !ended && !signal.aborted;
-      // What the work still wants to write while it comes to its end must not be written.
+      // Refuse the writes that the work attempts while it ends.
       if (lost) this.#term = undefined;
-      if (lost) log.error({ lock: lock.description }, 'Lost leadership');
+      if (lost) log.error({ lock: lock.description }, 'lost leadership');
       stopWork.abort();
       if (lost) this.#options.onLost?.();
       await working;
@@ -231,7 +231,7 @@ export class LeaderElector {
     }
   }
 
-  /** One read and write of the lock, given up at `deadlineMs`: to begin a term, or to renew the one there is. */
+  /** Reads and writes the lock once, to begin or renew a term; gives up at `deadlineMs`. */
   async #attempt(signal: AbortSignal, deadlineMs: number): Promise<Attempt> {
     const { lock, clock, log } = this.#options;
     const startedAtMs = clock.monotonic();
@@ -246,21 +246,21 @@ export class LeaderElector {
         this.#report();
         return 'over';
       }
-      const record = this.#wanted();
+      const record = this.#nextRecord();
       if (record !== undefined) {
         await lock.write(record, controller.signal);
         this.#observation = { record, seenAtMs: startedAtMs };
       }
       this.#report();
-      // An answer that came after the deadline is no renewal: others may be about to take over.
+      // A response after the deadline is no renewal, since another candidate may be about to take over.
       if (record === undefined || clock.monotonic() >= deadlineMs) return 'notHeld';
       if (this.#term === undefined) this.#fence = formatLeaderFence(lock.fence(record));
       this.#term ??= record;
-      // From the start of the attempt: others may have seen the write at any moment since.
+      // Count from the start of the attempt, since other candidates may have observed the write at any moment since then.
       this.#renewedAtMs = startedAtMs;
       return 'held';
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error, lock: lock.description }, 'Could not acquire or renew the lock');
+      if (!signal.aborted) log.warn({ err: error, lock: lock.description }, 'cannot acquire or renew lock');
       return 'notHeld';
     } finally {
       timer.cancel();
@@ -268,17 +268,17 @@ export class LeaderElector {
     }
   }
 
-  /** What to write after what was observed; undefined: somebody else holds the lock. */
-  #wanted(): LeaderRecord | undefined {
+  /** The record to write after the last observation; undefined if another candidate holds the lock. */
+  #nextRecord(): LeaderRecord | undefined {
     const { lock, clock, identity, leaseDurationMs } = this.#options;
     const { selfExpiring = false } = lock;
-    const candidate = { identity, leaseDurationMs, selfExpiring, anew: this.#term === undefined };
+    const candidate = { identity, leaseDurationMs, selfExpiring, newTerm: this.#term === undefined };
     const now = { monotonicMs: clock.monotonic(), time: formatMicroTime(clock.now()) };
     const decision = decide(candidate, this.#observation, now);
     return decision.kind === 'write' ? decision.record : undefined;
   }
 
-  /** Gives the lock up so that others need not wait for it to run out. Best effort: it runs out anyway. */
+  /** Releases the lock so that others need not wait for its expiry. Best effort. */
   async #release(): Promise<void> {
     const { lock, clock, log, identity, renewDeadlineMs } = this.#options;
     if (this.leader !== identity) return;
@@ -287,12 +287,12 @@ export class LeaderElector {
     try {
       const record = await lock.read(controller.signal);
       if (record === undefined || record.holderIdentity !== identity) return;
-      const free = released(record, formatMicroTime(clock.now()));
+      const free = releasedRecord(record, formatMicroTime(clock.now()));
       await lock.write(free, controller.signal);
       this.#observation = { record: free, seenAtMs: clock.monotonic() };
-      log.info({ lock: lock.description }, 'Released the lock');
+      log.info({ lock: lock.description }, 'released lock');
     } catch (error) {
-      log.warn({ err: error, lock: lock.description }, 'Could not release the lock');
+      log.warn({ err: error, lock: lock.description }, 'cannot release lock: it will expire');
     } finally {
       timer.cancel();
     }
@@ -302,7 +302,7 @@ export class LeaderElector {
     const { leader } = this;
     if (leader === '' || leader === this.#reportedLeader) return;
     this.#reportedLeader = leader;
-    this.#options.log.info({ leader, lock: this.#options.lock.description }, 'New leader');
+    this.#options.log.info({ leader, lock: this.#options.lock.description }, 'new leader');
     this.#options.onNewLeader?.(leader);
   }
 }

@@ -1,4 +1,4 @@
-/** Where the leader's record is kept. */
+/** Stores for the leader's record. */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
@@ -6,26 +6,26 @@ import type { LeaderFence } from '#apimachinery/leader-fence.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { LeaderRecord } from '#client/leaderelection/record.js';
 
-/** One object that shows who leads. */
+/** An object that holds the leader's record. */
 export interface RecordLock {
   /** `namespace/name` of the lock, for logs and metrics. */
   readonly description: string;
-  /** The record; undefined when there is none. Remembers the version that `write` expects. */
+  /** The record; undefined if there is none. Remembers the version for `write`. */
   read(signal: AbortSignal): Promise<LeaderRecord | undefined>;
-  /** Writes over the version read last; rejects with Conflict or AlreadyExists when somebody else wrote meanwhile. */
+  /** Replaces the version read last; rejects with Conflict or AlreadyExists if another candidate wrote meanwhile. */
   write(record: LeaderRecord, signal: AbortSignal): Promise<void>;
 }
 
-/** What a candidate takes: its record also stands before the leader's writes. */
+/** A lock that candidates take; it also fences the leader's writes. */
 export interface LeaderLock extends RecordLock {
   /**
-   * The record goes away by itself when its holder does not renew it in time, and cannot be taken over before: there is
-   * no waiting for it to run out.
+   * The record disappears by itself unless its holder renews it in time, and cannot be taken over before, so candidates
+   * need not track its expiry.
    */
   readonly selfExpiring?: boolean;
-  /** What shows that the term of `record`, which was written or read last, still lasts. */
+  /** The condition for writes that the term of `record`, written or read last, still lasts. */
   fence(record: LeaderRecord): LeaderFence;
-  /** Resolves when what was read last has changed; rejects when that cannot be told. Absent: it never can. */
+  /** Resolves when the record read last has changed; rejects if it cannot be watched. Absent: not supported. */
   changed?(signal: AbortSignal): Promise<void>;
 }
 
@@ -70,14 +70,14 @@ export class LeaseLock implements LeaderLock {
 
   async changed(signal: AbortSignal): Promise<void> {
     const resourceVersion = this.#lease?.metadata.resourceVersion;
-    if (resourceVersion === undefined) throw new Error(`there is no ${this.description} yet`);
+    if (resourceVersion === undefined) throw new Error(`${this.description} does not exist yet`);
     const where = { namespace: this.#namespace, fieldSelector: `metadata.name=${this.#name}`, resourceVersion };
     for await (const _ of this.#client.watch({ ...where, signal })) return;
     throw new Error(`the watch of ${this.description} ended`);
   }
 
   async write(record: LeaderRecord, signal: AbortSignal): Promise<void> {
-    const known = this.#lease;
+    const stored = this.#lease;
     const spec = {
       holderIdentity: record.holderIdentity,
       leaseDurationSeconds: record.leaseDurationSeconds,
@@ -85,10 +85,12 @@ export class LeaseLock implements LeaderLock {
       renewTime: record.renewTime,
       leaseTransitions: record.leaderTransitions,
     };
-    const metadata = known?.metadata ?? { name: this.#name, namespace: this.#namespace };
+    const metadata = stored?.metadata ?? { name: this.#name, namespace: this.#namespace };
     const lease: Lease = { metadata, spec };
     this.#lease =
-      known === undefined ? await this.#client.create(lease, { signal }) : await this.#client.update(lease, { signal });
+      stored === undefined
+        ? await this.#client.create(lease, { signal })
+        : await this.#client.update(lease, { signal });
   }
 }
 

@@ -28,7 +28,7 @@ function setUp() {
   return { api, lock: (kind: string) => createLock({ client: api.client, kind, namespace: 'sys', name: 'lock' }) };
 }
 
-t.test('every kind keeps one record, and one writer', async (t) => {
+t.test('every kind of lock stores one record with one writer', async (t) => {
   for (const kind of kinds) {
     const { lock } = setUp();
     const [a, b] = [lock(kind), lock(kind)];
@@ -46,7 +46,7 @@ t.test('every kind keeps one record, and one writer', async (t) => {
   }
 });
 
-t.test('both objects name the leader', async (t) => {
+t.test('both objects of a multi-lock name the leader', async (t) => {
   const { api, lock } = setUp();
   const both = lock('endpointsleases');
   await both.read(signal);
@@ -56,7 +56,7 @@ t.test('both objects name the leader', async (t) => {
   t.equal(api.get(leases, 'sys/lock')?.spec.holderIdentity, 'a');
 });
 
-t.test('a candidate that knows one object only is kept out', async (t) => {
+t.test('a candidate that uses only one object is excluded', async (t) => {
   const { lock } = setUp();
   const old = lock('leases');
   await old.read(signal);
@@ -66,13 +66,13 @@ t.test('a candidate that knows one object only is kept out', async (t) => {
   await both.write(record('new'), signal);
   await old.read(signal);
   await old.write(record('old', 3), signal);
-  const seen = await both.read(signal);
-  t.equal(seen?.holderIdentity, 'leaderelection.k8s.io/unknown');
+  const combined = await both.read(signal);
+  t.equal(combined?.holderIdentity, 'leaderelection.k8s.io/unknown');
   await old.write(record('old', 4), signal);
-  t.not((await both.read(signal))?.renewTime, seen?.renewTime, 'each renewal is seen');
+  t.not((await both.read(signal))?.renewTime, combined?.renewTime, 'each renewal is observed');
 });
 
-t.test('what is no record holds nothing', async (t) => {
+t.test('an invalid record means a free lock', async (t) => {
   const { api, lock } = setUp();
   for (const text of ['', 'nonsense', '[]', 'null', '{"holderIdentity":7}']) {
     const name = 'lock';

@@ -1,6 +1,6 @@
 /**
- * Two locks that are held together, for the way from one kind of object to another: candidates that know only the first
- * and candidates that know only the second are all kept out (client-go's MultiLock).
+ * Holds two locks together for the migration between kinds of lock objects: excludes candidates that use only the first
+ * and candidates that use only the second (client-go's MultiLock).
  */
 import type { LeaderFence } from '#apimachinery/leader-fence.js';
 import type { LeaderLock, RecordLock } from '#client/leaderelection/lock.js';
@@ -8,9 +8,9 @@ import type { LeaderRecord } from '#client/leaderelection/record.js';
 
 export interface MultiLockOptions {
   readonly primary: RecordLock;
-  /** The one that stands before the leader's writes. */
+  /** The lock that fences the leader's writes. */
   readonly secondary: LeaderLock;
-  /** Stands for a holder while the two name different ones. */
+  /** Holder shown while the two locks name different holders. */
   readonly unknownHolder: string;
 }
 
@@ -29,20 +29,20 @@ export class MultiLock implements LeaderLock {
     return this.#options.secondary.fence(record);
   }
 
-  /** Every write of the one goes along with a write of the other. */
+  /** Watches the secondary, since every write of one lock goes with a write of the other. */
   async changed(signal: AbortSignal): Promise<void> {
     const { secondary } = this.#options;
     if (secondary.changed === undefined) throw new Error(`${secondary.description} cannot be watched`);
     await secondary.changed(signal);
   }
 
-  /** Where only one exists its holder counts; where they disagree nobody may take them before they ran out. */
+  /** If only one lock exists its holder counts; if they disagree, neither can be taken before both expire. */
   async read(signal: AbortSignal): Promise<LeaderRecord | undefined> {
     const first = await this.#options.primary.read(signal);
     const second = await this.#options.secondary.read(signal);
     if (first === undefined || second === undefined) return first ?? second;
     if (first.holderIdentity === second.holderIdentity) return first;
-    // The renewals of both are part of what is seen: either holder's keeps the locks from running out.
+    // Combine both renewal times, so that either holder's renewals count as a change.
     const renewTime = `${first.renewTime} ${second.renewTime}`;
     return { ...first, renewTime, holderIdentity: this.#options.unknownHolder };
   }

@@ -1,41 +1,41 @@
-/** What candidates know of the lock, and what follows from it. Pure. */
+/** What a candidate observes of the lock, and what it does next. Pure. */
 
-/** The lock's content, whatever object carries it. */
+/** The lock's content, independent of the object that holds it. */
 export interface LeaderRecord {
-  /** Empty when nobody holds it. */
+  /** Empty if the lock is free. */
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
-  /** RFC 3339 with microseconds. Instants of the holder's clock: never compared with another clock. */
+  /** RFC 3339 with microseconds. Times of the holder's clock; never compared with another clock. */
   readonly acquireTime: string;
   readonly renewTime: string;
   readonly leaderTransitions: number;
 }
 
-/** A record together with the local instant at which it was first seen, so that clock skew does no harm. */
+/** A record and the local time when it was first seen, so that clock skew does not matter. */
 export interface Observation {
   readonly record: LeaderRecord;
   /** Monotonic milliseconds. */
   readonly seenAtMs: number;
 }
 
-/** The observation after `record` was read at `nowMs`: an unchanged record keeps the instant of its first sight. */
+/** The observation after `record` was read at `nowMs`; an unchanged record keeps the time when it was first seen. */
 export function observe(previous: Observation | undefined, record: LeaderRecord, nowMs: number): Observation {
   return previous !== undefined && sameRecord(previous.record, record) ? previous : { record, seenAtMs: nowMs };
 }
 
 export type Decision =
-  /** Somebody else holds it and it has not run out. */
+  /** Another candidate holds the lock and it has not expired. */
   | { readonly kind: 'wait'; readonly expiresInMs: number }
-  /** Ours already, or free, or run out. */
+  /** The lock is ours, free or expired. */
   | { readonly kind: 'write'; readonly record: LeaderRecord };
 
 export interface Candidate {
   readonly identity: string;
   readonly leaseDurationMs: number;
-  /** The lock frees itself: what somebody else holds is never taken, however long it was seen unchanged. */
+  /** The lock expires by itself: it is never taken from another holder, however long it stays unchanged. */
   readonly selfExpiring?: boolean;
-  /** A record of ours is of an earlier term, which is over: this is the beginning of another one. */
-  readonly anew?: boolean;
+  /** Begin a new term: a record of ours belongs to an earlier one. */
+  readonly newTerm?: boolean;
 }
 
 /** Whether the lock still shows the term that began with `term`. */
@@ -47,13 +47,13 @@ export function sameTerm(term: LeaderRecord, record: LeaderRecord | undefined): 
   );
 }
 
-/** What the candidate does about what it has observed. `time`: the candidate's clock as it goes into the record. */
+/** Decides the candidate's next step. `time`: the candidate's clock, for the record. */
 export function decide(
   candidate: Candidate,
   observation: Observation | undefined,
   now: { readonly monotonicMs: number; readonly time: string },
 ): Decision {
-  const { identity, leaseDurationMs, selfExpiring = false, anew = false } = candidate;
+  const { identity, leaseDurationMs, selfExpiring = false, newTerm = false } = candidate;
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
   const fresh = { holderIdentity: identity, leaseDurationSeconds, renewTime: now.time };
   if (observation === undefined) {
@@ -62,7 +62,7 @@ export function decide(
   const { record, seenAtMs } = observation;
   if (record.holderIdentity === identity) {
     const { leaderTransitions } = record;
-    const acquireTime = anew ? now.time : record.acquireTime;
+    const acquireTime = newTerm ? now.time : record.acquireTime;
     return { kind: 'write', record: { ...fresh, acquireTime, leaderTransitions } };
   }
   const expiresInMs = seenAtMs + leaseDurationMs - now.monotonicMs;
@@ -71,8 +71,8 @@ export function decide(
   return { kind: 'write', record: { ...fresh, acquireTime: now.time, leaderTransitions } };
 }
 
-/** The record that a leader leaves behind when it goes: free at once, as in client-go. */
-export function released(record: LeaderRecord, time: string): LeaderRecord {
+/** The record of a released lock, which is free at once, as in client-go. */
+export function releasedRecord(record: LeaderRecord, time: string): LeaderRecord {
   const { leaderTransitions } = record;
   return { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: time, renewTime: time, leaderTransitions };
 }

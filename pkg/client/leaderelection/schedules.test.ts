@@ -1,23 +1,23 @@
 /**
- * Leader election under a thousand random schedules: two or five candidates whose clocks are wrong and run unevenly,
- * locks of every kind, processes that are stopped, requests that land late and answers that never come, a lock that somebody deletes. Never
- * do writes of two terms land mixed: once one of the later term has landed, none of the earlier does.
+ * Leader election under a thousand random schedules: two or five candidates with skewed and uneven clocks, locks of every
+ * kind, stopped processes, late requests, lost responses and deleted locks. Once a write of a later term has landed, no
+ * write of an earlier term lands.
  */
 import t from 'tap';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { MultiLock } from '#client/leaderelection/multi-lock.js';
 import { CandidateClock } from '#client/leaderelection/testing/candidate-clock.js';
-import { FarStore } from '#client/leaderelection/testing/far-store.js';
+import { SimulatedStore } from '#client/leaderelection/testing/simulated-store.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
 const schedules = 1000;
 const firstSeed = 1;
-/** Faults happen for so long, in true time; then there are none. */
+/** Duration of the faults, in true time. */
 const faultyMs = 80_000;
 const calmMs = 45_000;
 
-/** A small generator, so that a seed repeats a run. */
+/** A small random generator, so that a seed reproduces a run. */
 function generator(seed: number): () => number {
   let state = Math.imul(seed, 2_654_435_761) >>> 0;
   return () => {
@@ -27,14 +27,14 @@ function generator(seed: number): () => number {
 }
 
 interface Outcome {
-  /** What must not happen. */
+  /** Violations of the guarantee. */
   readonly problems: readonly string[];
-  /** Terms with work, and how often what happened. */
+  /** Number of terms, and of each kind of event. */
   readonly terms: number;
   readonly landed: number;
   readonly refusedHere: number;
   readonly refusedThere: number;
-  /** Instants at which two candidates both took themselves for the leader. */
+  /** How often two candidates both considered themselves leader. */
   readonly twoAtOnce: number;
 }
 
@@ -42,14 +42,14 @@ async function run(seed: number): Promise<Outcome> {
   const random = generator(seed);
   const base = new VirtualClock();
   let faulty = true;
-  const store = new FarStore(base, {
+  const store = new SimulatedStore(base, {
     delayMs: () => Math.floor(random() * (faulty && random() < 0.1 ? 40_000 : 200)),
-    losesAnswer: () => faulty && random() < 0.1,
+    losesResponse: () => faulty && random() < 0.1,
   });
   const stop = new AbortController();
   const counts = { landed: 0, refusedHere: 0, refusedThere: 0, twoAtOnce: 0 };
   const problems: string[] = [];
-  /** Terms in the order in which their work began; the last one that landed a write, and those it followed. */
+  /** Terms in the order in which their work began, and the last one whose write landed. */
   let terms = 0;
   let landing = 0;
   const over = new Set<number>();
@@ -84,9 +84,9 @@ async function run(seed: number): Promise<Outcome> {
         await clock.sleep(random() * 6000, signal);
         try {
           const headers = elector.fence();
-          // Nobody waits for it: the next write is sent while this one is on its way.
+          // Not awaited: the next write is sent while this one is in flight.
           const write = () => {
-            if (store.lets(headers)) land(term);
+            if (store.accepts(headers)) land(term);
             else counts.refusedThere += 1;
           };
           store.send(write, clock, signal).catch(() => undefined);
@@ -105,7 +105,7 @@ async function run(seed: number): Promise<Outcome> {
     const what = random();
     if (what < 0.3) {
       victim?.clock.stop();
-      base.setTimer(() => victim?.clock.goOn(), Math.floor(random() * 60_000));
+      base.setTimer(() => victim?.clock.resume(), Math.floor(random() * 60_000));
     } else if (what < 0.34) store.remove('lease');
     await base.advance(stepMs);
     spent += stepMs;
@@ -128,7 +128,7 @@ async function run(seed: number): Promise<Outcome> {
 
 t.setTimeout(300_000);
 
-t.test(`never two leaders whose writes both land, in ${schedules} schedules`, async (t) => {
+t.test(`writes of two leaders never interleave in ${schedules} schedules`, async (t) => {
   const total = { terms: 0, landed: 0, refusedHere: 0, refusedThere: 0, twoAtOnce: 0 };
   t.comment(`seeds ${firstSeed} to ${firstSeed + schedules - 1}`);
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
@@ -137,6 +137,6 @@ t.test(`never two leaders whose writes both land, in ${schedules} schedules`, as
     for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += counts[key];
   }
   t.comment(JSON.stringify(total));
-  // Otherwise the schedules would prove nothing.
+  // Each fault must occur often enough to test anything.
   for (const [what, times] of Object.entries(total)) t.ok(times > 100, `${what} happened often`);
 });

@@ -3,8 +3,8 @@ import { termIsOver } from '#apimachinery/leader-fence.js';
 import { isTransportError } from '#http/client/transport-error.js';
 
 /**
- * Whether a write of a leader's work was refused because the term is over: here, by `LeaderElector.fence`, or by the
- * server, since the lock shows another term. The elector ends the work soon after.
+ * Whether a write was refused because the leader's term is over: by `LeaderElector.fence`, or by the server because the
+ * lock shows another term. The elector ends the work soon after.
  */
 export function isTermOver(error: unknown): boolean {
   if (isTransportError(error, 'TermOver')) return true;

@@ -1,4 +1,4 @@
-/** Where an API server is and who asks: what a kubeconfig, a pod's environment or options come down to. */
+/** The address of an API server and the client's identity, from a kubeconfig, a pod's environment or options. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -17,11 +17,11 @@ export interface ClientConfig {
   readonly token?: TokenSource;
   /** Sent with every request, such as Impersonate-User. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** Every connection goes through it: http, https or socks5. */
+  /** Proxy of every connection: http, https or socks5. */
   readonly proxy?: URL;
-  /** Whether large answers may come compressed; so unless told. */
+  /** Whether large responses may be compressed; default: true. */
   readonly compression?: boolean;
-  /** Namespace that the user works in by default. */
+  /** The user's default namespace. */
   readonly namespace: string;
 }
 
@@ -33,11 +33,11 @@ export interface ConnectOptions {
   readonly userAgent?: string;
   readonly timeoutMs?: number;
   readonly metrics?: Registry;
-  /** Media type of objects; JSON unless told. */
+  /** Media type of objects; default: JSON. */
   readonly contentType?: string;
 }
 
-/** A client for the server of `config`. Opens no connection before the first request. Throws TypeError as Connection. */
+/** A client for the server of `config`. Connects on the first request. Throws TypeError as Connection. */
 export function connect(config: ClientConfig, options: ConnectOptions): RestClient {
   const { dialect, clock, timeoutMs, metrics, qps, burst, userAgent, contentType = '' } = options;
   const { namespace: _, ...target } = config;

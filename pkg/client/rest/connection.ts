@@ -1,4 +1,4 @@
-/** One way to an API server, and over it as many clients as there are purposes, each with a rate of its own. */
+/** A connection to an API server, shared by several clients with separate rate limits. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -14,25 +14,25 @@ import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentia
 export interface ConnectionOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** The daemon's name, as the server sees it. */
+  /** The daemon's name in the user agent. */
   readonly program: string;
   /** Requests per second of each client; zero or negative: no limit. */
   readonly qps: number;
-  /** Requests at once before the rate holds, of each client. */
+  /** Burst of each client. */
   readonly burst: number;
   readonly metrics?: Registry;
-  /** Media type of objects; JSON unless told. */
+  /** Media type of objects; default: JSON. */
   readonly contentType?: string;
-  /** Objects in Protobuf are read without `managedFields`. */
+  /** Drop `managedFields` when reading Protobuf objects. */
   readonly withoutManagers?: boolean;
-  /** Of every client. */
+  /** Fence of all clients. */
   readonly fence?: WriteFence;
-  /** Of what requests are a part of; absent: nothing is traced. */
+  /** Traces requests as part of the current work; absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 export interface ClientChoices extends Partial<Pick<ConnectionOptions, 'qps' | 'burst'>> {
-  /** False: its requests are on behalf of many, and so part of no trace. */
+  /** False: its requests serve many tasks, so they belong to no trace. */
   readonly traced?: boolean;
 }
 
@@ -41,12 +41,11 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #transport: HttpTransport;
   readonly #encoding: ObjectEncoding;
-  readonly #others: Connection[] = [];
+  readonly #derived: Connection[] = [];
 
   /**
-   * Opens nothing before the first request. Throws TypeError for an address that is no URL, and for a content type that
-   * is not supported. `encoding`: that of the connection which this one is made of; its memory of what objects share
-   * takes megabytes.
+   * Connects on the first request. Throws TypeError for an invalid URL or unsupported content type. `encoding`: the parent
+   * connection's, shared because its cache of common object parts takes megabytes.
    */
   constructor(config: ClientConfig, options: ConnectionOptions, encoding?: ObjectEncoding) {
     this.#config = config;
@@ -57,8 +56,7 @@ export class Connection {
   }
 
   /**
-   * A client with a rate of its own, that of the connection unless told; `purpose` follows the program's name in what
-   * the server sees.
+   * A client with its own rate limit, by default the connection's; `purpose` follows the program's name in the user agent.
    */
   client(purpose: string, choices: ClientChoices = {}): RestClient {
     const { dialect, clock, program, qps, burst, metrics, fence, tracer } = this.#options;
@@ -76,34 +74,34 @@ export class Connection {
     });
   }
 
-  /** To the same server, which is trusted for the same reason, with a token instead of every other credential. */
+  /** A connection to the same server with the same trust, but with a token instead of all other credentials. */
   as(token: TokenSource): Connection {
     const { tls, headers: _, ...rest } = this.#config;
     const config: ClientConfig = { ...rest, token, ...(tls === undefined ? {} : { tls: new TrustOnly(tls) }) };
-    const other = new Connection(config, this.#options, this.#encoding);
-    this.#others.push(other);
-    return other;
+    const derived = new Connection(config, this.#options, this.#encoding);
+    this.#derived.push(derived);
+    return derived;
   }
 
   /**
-   * To the same server, for clients whose writes belong to a term of leading. Closed with this one, and reset without
-   * harm to it: the lock is renewed over another connection than the work has.
+   * A connection to the same server for clients whose writes belong to a leader's term. Closed with this one, but reset
+   * independently: the lock is renewed over a different connection than the leader's work.
    */
   fenced(fence: WriteFence): Connection {
-    const other = new Connection(this.#config, { ...this.#options, fence }, this.#encoding);
-    this.#others.push(other);
-    return other;
+    const derived = new Connection(this.#config, { ...this.#options, fence }, this.#encoding);
+    this.#derived.push(derived);
+    return derived;
   }
 
-  /** Drops what is under way, here and in every connection made of this one, so that nothing of it is sent any more. */
+  /** Aborts requests in flight here and in derived connections, so that nothing more is sent. */
   reset(): void {
-    for (const other of this.#others) other.reset();
+    for (const other of this.#derived) other.reset();
     this.#transport.reset();
   }
 
-  /** Ends what is under way, here and in every connection made of this one. Idempotent. */
+  /** Closes this and all derived connections. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all(this.#others.map((other) => other.close()));
+    await Promise.all(this.#derived.map((other) => other.close()));
     await this.#transport.close();
   }
 }
@@ -119,7 +117,7 @@ class TrustOnly implements TlsSource {
 
   async current(): Promise<TlsMaterial> {
     const whole = await this.#source.current();
-    // The same object again says that nothing changed.
+    // Returning the same object signals that nothing changed.
     if (this.#last?.whole !== whole) this.#last = { whole, part: { ca: whole.ca } };
     return this.#last.part;
   }

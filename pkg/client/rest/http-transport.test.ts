@@ -39,7 +39,7 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('did not reject');
 }
 
-t.test('requests and answers', async (t) => {
+t.test('sends requests and reads responses', async (t) => {
   const sockets = new Set<unknown>();
   const transport = await plain(
     t,
@@ -60,7 +60,7 @@ t.test('requests and answers', async (t) => {
   t.equal(sockets.size, 1, 'the connection is kept');
 });
 
-t.test('a stream is read as it comes and ended from either side', async (t) => {
+t.test('a stream arrives in parts and can be ended by either side', async (t) => {
   let closed: Promise<unknown> | undefined;
   const transport = await plain(t, (request, response) => {
     closed = once(request.socket, 'close');
@@ -81,7 +81,7 @@ t.test('a stream is read as it comes and ended from either side', async (t) => {
   t.ok(isTransportError(await rejection(readAll(cut.body)), 'ConnectionReset'));
 });
 
-t.test('many streams do not keep requests waiting', async (t) => {
+t.test('many streams do not delay requests', async (t) => {
   const transport = await plain(t, (request, response) => {
     if (request.url?.includes('watch') === true) response.write('x');
     else response.end('ok');
@@ -94,10 +94,10 @@ t.test('many streams do not keep requests waiting', async (t) => {
   t.equal(String(await readAll(response.body)), 'ok');
 });
 
-t.test('what may not be sent any more when there is a connection for it is not sent', async (t) => {
-  const seen: string[] = [];
+t.test('a request refused by beforeSending is not sent', async (t) => {
+  const received: string[] = [];
   const transport = await plain(t, (request, response) => {
-    seen.push(request.url ?? '');
+    received.push(request.url ?? '');
     response.end();
   });
   const refuse = () => {
@@ -107,12 +107,16 @@ t.test('what may not be sent any more when there is a connection for it is not s
   const late = await rejection(transport.request({ ...post, path: '/late', beforeSending: refuse }));
   t.match(late, { message: 'too late', reason: 'Aborted' });
   await transport.request({ ...post, path: '/kept', beforeSending: () => undefined });
-  t.match(await rejection(transport.request({ ...post, path: '/late', beforeSending: refuse })), late, 'a kept one');
+  t.match(
+    await rejection(transport.request({ ...post, path: '/late', beforeSending: refuse })),
+    late,
+    'on a kept-alive connection',
+  );
   await transport.request({ ...post, path: '/last' });
-  t.same(seen, ['/prefix/kept', '/prefix/last']);
+  t.same(received, ['/prefix/kept', '/prefix/last']);
 });
 
-t.test('what the kernel still holds is not sent after a reset', async (t) => {
+t.test('data still in kernel buffers is not sent after a reset', async (t) => {
   const sockets: Socket[] = [];
   const server = createTcpServer({ pauseOnConnect: true }, (socket) => sockets.push(socket));
   server.listen(0, '127.0.0.1');
@@ -132,7 +136,7 @@ t.test('what the kernel still holds is not sent after a reset', async (t) => {
   const [first] = sockets;
   const broken = once(first ?? t, 'error');
   first?.resume();
-  t.match(await broken, [{ code: 'ECONNRESET' }], 'no orderly end, which waits for what is still to be sent');
+  t.match(await broken, [{ code: 'ECONNRESET' }], 'reset instead of a graceful close, which would flush buffers');
   const again = once(server, 'connection');
   const next = rejection(transport.request({ method: 'GET', path: '/', headers: {} }));
   await again;
@@ -140,14 +144,14 @@ t.test('what the kernel still holds is not sent after a reset', async (t) => {
   t.ok(isTransportError(await next, 'Closed'));
 });
 
-t.test('failures have names', async (t) => {
+t.test('failures have reasons', async (t) => {
   const clock = new VirtualClock();
-  const asked = new Set<() => void>();
-  const arrived = new Promise<void>((resolve) => asked.add(resolve));
+  const pending = new Set<() => void>();
+  const arrived = new Promise<void>((resolve) => pending.add(resolve));
   const transport = await plain(
     t,
     () =>
-      asked.forEach((resolve) => {
+      pending.forEach((resolve) => {
         resolve();
       }),
     { clock, timeoutMs: 5000 },
@@ -167,7 +171,7 @@ t.test('failures have names', async (t) => {
   );
 });
 
-t.test('an answer that stalls is given up, a stream may be silent', async (t) => {
+t.test('a stalled response times out, a silent stream does not', async (t) => {
   const clock = new VirtualClock();
   const transport = await plain(t, (_request, response) => void response.write('part'), { clock, timeoutMs: 5000 });
   const open = async (path: string) => {
@@ -190,18 +194,18 @@ t.test('an answer that stalls is given up, a stream may be silent', async (t) =>
   await silent;
 });
 
-t.test('a token that was rotated is picked up without a failed request', async (t) => {
-  const seen: string[] = [];
+t.test('a rotated token is used without a failed request', async (t) => {
+  const received: string[] = [];
   const transport = await plain(
     t,
     (request, response) => {
-      seen.push(request.headers.authorization ?? '');
+      received.push(request.headers.authorization ?? '');
       response.writeHead(request.headers.authorization === 'Bearer new' ? 200 : 401).end('x');
     },
     { token: rotating(['old', 'old', 'new']) },
   );
   t.equal((await transport.request({ method: 'GET', path: '/', headers: {} })).status, 200);
-  t.same(seen, ['Bearer old', 'Bearer new']);
+  t.same(received, ['Bearer old', 'Bearer new']);
 });
 
 function rotating(tokens: string[]): TokenSource {
@@ -214,7 +218,7 @@ function rotating(tokens: string[]): TokenSource {
   };
 }
 
-t.test('TLS: both sides prove who they are, and a new client certificate is used', async (t) => {
+t.test('TLS authenticates both sides, and a new client certificate is used', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const serving = await issueCertificate(authority, {
@@ -266,7 +270,7 @@ t.test('TLS: both sides prove who they are, and a new client certificate is used
   t.equal((await trusting.request({ method: 'GET', path: '/', headers: {} })).status, 200);
 });
 
-t.test('large answers may come compressed, streams and what wants none do not', async (t) => {
+t.test('large responses may be compressed, except streams and on request', async (t) => {
   const listener: RequestListener = (request, response) => {
     const packed = request.headers['accept-encoding'] === 'gzip';
     const text = `${request.url} ${'x'.repeat(100_000)}`;
@@ -281,7 +285,7 @@ t.test('large answers may come compressed, streams and what wants none do not', 
     return { encoding: response.headers['content-encoding'], text: String(await readAll(response.body)) };
   };
   const answer = await ask('/x');
-  t.equal(answer.encoding, undefined, 'nobody needs to know');
+  t.equal(answer.encoding, undefined, 'the encoding is hidden');
   t.equal(answer.text, `/prefix/x ${'x'.repeat(100_000)}`);
   t.match((await ask('/x?watch=1')).text, /^\/prefix\/x\?watch=1 x/);
   t.match((await ask('/x', await plain(t, listener, { compression: false }))).text, /^\/prefix\/x x/);

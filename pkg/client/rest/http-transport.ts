@@ -1,6 +1,6 @@
 /**
- * Requests over the network with the credentials of a user, over HTTP/2 where the server speaks it. A credential that was
- * rotated is picked up before the next request, or when the server does not take the old one.
+ * Sends requests over the network with a user's credentials, over HTTP/2 if the server supports it. Rotated credentials
+ * are used from the next request on, or when the server refuses the old ones.
  */
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
@@ -12,34 +12,34 @@ import { NegotiatedConnections } from '#http/client/negotiated-connections.js';
 import { TransportError, transportErrorFrom } from '#http/client/transport-error.js';
 
 export interface HttpTransportOptions {
-  /** `https://host:port`, optionally with a path in front of all requests' paths. */
+  /** `https://host:port`, optionally with a path prefix. */
   readonly server: string;
   readonly tls?: TlsSource;
-  /** Name to verify the server's certificate against, where it is not the host. */
+  /** Name for verifying the server's certificate, if it differs from the host. */
   readonly serverName?: string;
   readonly insecureSkipVerify?: boolean;
   readonly token?: TokenSource;
   /** Sent with every request, such as Impersonate-User. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** Every connection goes through it: http, https or socks5. */
+  /** Proxy of every connection: http, https or socks5. */
   readonly proxy?: URL;
-  /** Whether large answers may come compressed; so unless told. */
+  /** Whether large responses may be compressed; default: true. */
   readonly compression?: boolean;
   /**
-   * How long to wait for an answer's headers and, where it is no stream, between any two parts of its body; 60 s
-   * unless told, 0 for ever.
+   * Time limit for the response headers and, unless it is a stream, between two parts of the body; default: 60 s, 0: no
+   * limit.
    */
   readonly timeoutMs?: number;
   readonly clock: Clock;
 }
 
-/** What a request is sent with. */
+/** The credentials of a request. */
 interface Identity {
   readonly material: TlsMaterial | undefined;
   readonly token: string | undefined;
 }
 
-/** Watches and followed logs run for long: they must not hold a connection that requests wait for. */
+/** Watches and followed logs are long-lived and must not occupy a connection that other requests need. */
 function isStream(path: string): boolean {
   return /[?&](watch|follow)=(1|true)(&|$)/.test(path);
 }
@@ -52,7 +52,7 @@ export class HttpTransport implements Transport {
   #channel: { readonly material: TlsMaterial | undefined; readonly channel: NegotiatedConnections } | undefined;
   #closed = false;
 
-  /** Throws TypeError when `server` is not a URL. */
+  /** Throws TypeError if `server` is not a URL. */
   constructor(options: HttpTransportOptions) {
     this.#options = options;
     this.#base = new URL(options.server);
@@ -62,7 +62,7 @@ export class HttpTransport implements Transport {
     this.#prefix = this.#base.pathname.replace(/\/$/, '');
   }
 
-  /** Sends the request; once again with fresh credentials when the server does not accept rotating ones. */
+  /** Sends the request; retries once with fresh credentials if the server refuses rotating ones. */
   async request(request: TransportRequest): Promise<TransportResponse> {
     const used = await this.#identity(request);
     const response = await this.#send(request, used);
@@ -82,8 +82,8 @@ export class HttpTransport implements Transport {
   }
 
   /**
-   * Aborts what is under way and drops every connection, so that nothing of it is sent any more: a server that was cut off
-   * would otherwise get it when it is reached again. Later requests have new connections.
+   * Aborts requests in flight and drops every connection. Otherwise a server that was cut off would still receive them
+   * when it becomes reachable. Later requests use new connections.
    */
   reset(): void {
     for (const controller of this.#inFlight) controller.abort();
@@ -94,7 +94,7 @@ export class HttpTransport implements Transport {
   async #identity(request: TransportRequest): Promise<Identity> {
     this.#check(request);
     const { token, tls } = this.#options;
-    // A plugin may ask the user, who may take long.
+    // A credential plugin may ask the user, who may take long.
     const credentials = unlessAborted(
       Promise.all([tls?.current(), token?.token()]),
       request.signal,
@@ -104,20 +104,20 @@ export class HttpTransport implements Transport {
     return { material, token: bearer === '' ? undefined : bearer };
   }
 
-  /** Credentials other than those that were refused; undefined when there are none. */
+  /** Credentials that differ from the refused ones; undefined if there are none. */
   async #freshIdentity(request: TransportRequest, refused: Identity): Promise<Identity | undefined> {
     const { token, tls } = this.#options;
-    const other = (now: Identity) => now.token !== refused.token || now.material !== refused.material;
+    const differs = (now: Identity) => now.token !== refused.token || now.material !== refused.material;
     try {
-      // Another request may have found out before.
-      const known = await this.#identity(request);
-      if (other(known)) return known;
+      // Another request may have fetched new credentials already.
+      const current = await this.#identity(request);
+      if (differs(current)) return current;
       token?.invalidate();
       tls?.invalidate?.();
       const fresh = await this.#identity(request);
-      return other(fresh) ? fresh : undefined;
+      return differs(fresh) ? fresh : undefined;
     } catch {
-      // The server's answer says more than why there is nothing better to try.
+      // The server's 401 says more than why no better credentials are available.
       return undefined;
     }
   }
@@ -129,7 +129,7 @@ export class HttpTransport implements Transport {
   }
 
   async #send(request: TransportRequest, identity: Identity): Promise<TransportResponse> {
-    // Credentials may have taken their time.
+    // Fetching the credentials may have taken long.
     this.#check(request);
     const headers: Record<string, string | string[]> = { ...this.#options.headers, ...request.headers };
     if (identity.token !== undefined) headers['authorization'] = `Bearer ${identity.token}`;
@@ -145,13 +145,13 @@ export class HttpTransport implements Transport {
     const abort = () => exchange.controller.abort();
     request.signal?.addEventListener('abort', abort, { once: true });
     const release = () => {
-      exchange.end();
+      exchange.disarmTimeout();
       this.#inFlight.delete(exchange.controller);
       request.signal?.removeEventListener('abort', abort);
     };
     const channel = this.#channelFor(identity.material);
     try {
-      exchange.armed();
+      exchange.armTimeout();
       const response = await channel.send({
         method: request.method,
         path: this.#prefix + request.path,
@@ -164,7 +164,7 @@ export class HttpTransport implements Transport {
       return this.#answer(response, exchange, release);
     } catch (error) {
       release();
-      // New credentials came while it waited for a connection made with the old ones.
+      // Credentials were renewed while the request waited for a connection with the old ones.
       const overtaken = error instanceof UnsentError && !this.#closed && channel !== this.#channel?.channel;
       if (overtaken) return this.#send(request, await this.#identity(request));
       throw exchange.explain(error);
@@ -172,15 +172,15 @@ export class HttpTransport implements Transport {
   }
 
   #answer(response: ExchangeResponse, exchange: Exchange, release: () => void): TransportResponse {
-    // A stream may be silent for long; an answer may not.
-    if (exchange.stream) exchange.end();
-    else exchange.armed();
+    // A stream may be silent for long; other responses may not.
+    if (exchange.stream) exchange.disarmTimeout();
+    else exchange.armTimeout();
     const { 'content-encoding': encoding, ...plain } = response.headers;
     return {
       status: response.status,
       headers: isCompressed(response) || encoding === undefined ? plain : response.headers,
       body: readBody(response, {
-        onChunk: exchange.stream ? undefined : () => exchange.armed(),
+        onChunk: exchange.stream ? undefined : () => exchange.armTimeout(),
         explain: (error) => exchange.explain(error),
         release,
       }),
@@ -188,19 +188,19 @@ export class HttpTransport implements Transport {
   }
 
   #channelFor(material: TlsMaterial | undefined): NegotiatedConnections {
-    const known = this.#channel;
-    if (known !== undefined && known.material === material) return known.channel;
+    const previous = this.#channel;
+    if (previous !== undefined && previous.material === material) return previous.channel;
     const { serverName, insecureSkipVerify, proxy, clock } = this.#options;
     const options = { server: this.#base, serverName, insecureSkipVerify, proxy, clock };
     const channel = new NegotiatedConnections(options, material);
-    // Requests under way end on the connections of the old identity.
-    known?.channel.retire();
+    // Requests in flight finish on the connections of the old identity.
+    previous?.channel.retire();
     this.#channel = { material, channel };
     return channel;
   }
 }
 
-/** One request on its way: its patience, and what a failure of it means. */
+/** One request in flight: its timeout, and the meaning of a failure. */
 class Exchange {
   readonly controller = new AbortController();
   readonly stream: boolean;
@@ -225,19 +225,19 @@ class Exchange {
     this.stream = options.stream;
   }
 
-  /** Waits from now on. */
-  armed(): void {
+  /** Starts or restarts the timeout. */
+  armTimeout(): void {
     const { target, timeoutMs, clock } = this.#options;
     this.#timer?.cancel();
     if (timeoutMs <= 0) return;
     this.#timer = clock.setTimer(() => {
-      this.#timedOut = new TransportError('Timeout', `no answer from ${target} within ${timeoutMs} ms`);
+      this.#timedOut = new TransportError('Timeout', `no response from ${target} within ${timeoutMs} ms`);
       this.controller.abort();
     }, timeoutMs);
   }
 
-  /** Waits no more. */
-  end(): void {
+  /** Stops the timeout. */
+  disarmTimeout(): void {
     this.#timer?.cancel();
   }
 

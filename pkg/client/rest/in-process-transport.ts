@@ -1,10 +1,10 @@
-/** Requests by function call: for daemons that share a process with the API server. */
+/** Sends requests by function call, for daemons in the API server's process. */
 
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** Who asks, as the handler is to see it. */
+/** The user that the handler sees. */
 export interface InProcessUser {
   readonly name: string;
   readonly uid?: string;
@@ -28,12 +28,12 @@ export interface InProcessResponse {
   readonly body: Buffer | AsyncIterable<Buffer> | undefined;
 }
 
-/** The server as a function; shaped so that the API server's handler fits without this package knowing of it. */
+/** The server as a function; matches the API server's handler without importing it. */
 export type InProcessHandler = (request: InProcessRequest) => Promise<InProcessResponse>;
 
 export interface InProcessTransportOptions {
   readonly handler: InProcessHandler;
-  /** Absent: the handler authenticates the request by its headers. */
+  /** Absent: the handler authenticates requests by their headers. */
   readonly user?: InProcessUser;
 }
 
@@ -106,7 +106,7 @@ async function* once(body: Buffer | undefined): AsyncGenerator<Buffer> {
   if (body !== undefined) yield body;
 }
 
-/** The stream as it comes; leaving it early tells the server. */
+/** The body as it arrives; leaving the loop early tells the server. */
 async function* stream(
   body: AsyncIterable<Buffer>,
   controller: AbortController,
@@ -114,7 +114,7 @@ async function* stream(
 ): AsyncGenerator<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   let ended = false;
-  // One listener for the whole stream: a watch may bring thousands of items.
+  // One listener for the whole stream, since a watch may bring thousands of items.
   let giveUp: ((error: TransportError) => void) | undefined;
   const aborted = () => giveUp?.(new TransportError('Aborted', `request to ${target} aborted`));
   controller.signal.addEventListener('abort', aborted, { once: true });
@@ -136,7 +136,7 @@ async function* stream(
     release();
     if (!ended) {
       controller.abort();
-      // Not awaited: the server may be inside the `next` that was given up.
+      // Not awaited, because the server may still be inside the abandoned `next`.
       iterator.return?.(undefined)?.catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-/** Whatever a list holds and however it arrives, reading it gives what JSON says, and each of its objects once. */
+/** Lists parse like plain JSON however they are split into chunks, and each object is passed on once. */
 
 import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -31,34 +31,34 @@ const lists: unknown[] = [
   3,
 ];
 
-/** What stands in the list, and what went through `take`. */
-function read(text: string, chunkBytes: number): { list: unknown; taken: unknown[] } {
-  const taken: unknown[] = [];
+/** The parsed list, and the objects passed to `take`. */
+function read(text: string, chunkBytes: number): { list: unknown; passed: unknown[] } {
+  const passed: unknown[] = [];
   const reader = new JsonListReader((bytes) => {
     const item = parseJson(bytes);
-    taken.push(item);
+    passed.push(item);
     return item;
   });
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += chunkBytes) reader.push(Buffer.from(bytes.subarray(at, at + chunkBytes)));
-  return { list: reader.finish(), taken };
+  return { list: reader.finish(), passed };
 }
 
-t.test('lists in one piece and in many, as programs write them and as people read them', async (t) => {
+t.test('parses compact and indented lists in one or many chunks', async (t) => {
   for (const list of lists) {
     const items = (list as { items?: unknown }).items;
     for (const text of [JSON.stringify(list), `${JSON.stringify(list, null, 2)}\n`]) {
       for (const chunkBytes of [1, 7, 64, 100_000]) {
-        const { list: found, taken } = read(text, chunkBytes);
-        t.strictSame(found, list, `${text.slice(0, 60)} by ${chunkBytes}`);
-        t.strictSame(taken, Array.isArray(items) ? items : []);
+        const { list: actual, passed } = read(text, chunkBytes);
+        t.strictSame(actual, list, `${text.slice(0, 60)} by ${chunkBytes}`);
+        t.strictSame(passed, Array.isArray(items) ? items : []);
       }
     }
   }
   t.strictSame(read('{"items":[{} ,\n{"a":1}\t] }', 3).list, { items: [{}, { a: 1 }] });
 });
 
-t.test('each object is read when it is there', async (t) => {
+t.test('parses each object as soon as it has arrived', async (t) => {
   const read: string[] = [];
   const reader = new JsonListReader((bytes) => read.push(bytes.toString()));
   reader.push(Buffer.from('{"items":[{"a":1},{"b":"}'));
@@ -68,7 +68,7 @@ t.test('each object is read when it is there', async (t) => {
   t.throws(() => reader.finish(), { name: 'TransportError' });
 });
 
-t.test('broken lists are refused', async (t) => {
+t.test('refuses invalid lists', async (t) => {
   const random = seededRandom(seed);
   const text = JSON.stringify({ kind: 'PodList', items: [object('a'), object('b'), object('c')], end: 1 });
   const parts = ['{', '}', '"', '\\', ',', '"items":[', '[', ']', '7', 'null', ':', ' '];
@@ -77,18 +77,18 @@ t.test('broken lists are refused', async (t) => {
     const part = parts[Math.floor(random() * parts.length)] ?? '';
     const broken = text.slice(0, at) + part + text.slice(at + Math.floor(random() * 3));
     let expected: unknown;
-    let found: unknown;
+    let actual: unknown;
     try {
       expected = JSON.parse(broken);
     } catch {}
     try {
-      found = read(broken, 1 + Math.floor(random() * 200)).list;
+      actual = read(broken, 1 + Math.floor(random() * 200)).list;
     } catch {
-      // Only lists of objects are lists.
+      // Lists must contain objects.
       const items = (expected as { items?: unknown[] } | undefined)?.items;
       if (Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null)) t.fail(broken);
       continue;
     }
-    if (JSON.stringify(found) !== JSON.stringify(expected)) t.fail(`${broken}, SEED=${seed}`);
+    if (JSON.stringify(actual) !== JSON.stringify(expected)) t.fail(`${broken}, SEED=${seed}`);
   }
 });

@@ -1,9 +1,8 @@
 /**
- * Reads lists in JSON while they arrive: each item is read when its last byte is there, so that a list of any size needs no
- * more memory than what is kept of its objects, and other work goes on in between.
+ * Parses JSON lists as they arrive: each item is parsed as soon as it is complete, so that a list of any size needs memory
+ * only for its result, and other work can run in between.
  *
- * Only as much of the text is looked at as it takes to find the items; a list that is laid out in an odd way is read at
- * its end, as a whole.
+ * Scans only as much text as it takes to find the items; lists with an unusual layout are parsed as a whole at the end.
  */
 import { closeBracket, comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -11,45 +10,45 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** Of the opening of the items, as programs write it; whoever indents says it with blanks. */
+/** The start of the items as compact JSON; indented lists have blanks in it. */
 const opening = Buffer.from('"items":[');
-/** The items come behind the metadata of the list, which is small. */
+/** The items follow the list's metadata, which is small. */
 const maxHeadBytes = 16 * 1024;
-/** A longer item is no object of the API. */
+/** A longer item is not an API object. */
 const maxItemBytes = 64 * 1024 * 1024;
-/** Of the buffer to begin with: items are rarely larger, and several arrive at a time. */
+/** Initial buffer size: items are rarely larger, and several arrive at a time. */
 const initialBytes = 64 * 1024;
 
 export class JsonListReader {
   readonly #read: (item: Buffer) => unknown;
   readonly #items: unknown[] = [];
-  /** Over what has arrived; up to it, all has been looked at. */
+  /** The received bytes; everything up to the cursor has been scanned. */
   readonly #cursor = new JSONCursor(Buffer.allocUnsafe(0));
-  /** What is not read yet begins here. */
+  /** Start of the unparsed bytes. */
   #at = 0;
   #state: 'head' | 'first' | 'item' | 'between' | 'comma' | 'tail' | 'whole' = 'head';
   /** The text before the items. */
   #head = '';
 
-  /** `read` is given each item that is an object; the bytes are used again afterwards. What it returns stands in the list. */
+  /** Calls `read` with each object; the bytes are reused afterwards. Its result goes into the list. */
   constructor(read: (item: Buffer) => unknown) {
     this.#read = read;
   }
 
-  /** Throws TransportError; the reader is of no use afterwards. */
+  /** Throws TransportError; the reader is unusable afterwards. */
   push(chunk: Buffer): void {
     this.#append(chunk);
     if (this.#state === 'head') this.#readHead();
     while (this.#state !== 'head' && this.#state !== 'tail' && this.#state !== 'whole') if (!this.#readNext()) return;
   }
 
-  /** The whole list. Throws TransportError when it is not whole. */
+  /** Returns the list. Throws TransportError if it is incomplete. */
   finish(): unknown {
-    const rest = this.#cursor.bytes.subarray(this.#at, this.#cursor.end);
-    if (this.#state === 'head' || this.#state === 'whole') return this.#whole(parseJson(rest));
+    const remaining = this.#cursor.bytes.subarray(this.#at, this.#cursor.end);
+    if (this.#state === 'head' || this.#state === 'whole') return this.#whole(parseJson(remaining));
     if (this.#state !== 'tail') throw new TransportError('Protocol', 'the list has no end');
-    const list = jsonIn(this.#head + rest.toString()) as { items?: unknown };
-    // What is said twice counts the last time.
+    const list = jsonIn(this.#head + remaining.toString()) as { items?: unknown };
+    // The last of duplicate members counts.
     if (!Array.isArray(list.items) || list.items.length > 0) return this.#whole(list);
     list.items = this.#items;
     return list;
@@ -62,7 +61,7 @@ export class JsonListReader {
     return list;
   }
 
-  /** Into the same memory over and over, as long as it is read in between. */
+  /** Reuses the buffer as long as its content is parsed in between. */
   #append(chunk: Buffer): void {
     const cursor = this.#cursor;
     const { bytes, end } = cursor;
@@ -95,25 +94,25 @@ export class JsonListReader {
       return;
     }
     this.#head = head;
-    this.#goOn(start, 'first');
+    this.#advance(start, 'first');
   }
 
-  #goOn(at: number, state: 'first' | 'between' | 'comma'): void {
+  #advance(at: number, state: 'first' | 'between' | 'comma'): void {
     this.#at = at;
     this.#cursor.seek(at);
     this.#state = state;
   }
 
-  /** False when more has to arrive. */
+  /** Parses the next token; false if more bytes are needed. */
   #readNext(): boolean {
     if (this.#state === 'item') return this.#readItem();
     const byte = this.#cursor.next();
     this.#at = this.#cursor.at;
     if (byte < 0) return false;
     if (byte === closeBracket && this.#state !== 'comma') this.#state = 'tail';
-    else if (byte === comma && this.#state === 'between') this.#goOn(this.#at + 1, 'comma');
+    else if (byte === comma && this.#state === 'between') this.#advance(this.#at + 1, 'comma');
     else if (byte === openBrace && this.#state !== 'between') this.#state = 'item';
-    else throw new TransportError('Protocol', 'the answer is not a list of objects');
+    else throw new TransportError('Protocol', 'the response is not a list of objects');
     return true;
   }
 
@@ -125,18 +124,18 @@ export class JsonListReader {
       throw new TransportError('Protocol', `an item of ${arrived} bytes is too large`);
     }
     this.#items.push(this.#read(cursor.bytes.subarray(this.#at, cursor.at)));
-    this.#goOn(cursor.at, 'between');
+    this.#advance(cursor.at, 'between');
     return true;
   }
 }
 
-/** Whether it ends with the member of that name of the list itself. */
+/** Whether the text ends at the `items` member of the list itself. */
 function isHead(text: string): boolean {
   try {
     const list: unknown = parseJSONText(`${text}]}`);
     return typeof list === 'object' && list !== null && Array.isArray((list as { items?: unknown }).items);
   } catch {
-    // It is the member of something else, or no JSON at all.
+    // It is a member of another object, or not JSON.
     return false;
   }
 }

@@ -11,7 +11,7 @@ async function lines(...texts: string[]): Promise<string[]> {
   return result;
 }
 
-t.test('lines whatever the chunks', async (t) => {
+t.test('splits lines independent of chunks', async (t) => {
   t.same(await lines('a\nb\n'), ['a', 'b']);
   t.same(await lines('a', 'b', 'c\nd', '\n'), ['abc', 'd']);
   t.same(await lines('a\n\n\nb\n', '\n'), ['a', 'b'], 'empty lines are keep-alives');
@@ -20,7 +20,7 @@ t.test('lines whatever the chunks', async (t) => {
   await t.rejects(lines('0123456789', '0123456789', '0'), /longer than 20 bytes/);
 });
 
-t.test('a line of many chunks is not copied again and again', async (t) => {
+t.test('copies a line of many chunks only once', async (t) => {
   const many = Array.from({ length: 20_000 }, () => 'x'.repeat(100));
   let length = 0;
   for await (const line of readLines(chunks(...many, '\n'))) length = line.length;

@@ -1,18 +1,18 @@
-/** Cuts a byte stream at newlines. */
+/** Splits a byte stream at newlines. */
 import { TransportError } from '#http/client/transport-error.js';
 
 const newline = 0x0a;
 
-/** No object of the API comes near this; a longer line is not the protocol. */
+/** Far above any API object; a longer line violates the protocol. */
 const defaultMaxLineBytes = 64 * 1024 * 1024;
 
 /**
- * Lines without their newlines and without empty ones, out of the pieces of a stream. Each byte is copied at most once,
- * however many pieces a line spans.
+ * Yields non-empty lines without newlines from the chunks of a stream. Copies each byte at most once, however many chunks
+ * a line spans.
  */
 export class LineReader {
   readonly #maxLineBytes: number;
-  /** What has come of a line that is not whole yet. */
+  /** Received parts of an incomplete line. */
   #parts: Buffer[] = [];
   #partBytes = 0;
 
@@ -20,7 +20,7 @@ export class LineReader {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** The lines that the piece completes. Throws TransportError for a line that is too long. */
+  /** The lines that the chunk completes. Throws TransportError for a line that is too long. */
   *push(chunk: Buffer): Iterable<Buffer> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
@@ -32,15 +32,15 @@ export class LineReader {
       if (line.length > 0) yield line;
     }
     if (start === chunk.length) return;
-    const rest = start === 0 ? chunk : chunk.subarray(start);
-    this.#parts.push(rest);
-    this.#partBytes += rest.length;
+    const remaining = start === 0 ? chunk : chunk.subarray(start);
+    this.#parts.push(remaining);
+    this.#partBytes += remaining.length;
     if (this.#partBytes > this.#maxLineBytes)
       throw new TransportError('Protocol', `a line is longer than ${this.#maxLineBytes} bytes`);
   }
 }
 
-/** The lines of a whole stream. An unfinished last line is dropped: the stream broke off in it. */
+/** The lines of a whole stream. An unfinished last line is dropped, since the stream broke off. */
 export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes?: number): AsyncGenerator<Buffer> {
   const reader = new LineReader(maxLineBytes);
   for await (const chunk of chunks) yield* reader.push(chunk);

@@ -1,9 +1,9 @@
-/** The series of API clients, named as in release 1.24. */
+/** The metrics of API clients, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import { counter, histogram } from '#daemon/metrics/metric.js';
 
 export interface RequestMetrics {
-  /** `code`: the HTTP status, or `<error>` when there was no answer. */
+  /** `code`: the HTTP status, or `<error>` without a response. */
   finished(verb: string, method: string, code: string, durationMs: number): void;
   waited(verb: string, waitedMs: number): void;
 }
@@ -12,7 +12,7 @@ export const noRequestMetrics: RequestMetrics = { finished() {}, waited() {} };
 
 const durationBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** `host`: the server, as the label names it. */
+/** `host`: value of the host label. */
 export function requestMetrics(registry: Registry, host: string): RequestMetrics {
   const requests = counter(registry, {
     name: 'rest_client_requests_total',

@@ -1,16 +1,77 @@
-/** In which form objects travel between client and server. */
+/** The wire formats of objects. */
+import { comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
 import { withoutNulls } from '#apimachinery/codec/json/empty-members.js';
+import { InternTable } from '#apimachinery/intern-table.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
-import { JsonItemReader } from '#client/rest/json-item.js';
 import { JsonListReader } from '#client/rest/json-list.js';
-import { parseJson } from '#client/rest/response.js';
+import { jsonIn, parseJson } from '#client/rest/response.js';
 import { JsonWatchReader, type WatchReader } from '#client/rest/watch-stream.js';
+
+const marker = Buffer.from('"fieldsV1":');
+const fieldsType = { name: 'fieldsV1' };
+
+/**
+ * Parses items of JSON lists. `managedFields` are often half of the text and equal for many objects, so each distinct
+ * `fieldsV1` text is parsed once and shared.
+ */
+export class JsonItemReader {
+  readonly #table = new InternTable();
+
+  /** The object; values of `fieldsV1` are frozen and shared. Throws TransportError for invalid JSON. */
+  read(bytes: Buffer): unknown {
+    const values: unknown[] = [];
+    let rest = '';
+    let copiedTo = 0;
+    for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, copiedTo)) {
+      const start = at + marker.length;
+      const cursor = new JSONCursor(bytes, start);
+      if (!isMember(bytes, at) || bytes[start] !== openBrace || !cursor.skip()) return parseJson(bytes);
+      // Replace the value by its index; texts with other numbers in its place were given up above.
+      rest += `${bytes.toString('utf8', copiedTo, start)}${values.length}`;
+      copiedTo = cursor.at;
+      try {
+        values.push(
+          this.#table.of(fieldsType, bytes, start, copiedTo, () => parseJson(bytes.subarray(start, copiedTo))),
+        );
+      } catch {
+        // Parse the whole text, for an error about the original.
+        return parseJson(bytes);
+      }
+    }
+    if (values.length === 0) return parseJson(bytes);
+    const object = jsonIn(rest + bytes.toString('utf8', copiedTo));
+    return putBack(object, values) ? object : parseJson(bytes);
+  }
+}
+
+/** Whether a quote begins a member name: inside a string, a backslash would precede it. */
+function isMember(bytes: Buffer, at: number): boolean {
+  const before = bytes[at - 1];
+  return before === openBrace || before === comma;
+}
+
+interface Managed {
+  readonly metadata?: { readonly managedFields?: readonly ({ fieldsV1?: unknown } | null)[] } | null;
+}
+
+/** False if the indexes are not, in order, the values of `fieldsV1`. */
+function putBack(object: unknown, values: readonly unknown[]): boolean {
+  const managers = (object as Managed | null)?.metadata?.managedFields;
+  if (!Array.isArray(managers)) return false;
+  let next = 0;
+  for (const manager of managers) {
+    if (typeof manager?.fieldsV1 !== 'number') continue;
+    if (manager.fieldsV1 !== next || next === values.length) return false;
+    manager.fieldsV1 = values[next++];
+  }
+  return next === values.length;
+}
 
 export const jsonMediaType = 'application/json';
 
-/** What an object is called on the wire. */
+/** Type of an object on the wire. */
 export interface ObjectNames {
   readonly apiVersion: string;
   readonly kind: string;
@@ -21,33 +82,32 @@ export interface EncodedObject {
   readonly contentType: string;
 }
 
-/** Given an item of a list, says what is to stand in its place. */
+/** Receives a list item and returns what to store in the list. */
 export type TakeItem = (item: unknown) => unknown;
 
 export interface ListReading {
-  /** Of the items, which do not say it themselves. */
+  /** Type of the items, which do not contain it. */
   readonly names: ObjectNames;
   readonly take: TakeItem;
 }
 
 export interface ObjectEncoding {
-  /** Value of the Accept header for a resource's answers. */
+  /** Accept header for responses about the resource. */
   accept(type: ResourceDeclaration, apiVersion: string): string;
-  /** The object with `names` filled in where it does not say itself what it is. */
+  /** Encodes the object; `names` fill in a missing type. */
   encode(object: object, names: ObjectNames): EncodedObject;
-  /** What an answer of that media type holds; undefined for an empty one. Throws TransportError for nonsense. */
+  /** Decodes a response; undefined for an empty one. Throws TransportError for an invalid one. */
   decode(contentType: string | undefined, bytes: Buffer): unknown;
   /**
-   * The list that a body of that media type holds; parts of its objects may be shared and frozen. Each item goes through
-   * `take` as soon as it has arrived, so that whatever that drops of it is not in memory until the list has ended. Throws
-   * TransportError for nonsense.
+   * Decodes a list; parts of its objects may be shared and frozen. Each item goes through `take` as soon as it has arrived,
+   * so that dropped parts are not held in memory until the list ends. Throws TransportError for an invalid list.
    */
   list(contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown>;
-  /** Reads a watch's body of that media type; the same holds of its objects. */
+  /** Reads a watch's body; its objects may be shared and frozen, too. */
   watchReader(contentType: string | undefined): WatchReader;
 }
 
-/** Every server and every resource has it. Members of kinds of the scheme that are null are absent in what it reads. */
+/** JSON, which every server and resource supports. Null members of kinds in the scheme count as absent. */
 export class JsonEncoding implements ObjectEncoding {
   readonly #items = new JsonItemReader();
   readonly #scheme: Scheme;
@@ -61,7 +121,7 @@ export class JsonEncoding implements ObjectEncoding {
   }
 
   encode(object: object, names: ObjectNames): EncodedObject {
-    return { body: toJSONText(named(object, names)), contentType: jsonMediaType };
+    return { body: toJSONText(withNames(object, names)), contentType: jsonMediaType };
   }
 
   decode(_contentType: string | undefined, bytes: Buffer): unknown {
@@ -79,7 +139,7 @@ export class JsonEncoding implements ObjectEncoding {
     return new JsonWatchReader((object) => this.#withoutNulls(object));
   }
 
-  /** `names`: of what does not say itself what it is. */
+  /** `names`: the type of values that do not contain it. */
   #withoutNulls(value: unknown, names?: ObjectNames): unknown {
     if (typeof value !== 'object' || value === null) return value;
     const { apiVersion = names?.apiVersion ?? '', kind = names?.kind ?? '' } = value as Partial<ObjectNames>;
@@ -88,8 +148,8 @@ export class JsonEncoding implements ObjectEncoding {
   }
 }
 
-/** A copy where something is missing, since objects may be shared. */
-function named(object: object & Partial<ObjectNames>, names: ObjectNames): object {
+/** Adds a missing type to a copy, since objects may be shared. */
+function withNames(object: object & Partial<ObjectNames>, names: ObjectNames): object {
   if (object.apiVersion !== undefined && object.kind !== undefined) return object;
   return { ...object, apiVersion: object.apiVersion ?? names.apiVersion, kind: object.kind ?? names.kind };
 }

@@ -5,7 +5,7 @@ import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { queryString, resourcePath } from '#client/rest/paths.js';
 
-t.test('paths', async (t) => {
+t.test('builds paths', async (t) => {
   const rows: [string, string][] = [
     [resourcePath(orchDialect, pods, {}), '/api/v1/pods'],
     [resourcePath(orchDialect, pods, { namespace: 'a' }), '/api/v1/namespaces/a/pods'],
@@ -23,14 +23,14 @@ t.test('paths', async (t) => {
       '/apis/coordination.orch.io/v1/namespaces/a/leases/x%3Ay',
     ],
   ];
-  for (const [path, wanted] of rows) t.equal(path, wanted);
+  for (const [path, expected] of rows) t.equal(path, expected);
   for (const name of ['', '.', '..', 'a/b', 'a%2fb']) {
     t.throws(() => resourcePath(orchDialect, nodes, { name }), /invalid resource name/, JSON.stringify(name));
   }
   t.throws(() => resourcePath(orchDialect, pods, { name: 'a' }), /empty namespace/);
 });
 
-t.test('queries', async (t) => {
+t.test('builds queries', async (t) => {
   t.equal(queryString({ a: undefined, b: '', c: false }), '');
   t.equal(
     queryString({ limit: 5, watch: true, labelSelector: 'a in (b,c)' }),

@@ -1,17 +1,17 @@
-/** Which URL a verb on a resource is. Pure; see the path layout of release 1.24. */
+/** URL paths of resources, with the layout of release 1.24. Pure. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 export interface PathTarget {
-  /** Ignored for cluster-scoped resources; absent means all namespaces. */
+  /** Ignored for cluster-scoped resources; absent: all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   /** May have several segments (`proxy/metrics`). */
   readonly subresource?: string | undefined;
 }
 
-/** `/api/v1/namespaces/a/pods/b/status`. Throws BadRequest for a name that cannot be a path segment. */
+/** `/api/v1/namespaces/a/pods/b/status`. Throws BadRequest for a name that is no valid path segment. */
 export function resourcePath(dialect: Dialect, type: ResourceDeclaration, target: PathTarget): string {
   const group = dialect.groupName(type.group);
   let path = group === '' ? `/api/${type.version}` : `/apis/${group}/${type.version}`;
@@ -26,7 +26,7 @@ export function resourcePath(dialect: Dialect, type: ResourceDeclaration, target
   return path;
 }
 
-/** The text as one segment of a path. Throws BadRequest for one that cannot be one. */
+/** The text as one path segment. Throws BadRequest if it is not valid. */
 export function pathSegment(text: string): string {
   if (text === '' || text === '.' || text === '..' || text.includes('/') || text.includes('%')) {
     throw badRequest(`invalid resource name ${JSON.stringify(text)}`);
@@ -36,7 +36,7 @@ export function pathSegment(text: string): string {
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** `?a=1&b=x` of the values that are set; empty when none is. */
+/** `?a=1&b=x` of the set values; empty if there are none. */
 export function queryString(values: QueryValues): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

@@ -28,9 +28,9 @@ function encoded(apiVersion: string, kind: string, object: object): Buffer {
 }
 
 function scripted(answers: { status?: number; body: Buffer | AsyncIterable<Buffer>; type?: string }[]) {
-  const seen: InProcessRequest[] = [];
+  const received: InProcessRequest[] = [];
   const handler = (request: InProcessRequest): Promise<InProcessResponse> => {
-    seen.push(request);
+    received.push(request);
     const { status = 200, body = Buffer.alloc(0), type = mediaType } = answers.shift() ?? { body: Buffer.alloc(0) };
     return Promise.resolve({ status, headers: { 'content-type': type }, body });
   };
@@ -40,7 +40,7 @@ function scripted(answers: { status?: number; body: Buffer | AsyncIterable<Buffe
     clock: new VirtualClock(),
     encoding: encodingFor(mediaType, dialect),
   });
-  return { client, seen };
+  return { client, received };
 }
 
 async function rejection(promise: Promise<unknown>): Promise<unknown> {
@@ -55,9 +55,9 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
 const pod: Pod = { metadata: { name: 'a', namespace: 'n' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const namespace = 'n';
 
-t.test('objects, lists and failures', async (t) => {
+t.test('reads objects, lists and failures', async (t) => {
   const notFound = { status: 'Failure', reason: 'NotFound', message: 'no', code: 404, details: { name: 'a' } };
-  const { client, seen } = scripted([
+  const { client, received } = scripted([
     { body: encoded('v1', 'Pod', { ...pod, metadata: { name: 'a', namespace: 'n', uid: 'u' } }) },
     { body: encoded('v1', 'PodList', { metadata: { resourceVersion: '7' }, items: [pod, pod] }) },
     { status: 404, body: encoded('v1', 'Status', notFound) },
@@ -67,11 +67,11 @@ t.test('objects, lists and failures', async (t) => {
     { body: Buffer.from('k8s\0garbage') },
   ]);
   const resource = client.resource(pods);
-  // A null is what JSON would leave out.
+  // JSON would omit the null.
   const status = null as unknown as NonNullable<Pod['status']>;
   t.match(await resource.create({ ...pod, status }), { kind: 'Pod', metadata: { uid: 'u' }, spec: pod.spec });
-  t.match(seen[0]?.headers, { 'content-type': mediaType, accept: `${mediaType},application/json` });
-  t.match(codec.decode(seen[0]?.body ?? Buffer.alloc(0), { encoding: 'protobuf' }).object, { kind: 'Pod', ...pod });
+  t.match(received[0]?.headers, { 'content-type': mediaType, accept: `${mediaType},application/json` });
+  t.match(codec.decode(received[0]?.body ?? Buffer.alloc(0), { encoding: 'protobuf' }).object, { kind: 'Pod', ...pod });
   const list = await resource.list();
   t.match(list, { metadata: { resourceVersion: '7' }, items: [{ kind: 'Pod', apiVersion: 'v1' }, { kind: 'Pod' }] });
   t.ok(isNotFound(await rejection(resource.get('a', { namespace }))));
@@ -81,25 +81,25 @@ t.test('objects, lists and failures', async (t) => {
   t.ok(isTransportError(await rejection(resource.get('a', { namespace })), 'Protocol'));
 });
 
-t.test('kinds that are in no scheme travel as JSON', async (t) => {
-  const { client, seen } = scripted([{ body: Buffer.from('{"metadata":{}}'), type: 'application/json' }]);
+t.test('kinds outside the scheme are sent as JSON', async (t) => {
+  const { client, received } = scripted([{ body: Buffer.from('{"metadata":{}}'), type: 'application/json' }]);
   await client.resource({ ...pods, group: 'apps', kind: 'Own', resource: 'owns' }).create(pod);
-  t.match(seen[0]?.headers, { 'content-type': 'application/json', accept: 'application/json' });
-  t.match(JSON.parse(String(seen[0]?.body)), { kind: 'Own', apiVersion: 'apps/v1' });
+  t.match(received[0]?.headers, { 'content-type': 'application/json', accept: 'application/json' });
+  t.match(JSON.parse(String(received[0]?.body)), { kind: 'Own', apiVersion: 'apps/v1' });
 });
 
-t.test('patches and other requests stay JSON', async (t) => {
-  const { client, seen } = scripted([
+t.test('patches and other requests are JSON', async (t) => {
+  const { client, received } = scripted([
     { body: encoded('v1', 'Pod', pod) },
     { body: Buffer.from('{"major":"1"}'), type: 'application/json' },
   ]);
   await client.resource(pods).patch('a', { x: 1 }, { namespace, type: 'merge' });
-  t.match(seen[0]?.headers, { 'content-type': 'application/merge-patch+json', accept: /protobuf/ });
+  t.match(received[0]?.headers, { 'content-type': 'application/merge-patch+json', accept: /protobuf/ });
   t.match(await client.request('GET', '/version'), { major: '1' });
-  t.equal(seen[1]?.headers['accept'], 'application/json');
+  t.equal(received[1]?.headers['accept'], 'application/json');
 });
 
-t.test('watches, in whatever pieces they come', async (t) => {
+t.test('reads watches independent of chunks', async (t) => {
   const frame = (type: string, rv: string) =>
     encodeWatchFrame(type, encoded('v1', 'Pod', { metadata: { name: 'a', resourceVersion: rv } }));
   const gone = encoded('v1', 'Status', { code: 410, reason: 'Expired', message: 'too old' });
@@ -109,20 +109,20 @@ t.test('watches, in whatever pieces they come', async (t) => {
       for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
     };
     const { client } = scripted([{ body: pieces(), type: `${mediaType};stream=watch` }]);
-    const seen: string[] = [];
+    const received: string[] = [];
     const failure = await rejection(
       (async () => {
         for await (const { type, object } of client.resource(pods).watch()) {
-          seen.push(`${type} ${object.metadata.resourceVersion} ${object.kind}`);
+          received.push(`${type} ${object.metadata.resourceVersion} ${object.kind}`);
         }
       })(),
     );
-    t.same(seen, ['ADDED 1 Pod', 'BOOKMARK 2 Pod']);
+    t.same(received, ['ADDED 1 Pod', 'BOOKMARK 2 Pod']);
     t.ok(isExpired(failure));
   }
 });
 
-t.test('content types that there are', async (t) => {
+t.test('accepts only supported content types', async (t) => {
   for (const json of ['', 'application/json']) t.type(encodingFor(json, dialect), JsonEncoding);
   t.type(encodingFor(mediaType, dialect), ProtobufEncoding);
   t.throws(() => encodingFor('application/yaml', dialect), /"application\/yaml" is not supported/);
@@ -131,7 +131,7 @@ t.test('content types that there are', async (t) => {
 
 const podNames = { apiVersion: 'v1', kind: 'Pod' };
 
-t.test('what the objects of lists and watches have in common', async (t) => {
+t.test('objects of lists and watches share equal parts', async (t) => {
   const managedFields = [{ manager: 'm', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } }];
   const named = (name: string) => ({ ...pod, metadata: { name, namespace, managedFields } });
   const items = ['a', 'b', 'c', 'd'].map(named);
@@ -146,7 +146,7 @@ t.test('what the objects of lists and watches have in common', async (t) => {
   const whole = await lists(new ProtobufEncoding(schemeFor(dialect)));
   t.match(whole, { items });
   const [, , third, fourth] = whole.items;
-  t.equal(third?.spec.containers[0], fourth?.spec.containers[0], 'is there once');
+  t.equal(third?.spec.containers[0], fourth?.spec.containers[0], 'the container is shared');
   t.ok(Object.isFrozen(fourth?.spec.containers[0]));
   t.notOk(Object.isFrozen(fourth?.metadata));
 
@@ -155,6 +155,6 @@ t.test('what the objects of lists and watches have in common', async (t) => {
   t.match(await lists(encoding), { items: plain });
   t.equal((await lists(encoding)).items[0]?.metadata.managedFields, undefined);
   const answer = () => encoding.decode(mediaType, encoded('v1', 'Pod', named('a'))) as Pod;
-  for (let n = 0; n < 3; n++) t.notOk(Object.isFrozen(answer().spec.containers[0]), 'answers may be changed');
+  for (let n = 0; n < 3; n++) t.notOk(Object.isFrozen(answer().spec.containers[0]), 'responses may be modified');
   t.equal(answer().metadata.managedFields, undefined);
 });

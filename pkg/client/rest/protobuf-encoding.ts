@@ -20,17 +20,17 @@ import {
 import type { WatchMessage, WatchReader } from '#client/rest/watch-stream.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** No object of the API comes near this. */
+/** Far above any API object. */
 const maxFrameBytes = 64 * 1024 * 1024;
 
 export interface ProtobufOptions {
-  /** Objects are read without `managedFields`: an update without them leaves them as they are. */
+  /** Drop `managedFields` when reading; an update without them leaves them unchanged. */
   readonly withoutManagers?: boolean;
 }
 
 export class ProtobufEncoding implements ObjectEncoding {
   readonly #codec: ObjectCodec;
-  /** Of lists and watches, which fill caches: nobody changes what is in them. */
+  /** For lists and watches, which fill caches: their objects are shared and never modified. */
   readonly #cached: ObjectCodec;
   readonly #mediaType: string;
   readonly #json: JsonEncoding;
@@ -44,10 +44,10 @@ export class ProtobufEncoding implements ObjectEncoding {
     this.#mediaType = scheme.dialect.protobufMediaType;
   }
 
-  /** Servers that have no Protobuf for a kind, such as aggregated ones, answer in JSON. */
+  /** Servers without Protobuf for a kind, such as aggregated ones, respond in JSON. */
   accept(type: ResourceDeclaration, apiVersion: string): string {
-    const known = this.#codec.scheme.kind(apiVersion, type.kind) !== undefined;
-    return known ? `${this.#mediaType},${jsonMediaType}` : jsonMediaType;
+    const isInScheme = this.#codec.scheme.kind(apiVersion, type.kind) !== undefined;
+    return isInScheme ? `${this.#mediaType},${jsonMediaType}` : jsonMediaType;
   }
 
   encode(object: object, names: ObjectNames): EncodedObject {
@@ -67,8 +67,8 @@ export class ProtobufEncoding implements ObjectEncoding {
   async list(contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown> {
     if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body, options);
     const reader = new ProtobufListReader(this.#codec.scheme, this.#caching, options.take);
-    for await (const chunk of body) translated(() => reader.push(chunk));
-    return translated(() => reader.finish());
+    for await (const chunk of body) decodeResponse(() => reader.push(chunk));
+    return decodeResponse(() => reader.finish());
   }
 
   watchReader(contentType: string | undefined): WatchReader {
@@ -80,7 +80,7 @@ export class ProtobufEncoding implements ObjectEncoding {
   }
 }
 
-/** Reads messages in Protobuf, one a frame. */
+/** Reads a watch's Protobuf messages, one per frame. */
 class ProtobufWatchReader implements WatchReader {
   readonly #frames = new WatchFrameReader({ maxFrameBytes });
   readonly #codec: ObjectCodec;
@@ -90,21 +90,21 @@ class ProtobufWatchReader implements WatchReader {
   }
 
   *push(chunk: Buffer): Iterable<WatchMessage> {
-    for (const { type, object } of translated(() => this.#frames.push(chunk)))
+    for (const { type, object } of decodeResponse(() => this.#frames.push(chunk)))
       yield { type, object: objectIn(object, this.#codec) };
   }
 }
 
 function objectIn(bytes: Buffer, codec: ObjectCodec): unknown {
-  return translated(() => codec.decode(bytes, { encoding: 'protobuf' }).object);
+  return decodeResponse(() => codec.decode(bytes, { encoding: 'protobuf' }).object);
 }
 
-/** Bytes that cannot be decoded are the server's failure, whatever the decoder calls them. */
-function translated<R>(decode: () => R): R {
+/** Undecodable bytes are the server's fault: converts the decoder's error. */
+function decodeResponse<R>(decode: () => R): R {
   try {
     return decode();
   } catch (error) {
     const text = error instanceof StatusError || messageOf(error);
-    throw new TransportError('Protocol', `the answer is not Protobuf: ${text}`, { cause: error });
+    throw new TransportError('Protocol', `the response is not Protobuf: ${text}`, { cause: error });
   }
 }

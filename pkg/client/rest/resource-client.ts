@@ -56,7 +56,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
       take: (item) => take(this.#identified(this.#object(item))),
     });
     const list = this.#object(answer) as unknown as ApiList<T>;
-    // An empty list may arrive as null or not at all.
+    // An empty list may be null or absent.
     list.items ??= [];
     return list;
   }
@@ -84,7 +84,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
         }
       }
     } catch (error) {
-      // The caller ended the watch; that is no failure of it.
+      // The caller ended the watch, so this is no failure.
       if (signal?.aborted) return;
       throw error;
     }
@@ -134,18 +134,20 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     body: B,
     options: WriteOptions = {},
   ): Promise<R> {
-    const declared = this.#type.subresources?.find((other) => other.name === subresource);
+    const subresourceDeclaration = this.#type.subresources?.find((other) => other.name === subresource);
     const path = this.#path({ namespace: options.namespace, name, subresource }) + queryString(writeQuery(options));
     const names = {
       apiVersion: this.#sender.dialect.apiVersion(
-        declared?.group ?? this.#type.group,
-        declared?.version ?? this.#type.version,
+        subresourceDeclaration?.group ?? this.#type.group,
+        subresourceDeclaration?.version ?? this.#type.version,
       ),
-      kind: declared?.kind ?? '',
+      kind: subresourceDeclaration?.kind ?? '',
     };
     const { signal } = options;
     const encoded =
-      declared === undefined ? { body: toJSONText(body) } : this.#sender.encoding.encode(body as object, names);
+      subresourceDeclaration === undefined
+        ? { body: toJSONText(body) }
+        : this.#sender.encoding.encode(body as object, names);
     return (await this.#sender.value({ method: 'POST', path, ...encoded, accept: this.#accept, signal })) as R;
   }
 
@@ -165,7 +167,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     return resourcePath(this.#sender.dialect, this.#type, target);
   }
 
-  /** Items of lists come without apiVersion and kind; with them, each object says by itself what it is. */
+  /** Adds apiVersion and kind to list items, which arrive without them. */
   #identified(object: T): T {
     object.apiVersion ??= this.#apiVersion;
     object.kind ??= this.#type.kind;
@@ -174,7 +176,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
 
   #object(value: unknown): T {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as T;
-    throw new TransportError('Protocol', `the answer is not a ${this.#type.kind}`);
+    throw new TransportError('Protocol', `the response is not a ${this.#type.kind}`);
   }
 }
 
@@ -199,7 +201,7 @@ function writeQuery(options: WriteOptions): QueryValues {
   return { dryRun: options.dryRun === true ? 'All' : undefined, fieldManager: options.fieldManager };
 }
 
-/** The DeleteOptions object; undefined when nothing is asked for. */
+/** The DeleteOptions object; undefined if it would be empty. */
 function deleteBody(options: DeleteOptions): string | undefined {
   const { gracePeriodSeconds, propagationPolicy, preconditions } = options;
   const dryRun = options.dryRun === true ? ['All'] : undefined;

@@ -17,13 +17,13 @@ import { isTransportError, TransportError } from '#http/client/transport-error.j
 
 type Step = Partial<InProcessResponse> | Error;
 
-/** A client whose server gives scripted answers and fails when there are none left. */
+/** A client whose server gives scripted responses and then fails. */
 function scripted(steps: Step[], options: Partial<RestClientOptions> = {}) {
   const clock = new VirtualClock();
-  const seen: InProcessRequest[] = [];
+  const received: InProcessRequest[] = [];
   const transport = new InProcessTransport({
     handler(request) {
-      seen.push(request);
+      received.push(request);
       const step = steps.shift();
       if (step === undefined) return Promise.reject(new Error('unexpected request'));
       if (step instanceof Error) return Promise.reject(step);
@@ -31,7 +31,7 @@ function scripted(steps: Step[], options: Partial<RestClientOptions> = {}) {
     },
   });
   const client = new RestClient({ transport, dialect: orchDialect, clock, ...options });
-  return { client, clock, seen };
+  return { client, clock, received };
 }
 
 function json(value: unknown, status = 200): Step {
@@ -47,8 +47,8 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('did not reject');
 }
 
-t.test('writes say what they are, lists say what their items are', async (t) => {
-  const { client, seen } = scripted([
+t.test('writes contain their type, list items get theirs', async (t) => {
+  const { client, received } = scripted([
     json({ metadata: { name: 'a' } }),
     json({ items: [{ metadata: { name: 'a' } }] }),
     json({ items: null }),
@@ -56,10 +56,10 @@ t.test('writes say what they are, lists say what their items are', async (t) => 
   const resource = client.resource(pods);
   const object: Pod = { metadata: { name: 'a', namespace: 'n' }, spec: { containers: [] } };
   await resource.create(object, { fieldManager: 'me', dryRun: true });
-  t.equal(object.kind, undefined, 'the argument is left alone');
-  t.match(seen[0], { method: 'POST', url: '/api/v1/namespaces/n/pods?dryRun=All&fieldManager=me' });
-  t.match(JSON.parse(String(seen[0]?.body)), { apiVersion: 'v1', kind: 'Pod' });
-  t.match(seen[0]?.headers, {
+  t.equal(object.kind, undefined, 'the argument is not modified');
+  t.match(received[0], { method: 'POST', url: '/api/v1/namespaces/n/pods?dryRun=All&fieldManager=me' });
+  t.match(JSON.parse(String(received[0]?.body)), { apiVersion: 'v1', kind: 'Pod' });
+  t.match(received[0]?.headers, {
     'content-type': 'application/json',
     accept: 'application/json',
     'user-agent': /^orch-client/,
@@ -69,21 +69,21 @@ t.test('writes say what they are, lists say what their items are', async (t) => 
 });
 
 t.test('deletes carry their options, patches their type', async (t) => {
-  const { client, seen } = scripted([json({}), json({}), json({}), json({})]);
+  const { client, received } = scripted([json({}), json({}), json({}), json({})]);
   const resource = client.resource(pods);
   await resource.delete('a', { namespace: 'n' });
-  t.equal(seen[0]?.body.length, 0);
+  t.equal(received[0]?.body.length, 0);
   await resource.delete('a', { namespace: 'n', gracePeriodSeconds: 0, preconditions: { uid: 'u' } });
-  t.same(JSON.parse(String(seen[1]?.body)), {
+  t.same(JSON.parse(String(received[1]?.body)), {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     gracePeriodSeconds: 0,
     preconditions: { uid: 'u' },
   });
   await resource.deleteCollection({ namespace: 'n', labelSelector: 'a=b', propagationPolicy: 'Background' });
-  t.match(seen[2], { method: 'DELETE', url: '/api/v1/namespaces/n/pods?labelSelector=a%3Db' });
+  t.match(received[2], { method: 'DELETE', url: '/api/v1/namespaces/n/pods?labelSelector=a%3Db' });
   await resource.patch('a', { x: 1 }, { namespace: 'n', type: 'apply', fieldManager: 'm', force: true });
-  t.match(seen[3], {
+  t.match(received[3], {
     method: 'PATCH',
     url: '/api/v1/namespaces/n/pods/a?fieldManager=m&force=true',
     headers: { 'content-type': 'application/apply-patch+yaml' },
@@ -107,9 +107,9 @@ t.test('failures become StatusErrors', async (t) => {
   t.ok(isTransportError(await get(), 'Protocol'), 'not JSON');
 });
 
-t.test('an overloaded server is asked again when it says so', async (t) => {
+t.test('a request is retried after Retry-After', async (t) => {
   const busy: Step = { status: 429, headers: { 'retry-after': '7' } };
-  const { client, clock, seen } = scripted([
+  const { client, clock, received } = scripted([
     busy,
     { status: 503, headers: { 'retry-after': '2' } },
     json({ metadata: {} }),
@@ -117,52 +117,52 @@ t.test('an overloaded server is asked again when it says so', async (t) => {
   ]);
   const created = client.resource(pods).create({ metadata: { name: 'a', namespace: 'n' }, spec: { containers: [] } });
   await clock.advance(6999);
-  t.equal(seen.length, 1);
+  t.equal(received.length, 1);
   await clock.advance(1);
-  t.equal(seen.length, 2);
+  t.equal(received.length, 2);
   await clock.advance(2000);
   await created;
   t.ok(
     hasReason(await rejection(client.request('GET', '/readyz')), 'ServiceUnavailable'),
-    'without Retry-After it is not asked again',
+    'no retry without Retry-After',
   );
-  t.equal(seen.length, 4);
+  t.equal(received.length, 4);
 });
 
-t.test('an overloaded server is not asked for ever', async (t) => {
-  const { client, clock, seen } = scripted([
+t.test('retries are limited', async (t) => {
+  const { client, clock, received } = scripted([
     ...Array.from({ length: 11 }, () => ({ status: 429, headers: { 'retry-after': '1' } })),
     { status: 429 },
   ]);
   const failing = rejection(client.request('GET', '/x'));
   await clock.advance(60_000);
   t.ok(hasReason(await failing, 'TooManyRequests'));
-  t.equal(seen.length, 11);
+  t.equal(received.length, 11);
   t.ok(
     hasReason(await rejection(client.request('GET', '/x')), 'TooManyRequests'),
-    'a refusal without Retry-After stands',
+    'a refusal without Retry-After is final',
   );
-  t.equal(seen.length, 12);
+  t.equal(received.length, 12);
 });
 
-t.test('what never reached the server is sent again, except where it might do it twice', async (t) => {
+t.test('requests that never arrived are retried unless they might be applied twice', async (t) => {
   const refused = () => new TransportError('ConnectionRefused', 'refused');
   const reset = () => new TransportError('ConnectionReset', 'reset');
-  const { client, clock, seen } = scripted([refused(), refused(), json({}), reset(), json({}), refused(), reset()]);
+  const { client, clock, received } = scripted([refused(), refused(), json({}), reset(), json({}), refused(), reset()]);
   const get = client.request('GET', '/x');
   await clock.advance(1000);
   await get;
-  t.equal(seen.length, 3);
+  t.equal(received.length, 3);
   const again = client.request('GET', '/x');
   await clock.advance(1000);
   await again;
   t.ok(isTransportError(await rejection(client.request('POST', '/x', {})), 'ConnectionRefused'));
   t.ok(isTransportError(await rejection(client.request('PUT', '/x', {})), 'ConnectionReset'));
-  t.equal(seen.length, 7);
+  t.equal(received.length, 7);
 });
 
-t.test('the rate holds, and a waiting request can be given up', async (t) => {
-  const { client, clock, seen } = scripted(
+t.test('the rate limit delays requests, and a waiting request can be aborted', async (t) => {
+  const { client, clock, received } = scripted(
     Array.from({ length: 9 }, () => json({})),
     { qps: 2, burst: 2 },
   );
@@ -170,17 +170,17 @@ t.test('the rate holds, and a waiting request can be given up', async (t) => {
   const stop = new AbortController();
   const givenUp = rejection(client.request('GET', '/x', undefined, { signal: stop.signal }));
   await eventLoopTurn();
-  t.equal(seen.length, 2);
+  t.equal(received.length, 2);
   stop.abort();
   t.ok(isTransportError(await givenUp, 'Aborted'));
   await clock.advance(1000);
   await requests;
-  t.equal(seen.length, 4);
+  t.equal(received.length, 4);
 });
 
-t.test('watch events, whole, in halves and several at once', async (t) => {
+t.test('reads watch events independent of chunks', async (t) => {
   const body = new WatchBody();
-  const { client, seen } = scripted([{ body }]);
+  const { client, received } = scripted([{ body }]);
   const events: string[] = [];
   const watching = (async () => {
     for await (const event of client.resource(pods).watch({ resourceVersion: '5', allowWatchBookmarks: true })) {
@@ -199,10 +199,10 @@ t.test('watch events, whole, in halves and several at once', async (t) => {
   body.end();
   await watching;
   t.same(events, ['ADDED 6 Pod', 'MODIFIED 7 Pod', 'BOOKMARK 9 Pod']);
-  t.equal(seen[0]?.url, '/api/v1/pods?resourceVersion=5&watch=true&allowWatchBookmarks=true');
+  t.equal(received[0]?.url, '/api/v1/pods?resourceVersion=5&watch=true&allowWatchBookmarks=true');
 });
 
-t.test('members that are null in JSON are absent, as in Protobuf', async (t) => {
+t.test('null members in JSON are absent, as in Protobuf', async (t) => {
   const conditions = [{ type: 'Ready', status: 'True', lastProbeTime: null }];
   const pod = { metadata: { name: 'a', creationTimestamp: null }, status: { conditions } };
   const named = { kind: 'Pod', apiVersion: 'v1', ...pod };
@@ -222,7 +222,7 @@ t.test('members that are null in JSON are absent, as in Protobuf', async (t) => 
   body.end();
 });
 
-t.test('watches that fail', async (t) => {
+t.test('reports failed watches', async (t) => {
   const gone = new WatchBody();
   gone.send({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } });
   const broken = new WatchBody();
@@ -244,7 +244,7 @@ t.test('watches that fail', async (t) => {
 
 t.test('ending a watch tells the server', async (t) => {
   const bodies = [new WatchBody(), new WatchBody()];
-  const { client, seen } = scripted(bodies.map((body) => ({ body })));
+  const { client, received } = scripted(bodies.map((body) => ({ body })));
   const stop = new AbortController();
   const aborted = (async () => {
     for await (const _ of client.resource(pods).watch({ signal: stop.signal }));
@@ -252,10 +252,10 @@ t.test('ending a watch tells the server', async (t) => {
   await eventLoopTurn();
   stop.abort();
   await aborted;
-  t.equal(seen[0]?.signal.aborted, true);
+  t.equal(received[0]?.signal.aborted, true);
   bodies[1]?.bookmark(1);
   for await (const _ of client.resource(pods).watch()) break;
-  t.equal(seen[1]?.signal.aborted, true);
+  t.equal(received[1]?.signal.aborted, true);
 });
 
 t.test('metrics', async (t) => {
@@ -271,13 +271,13 @@ t.test('metrics', async (t) => {
   t.match(text, 'rest_client_request_duration_seconds_count{host="host:1",verb="LIST"} 1');
 });
 
-t.test('an answer is read only as far as it may be long', async (t) => {
+t.test('stops reading a response that is too long', async (t) => {
   const long = { items: 'x'.repeat(100) };
   const { client } = scripted([json(long), json(long), json(long, 404)]);
   t.same(await client.request('GET', '/a', undefined, { maxBytes: 200 }), long);
   for (const _ of ['an answer', 'a failure']) {
     const error = await rejection(client.request('GET', '/a', undefined, { maxBytes: 100 }));
     t.ok(isTransportError(error, 'Protocol'));
-    t.match(error, { message: 'the answer is longer than 100 bytes' });
+    t.match(error, { message: 'the response is longer than 100 bytes' });
   }
 });

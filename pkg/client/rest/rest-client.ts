@@ -23,25 +23,25 @@ export interface RestClientOptions {
   readonly clock: Clock;
   /** Requests per second; zero, negative or absent: no limit. */
   readonly qps?: number;
-  /** Requests at once before the rate holds; 10 unless told. */
+  /** Requests before the rate limit applies; default: 10. */
   readonly burst?: number;
   readonly userAgent?: string;
   readonly metrics?: RequestMetrics;
-  /** Of objects; JSON unless told. */
+  /** Encoding of objects; default: JSON. */
   readonly encoding?: ObjectEncoding;
-  /** Absent: writes are nobody's term. */
+  /** Absent: writes belong to no leader's term. */
   readonly fence?: WriteFence;
-  /** Of what requests are a part of; absent: nothing is traced. */
+  /** Traces requests as part of the current work; absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'call'>;
 }
 
 /**
- * Headers of each request that writes, asked for when it has waited for the rate limit, and once more right before its
- * first byte goes out; throws when it must not be sent.
+ * Returns headers for each write; called after the wait for the rate limit, and again right before the first byte is
+ * sent. Throws if the write must not be sent.
  */
 export type WriteFence = () => Readonly<Record<string, string>>;
 
-const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
+const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Attempt = { kind: 'answer'; response: TransportResponse } | { kind: 'failure'; error: unknown };
 
@@ -87,15 +87,15 @@ export class RestClient implements Client, RequestSender {
     return this.#transport.close();
   }
 
-  /** Sends the request and reads its answer. Throws StatusError and TransportError. */
+  /** Sends the request and decodes its response. Throws StatusError and TransportError. */
   async value(request: ClientRequest): Promise<unknown> {
     const response = await this.open(request);
     return this.encoding.decode(response.headers['content-type'], await readAll(response.body, request.maxBytes));
   }
 
   /**
-   * Sends the request until there is an answer that stands; a successful one is returned with its body unread.
-   * Throws StatusError and TransportError.
+   * Sends the request, with retries. Returns a successful response with its body unread. Throws StatusError and
+   * TransportError.
    */
   async open(request: ClientRequest): Promise<TransportResponse> {
     for (let retries = 0; ; retries += 1) {
@@ -119,10 +119,10 @@ export class RestClient implements Client, RequestSender {
   async #attempt(request: ClientRequest): Promise<Attempt> {
     const verb = request.verb ?? request.method;
     const startedAt = this.#clock.monotonic();
-    const finished = (code: string) =>
+    const recordEnd = (code: string) =>
       this.#metrics.finished(verb, request.method, code, this.#clock.monotonic() - startedAt);
     try {
-      const fence = reading.has(request.method) ? undefined : this.#fence;
+      const fence = readMethods.has(request.method) ? undefined : this.#fence;
       const headers: Record<string, string> = {
         accept: request.accept ?? jsonMediaType,
         'user-agent': this.#userAgent,
@@ -130,10 +130,10 @@ export class RestClient implements Client, RequestSender {
       };
       if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonMediaType;
       const response = await this.#send(request, headers, fence);
-      finished(String(response.status));
+      recordEnd(String(response.status));
       return { kind: 'answer', response };
     } catch (error) {
-      finished('<error>');
+      recordEnd('<error>');
       return { kind: 'failure', error };
     }
   }
@@ -143,8 +143,8 @@ export class RestClient implements Client, RequestSender {
     const { method, path } = request;
     const attributes = { 'http.method': method, 'http.target': path.split('?', 1)[0] ?? '' };
     const send = (traceparent: string | undefined) => {
-      const told = traceparent === undefined ? headers : { ...headers, traceparent };
-      return this.#sendNow(request, told, fence);
+      const tracedHeaders = traceparent === undefined ? headers : { ...headers, traceparent };
+      return this.#sendNow(request, tracedHeaders, fence);
     };
     return this.#tracer.call({ name: `HTTP ${method}`, attributes }, send, outcomeOf);
   }
@@ -156,7 +156,7 @@ export class RestClient implements Client, RequestSender {
       headers,
       ...(request.body === undefined ? {} : { body: request.body }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
-      // Until there is a connection for it the term may be over.
+      // The term may end while the request waits for a connection.
       ...(fence === undefined ? {} : { beforeSending: () => void fence() }),
     });
   }
@@ -175,7 +175,7 @@ export class RestClient implements Client, RequestSender {
   }
 }
 
-/** Named as OpenTelemetry's conventions for HTTP have it: what the server refuses has failed for its client. */
+/** Attributes as in OpenTelemetry's HTTP conventions: for a client, status 400 and above is a failure. */
 function outcomeOf({ status }: TransportResponse): SpanOutcome {
   return { attributes: { 'http.status_code': status }, failed: status >= 400 };
 }

@@ -6,27 +6,27 @@ import type { Client } from '#client/client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
-/** An API with tokens that live ten minutes, whatever was asked for. */
+/** An API with tokens valid for ten minutes, whatever is requested. */
 function setUp() {
   const clock = new VirtualClock();
   const calls: string[] = [];
-  const there = new Set<string>();
+  const existing = new Set<string>();
   let failure: Error | undefined;
   let issued = 0;
   const resource = ({ resource: plural }: { resource: string }) => ({
     async createSubresource(name: string) {
       calls.push('token');
       if (failure !== undefined) throw failure;
-      if (!there.has(name)) throw notFound({ group: '', resource: 'serviceaccounts' }, name);
+      if (!existing.has(name)) throw notFound({ group: '', resource: 'serviceaccounts' }, name);
       issued += 1;
       return { status: { token: `t${issued}`, expirationTimestamp: formatTime(clock.now() + 600_000) } };
     },
     async create({ metadata: { name, namespace = '' } }: { metadata: { name: string; namespace?: string } }) {
       calls.push(`${plural} ${name}`);
-      if (plural === 'serviceaccounts' && !there.has(namespace)) {
+      if (plural === 'serviceaccounts' && !existing.has(namespace)) {
         throw notFound({ group: '', resource: 'namespaces' }, namespace);
       }
-      there.add(name);
+      existing.add(name);
     },
   });
   const client = { dialect: orchDialect, resource } as unknown as Client;
@@ -41,20 +41,20 @@ function setUp() {
   };
 }
 
-t.test('makes what is missing, asks once, and renews in time', async (t) => {
+t.test('creates a missing account, requests one token and renews it in time', async (t) => {
   const { clock, calls, token } = setUp();
   t.same(await Promise.all([token.token(), token.token()]), ['t1', 't1']);
-  const made = ['serviceaccounts robot', 'namespaces sys', 'serviceaccounts robot'];
-  t.same(calls, ['token', ...made, 'token']);
+  const created = ['serviceaccounts robot', 'namespaces sys', 'serviceaccounts robot'];
+  t.same(calls, ['token', ...created, 'token']);
   await clock.advance(479_000);
   t.equal(await token.token(), 't1');
   await clock.advance(2000);
-  t.equal(await token.token(), 't2', 'after four fifths of its life');
+  t.equal(await token.token(), 't2', 'after four fifths of its lifetime');
   token.invalidate();
   t.equal(await token.token(), 't3');
 });
 
-t.test('a failed renewal counts when the token has run out', async (t) => {
+t.test('a failed renewal matters once the token has expired', async (t) => {
   const { clock, token, fail } = setUp();
   await token.token();
   fail(serviceUnavailable('down'));

@@ -1,4 +1,4 @@
-/** The token of a service account, asked for through the API and renewed before it runs out. */
+/** A service account token, requested from the API and renewed before it expires. */
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -7,56 +7,56 @@ import type { Client } from '#client/client.js';
 import type { TokenSource } from '#http/client/credentials.js';
 
 export interface ServiceAccountTokenOptions {
-  /** May create service accounts, their namespace and their tokens. */
+  /** Needs the rights to create service accounts, their namespace and tokens. */
   readonly client: Client;
   readonly namespace: string;
   readonly name: string;
   readonly clock: Clock;
-  /** Asked for; the server may decide otherwise. One hour unless told. */
+  /** Requested lifetime; the server may grant another. Default: one hour. */
   readonly lifetimeMs?: number;
 }
 
-interface Known {
+interface CachedToken {
   readonly token: string;
   /** Monotonic. */
   readonly renewAtMs: number;
   readonly expiresAtMs: number;
 }
 
-/** Part of its lifetime after which a token is renewed, as node agents do. */
+/** Fraction of the lifetime after which a token is renewed, as in node agents. */
 const renewalPart = 0.8;
 
 export class ServiceAccountToken implements TokenSource {
   readonly #options: ServiceAccountTokenOptions;
-  #known: Known | undefined;
-  #asking: Promise<Known> | undefined;
+  #cached: CachedToken | undefined;
+  #asking: Promise<CachedToken> | undefined;
 
   constructor(options: ServiceAccountTokenOptions) {
     this.#options = options;
   }
 
-  /** Makes the account, and its namespace, where they are missing. A failed renewal counts only when the token has run out. */
+  /** Creates a missing account and namespace. A failed renewal matters only once the token has expired. */
   async token(): Promise<string> {
     const { clock } = this.#options;
-    const known = this.#known;
-    if (known !== undefined && clock.monotonic() < known.renewAtMs) return known.token;
-    this.#asking ??= this.#ask().finally(() => {
+    const cached = this.#cached;
+    if (cached !== undefined && clock.monotonic() < cached.renewAtMs) return cached.token;
+    this.#asking ??= this.#requestToken().finally(() => {
       this.#asking = undefined;
     });
     try {
-      this.#known = await this.#asking;
-      return this.#known.token;
+      this.#cached = await this.#asking;
+      return this.#cached.token;
     } catch (error) {
-      if (known !== undefined && clock.monotonic() < known.expiresAtMs) return known.token;
+      if (cached !== undefined && clock.monotonic() < cached.expiresAtMs) return cached.token;
       throw error;
     }
   }
 
   invalidate(): void {
-    this.#known = undefined;
+    this.#cached = undefined;
   }
 
-  async #ask(): Promise<Known> {
+  async #requestToken(): Promise<CachedToken> {
     const { clock, lifetimeMs = 3_600_000 } = this.#options;
     const askedAtMs = clock.monotonic();
     const request = { spec: { audiences: [], expirationSeconds: Math.round(lifetimeMs / 1000) } };
@@ -82,11 +82,11 @@ export class ServiceAccountToken implements TokenSource {
 
   async #makeAccount(): Promise<void> {
     const { client, namespace, name } = this.#options;
-    const create = async (made: Promise<unknown>) => {
+    const create = async (request: Promise<unknown>) => {
       try {
-        await made;
+        await request;
       } catch (error) {
-        // Somebody else was faster.
+        // Another client was faster.
         if (!isAlreadyExists(error)) throw error;
       }
     };

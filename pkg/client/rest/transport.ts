@@ -1,4 +1,4 @@
-/** How a client's requests reach an API server: over HTTPS, or by a function call in the same process. */
+/** How requests reach an API server: over HTTPS, or by a function call in the same process. */
 
 export interface TransportRequest {
   readonly method: string;
@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly body?: Buffer | string;
   /** Aborting ends the request and its response stream. */
   readonly signal?: AbortSignal;
-  /** Called when it is about to go out, after all waiting for connections and credentials; what it throws ends it unsent. */
+  /** Called right before sending, after all waits for connections and credentials; an error from it cancels the request. */
   readonly beforeSending?: () => void;
 }
 
@@ -16,7 +16,7 @@ export interface TransportResponse {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The body as it arrives; must be consumed or the request aborted. */
+  /** The body as it arrives; must be consumed, or the request aborted. */
   readonly body: AsyncIterable<Buffer>;
 }
 

@@ -1,4 +1,4 @@
-/** The messages of a watch, from the lines of its body. */
+/** Decodes the messages in a watch's body. */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ApiObject, WatchEvent } from '#client/client.js';
@@ -6,24 +6,24 @@ import { LineReader } from '#client/rest/lines.js';
 import { isStatus } from '#client/rest/response.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** As the server sends it, not yet looked at. */
+/** A message as sent by the server, not validated yet. */
 export interface WatchMessage {
   readonly type: unknown;
   readonly object: unknown;
 }
 
-/** Makes messages of the pieces in which a watch's body comes. */
+/** Decodes messages from the chunks of a watch's body. */
 export interface WatchReader {
-  /** The messages that the piece completes, ERROR among them. Throws TransportError for what is no message. */
+  /** The messages that the chunk completes, including ERROR. Throws TransportError for invalid data. */
   push(chunk: Buffer): Iterable<WatchMessage>;
 }
 
-/** Reads messages in JSON, one a line. */
+/** Reads JSON messages, one per line. */
 export class JsonWatchReader implements WatchReader {
   readonly #lines = new LineReader();
   readonly #read: (object: unknown) => unknown;
 
-  /** What `read` returns of an event's object stands in its place. */
+  /** `read` converts each event's object. */
   constructor(read: (object: unknown) => unknown = (object) => object) {
     this.#read = read;
   }
@@ -47,11 +47,11 @@ function decode(line: Buffer): WatchMessage {
   throw new TransportError('Protocol', 'a line of the watch is not an event');
 }
 
-/** The event that a message is. Throws the StatusError of an ERROR event, TransportError for anything that is none. */
+/** Converts a message to an event. Throws the StatusError of an ERROR event, and TransportError for an invalid one. */
 export function watchEvent<T extends ApiObject>({ type, object }: WatchMessage): WatchEvent<T> {
   if (type === 'ERROR') throw new StatusError(isStatus(object) ? object : { message: 'watch failed', code: 500 });
-  const known = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK';
-  if (known && typeof object === 'object' && object !== null && 'metadata' in object) {
+  const isEventType = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK';
+  if (isEventType && typeof object === 'object' && object !== null && 'metadata' in object) {
     return { type, object: object as T };
   }
   throw new TransportError('Protocol', 'a message of the watch is not an event');

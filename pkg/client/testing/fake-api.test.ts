@@ -54,7 +54,7 @@ t.test('create, read, update, delete with versions', async (t) => {
   api.verify();
 });
 
-t.test('an update does not touch the status, nor a status update the rest', async (t) => {
+t.test('an update leaves the status unchanged, a status update the rest', async (t) => {
   const api = newApi();
   api.seed(pods, { ...pod('a'), status: { phase: 'Running' } });
   const client = api.client.resource(pods);
@@ -158,7 +158,7 @@ t.test('an expired version gives 410, a dropped watch ends', async (t) => {
   t.ok(isExpired(await rejection(again.next())));
 });
 
-t.test('interceptors answer first', async (t) => {
+t.test('interceptors take precedence', async (t) => {
   const api = newApi();
   const remove = api.intercept((call) =>
     call.verb === 'create' ? serverTimeout({ group: '', resource: 'pods' }, 'create', 0) : undefined,
@@ -179,7 +179,7 @@ t.test('interceptors answer first', async (t) => {
   t.match(api.calls.at(-1)?.body, { apiVersion: 'v1', kind: 'Binding', target: { name: 'n1' } });
 });
 
-t.test('what nobody answers is unexpected', async (t) => {
+t.test('requests without a handler are unexpected', async (t) => {
   const api = newApi();
   t.ok(isNotFound(await rejection(api.client.resource(deployments).list())));
   const eviction = api.client.resource(pods).createSubresource('a', 'eviction', {}, { namespace: 'default' });

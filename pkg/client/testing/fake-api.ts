@@ -1,8 +1,8 @@
 /**
- * An API server for unit tests of controllers, in memory: typed objects with versions, conflicts, finalizers and
- * watches, behind the real client. Strict: a request for a resource that was not declared, or for a subresource that
- * nobody answers, fails and is remembered for `verify`. Writes of a leader land only in its term. It neither validates nor defaults; what depends on that is
- * tested against the real server.
+ * An in-memory API server for unit tests of controllers: typed objects with versions, conflicts, finalizers and watches,
+ * behind the real client. It is strict: a request for an undeclared resource, or for a subresource without a handler,
+ * fails and is recorded for `verify`. A leader's writes succeed only in its term. It neither validates nor sets defaults;
+ * tests that depend on these use the real server.
  */
 
 import { schemeFor } from '#api/scheme.js';
@@ -44,7 +44,7 @@ import { WatchBody } from '#client/testing/watch-body.js';
 
 export type { FakeCall } from '#client/testing/fake-call.js';
 
-/** Answers a call instead of the fake: with an error to throw, with an object to return, or not at all. */
+/** Handles a call instead of the fake: returns an error to throw, an object to return, or undefined to pass. */
 export type Interceptor = (call: FakeCall) => StatusError | object | undefined;
 
 export interface FakeApiOptions {
@@ -63,7 +63,7 @@ interface Route {
 
 export class FakeApi {
   readonly client: RestClient;
-  /** Whether watches may begin with the present state. */
+  /** Whether watches may begin with the initial state. */
   streamsInitialState = true;
   /** Every request, in order. */
   readonly calls: FakeCall[] = [];
@@ -85,19 +85,19 @@ export class FakeApi {
     });
   }
 
-  /** Puts an object there as somebody else would: no call is recorded, interceptors are not asked. */
+  /** Creates an object as another client: no call is recorded, interceptors are skipped. */
   seed<T extends ApiObject>(type: ResourceType<T>, object: T): Draft<T> {
     return structuredClone(this.#tracker.create(this.#qualified(type), this.#typed(type, object))) as Draft<T>;
   }
 
-  /** Replaces an object, status included, as somebody else would. */
+  /** Replaces an object, including its status, as another client. */
   change<T extends ApiObject>(type: ResourceType<T>, key: string, edit: (object: Draft<T>) => void): Draft<T> {
     const object = structuredClone(this.#tracker.get(this.#qualified(type), key)) as Draft<T>;
     edit(object);
     return structuredClone(this.#tracker.update(this.#qualified(type), object as ApiObject, 'all')) as Draft<T>;
   }
 
-  /** Removes an object at once, as somebody else would, finalizers or not. */
+  /** Removes an object at once as another client, ignoring finalizers. */
   remove(type: ResourceDeclaration, key: string): void {
     const q = this.#qualified(type);
     const object = copyJson(this.#tracker.get(q, key));
@@ -114,13 +114,13 @@ export class FakeApi {
     return structuredClone(this.#tracker.list(this.#qualified(type))) as Draft<T>[];
   }
 
-  /** Later interceptors are asked first. Returns the function that removes it. */
+  /** Adds an interceptor; the last one added is called first. Returns a function that removes it. */
   intercept(interceptor: Interceptor): () => void {
     this.#interceptors.add(interceptor);
     return () => this.#interceptors.delete(interceptor);
   }
 
-  /** The writes so far as lines such as `create pods default/a` or `update pods/status default/a`; forgets them. */
+  /** Returns the writes so far as lines such as `create pods default/a` or `update pods/status default/a`, and forgets them. */
   takeWrites(): string[] {
     const reads = new Set(['get', 'list', 'watch']);
     return this.calls
@@ -129,22 +129,22 @@ export class FakeApi {
       .map(describe);
   }
 
-  /** Ends every watch as a restarting server does. */
+  /** Ends every watch, like a restarting server. */
   dropWatches(): void {
     for (const watch of [...this.#watches]) watch.end();
   }
 
-  /** Sends a bookmark with the present version to every watch that allows them. */
+  /** Sends a bookmark with the current version to every watch that allows bookmarks. */
   bookmark(): void {
     for (const watch of this.#watches) watch.bookmark(this.#tracker.revision);
   }
 
-  /** Forgets the history: a watch from an earlier version gets 410. */
+  /** Drops the history: a watch from an earlier version gets 410. */
   compact(): void {
     this.#tracker.compact();
   }
 
-  /** Throws when there was a request that nothing here answers. */
+  /** Throws if a request was unexpected. */
   verify(): void {
     if (this.#unexpected.length > 0) throw new Error(`unexpected requests:\n${this.#unexpected.join('\n')}`);
   }
@@ -154,7 +154,7 @@ export class FakeApi {
     try {
       const route = this.#route(request);
       this.calls.push(route.call);
-      const replaced = this.#intercepted(route.call);
+      const replaced = this.#callInterceptors(route.call);
       if (replaced !== undefined) return json(200, replaced);
       if (route.call.verb === 'watch') return this.#watch(route, request.signal);
       if (route.call.verb !== 'get' && route.call.verb !== 'list') this.#checkFence(request);
@@ -169,13 +169,13 @@ export class FakeApi {
     const text = headers[leaderFenceHeader];
     if (text === undefined) return;
     const fence = parseLeaderFence(text);
-    if (fence.lock !== 'leases') throw new TypeError('the fake has no etcd');
+    if (fence.lock !== 'leases') throw new TypeError('the fake supports Lease locks only');
     const q = { group: this.#dialect.groupName('coordination'), resource: 'leases' };
     const lease = this.#tracker.find(q, `${fence.namespace}/${fence.name}`) as { spec?: LeaseTerm } | undefined;
     if (!showsTerm(fence, lease?.spec)) throw conflict(q, fence.name, termIsOver);
   }
 
-  #intercepted(call: FakeCall): object | undefined {
+  #callInterceptors(call: FakeCall): object | undefined {
     for (const interceptor of [...this.#interceptors].reverse()) {
       const answer = interceptor(call);
       if (answer instanceof StatusError) throw answer;
@@ -220,7 +220,7 @@ export class FakeApi {
         }
         return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
       case 'watch':
-        throw new TypeError('a watch is not one answer');
+        throw new TypeError('a watch has no single response');
       default:
         return call.verb satisfies never;
     }

@@ -1,9 +1,9 @@
-/** Requests as the fake API understands them. */
+/** Requests as the fake API parses them. */
 import { parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { ApiObject } from '#client/client.js';
 
-/** One request as the fake saw it. */
+/** A parsed request. */
 export interface FakeCall {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
   /** Plural name. */
@@ -14,7 +14,7 @@ export interface FakeCall {
   readonly body: unknown;
 }
 
-/** `create pods/status ns/name`. */
+/** Describes a call as `create pods/status ns/name`. */
 export function describe(call: FakeCall): string {
   const resource = call.subresource === undefined ? call.resource : `${call.resource}/${call.subresource}`;
   const body = call.body as { metadata?: { name?: string; generateName?: string } } | undefined;
@@ -39,7 +39,7 @@ export function verbOf(method: string, name: string | undefined, query: URLSearc
   }
 }
 
-/** Whether an object is within a list's or a watch's scope. */
+/** Whether an object is in the scope of a list or watch. */
 export function selects(query: URLSearchParams, namespace: string | undefined): (object: ApiObject) => boolean {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
@@ -57,7 +57,7 @@ function fieldAt(object: unknown, path: string): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-/** The parts of a DeleteOptions object that the fake knows. */
+/** The fields of DeleteOptions that the fake supports. */
 export function deleteOptions(body: unknown): { uid?: string; resourceVersion?: string; graceSeconds?: number } {
   const { preconditions, gracePeriodSeconds } = (body ?? {}) as {
     preconditions?: { uid?: string; resourceVersion?: string };

@@ -1,4 +1,4 @@
-/** A network and a server that fail in every way that there is, when they are told to. */
+/** A transport that simulates network and server faults. */
 
 import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
@@ -7,19 +7,19 @@ import type { Transport, TransportRequest, TransportResponse } from '#client/res
 import { TransportError } from '#http/client/transport-error.js';
 
 export type NetworkState =
-  /** Answers come at once. */
+  /** Responses arrive at once. */
   | 'up'
-  /** Nobody listens. */
+  /** Connections are refused. */
   | 'down'
-  /** Nothing comes through, in neither direction, and nobody is told. */
+  /** Nothing passes in either direction, without errors. */
   | 'partitioned'
-  /** Each answer and each part of a stream takes its time. */
+  /** Each response and each part of a stream is delayed. */
   | 'slow';
 
 export interface FaultyTransportOptions {
   readonly inner: Transport;
   readonly clock: Clock;
-  /** Below the number. */
+  /** Returns an integer below the argument. */
   readonly random: (below: number) => number;
 }
 
@@ -41,20 +41,20 @@ export class FaultyTransport implements Transport {
     this.#changed = deferred<void>();
   }
 
-  /** Breaks every connection, wherever it is in what it carries. */
+  /** Breaks every connection at its current position. */
   breakAll(): void {
     for (const connection of [...this.#connections]) connection.abort();
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
-    if (this.#state === 'down') throw new TransportError('ConnectionRefused', 'nobody listens');
+    if (this.#state === 'down') throw new TransportError('ConnectionRefused', 'connection refused');
     const broken = new AbortController();
     const ends = request.signal === undefined ? broken.signal : AbortSignal.any([broken.signal, request.signal]);
     this.#connections.add(broken);
     try {
       await this.#pass(ends);
       const response = await this.#options.inner.request({ ...request, signal: ends });
-      // The server has acted; whether the client learns of it is another matter.
+      // The server has acted; the response may still be lost.
       await this.#pass(ends);
       return { ...response, body: this.#body(response.body, broken, ends) };
     } catch (error) {
@@ -72,7 +72,7 @@ export class FaultyTransport implements Transport {
     try {
       for await (const chunk of body) {
         await this.#pass(ends);
-        // A connection may break inside of a line.
+        // A connection may break within a line.
         const half = chunk.length >> 1;
         yield chunk.subarray(0, half);
         if (ends.aborted) throw new Error('broken');
@@ -91,7 +91,7 @@ export class FaultyTransport implements Transport {
       : error;
   }
 
-  /** Takes as long as the network does. */
+  /** Waits as long as the network delays data. */
   async #pass(ends: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     if (this.#state === 'slow') await clock.sleep(random(maxDelayMs), ends);

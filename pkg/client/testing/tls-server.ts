@@ -1,4 +1,4 @@
-/** Servers for tests of connections: with certificates of an authority of their own, on ports of the loopback interface. */
+/** Servers for connection tests, with certificates of their own authority, on loopback ports. */
 import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer, type SecureServerOptions } from 'node:http2';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -9,9 +9,9 @@ import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/cer
 
 export interface TestAuthority {
   readonly certificate: string;
-  /** What a server on 127.0.0.1 shows. */
+  /** Certificate of a server on 127.0.0.1. */
   readonly serving: { readonly cert: string; readonly key: string };
-  /** What a client with that name shows. */
+  /** Certificate of a client with that name. */
   client(name: string): Promise<TlsMaterial>;
 }
 
@@ -36,7 +36,7 @@ export async function testAuthority(): Promise<TestAuthority> {
   };
 }
 
-/** Listens and is closed with the test, with all of its connections. */
+/** Listens until the end of the test, which closes the server and its connections. */
 export async function listening(t: Test, server: Server): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -53,7 +53,7 @@ export async function listening(t: Test, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that speaks HTTP/2, and HTTP/1.1 with those who do not. */
+/** A server for HTTP/2 and HTTP/1.1. */
 export async function http2Server(
   t: Test,
   authority: TestAuthority,

@@ -56,8 +56,8 @@ export class Tracker {
     return object;
   }
 
-  create(q: Qualified, given: ApiObject): ApiObject {
-    const object = copyJson(given);
+  create(q: Qualified, input: ApiObject): ApiObject {
+    const object = copyJson(input);
     const { metadata } = object;
     this.#uids += 1;
     if ((metadata.name ?? '') === '' && metadata.generateName !== undefined) {
@@ -70,16 +70,16 @@ export class Tracker {
     return this.#store(q, 'ADDED', object);
   }
 
-  /** `part` says what a caller of a subresource may change. */
-  update(q: Qualified, given: ApiObject, part: 'spec' | 'status' | 'all'): ApiObject {
-    const key = keyOf(given);
+  /** `part`: the part that the subresource may change. */
+  update(q: Qualified, input: ApiObject, part: 'spec' | 'status' | 'all'): ApiObject {
+    const key = keyOf(input);
     const old = this.get(q, key);
-    const version = given.metadata.resourceVersion;
+    const version = input.metadata.resourceVersion;
     if (version !== undefined && version !== '' && version !== old.metadata.resourceVersion) {
       throw conflict(q, splitKey(key).name, optimisticLockMessage);
     }
-    checkUid(q, old, given.metadata.uid);
-    const object = merged(old, copyJson(given), part);
+    checkUid(q, old, input.metadata.uid);
+    const object = mergeParts(old, copyJson(input), part);
     const { metadata } = object;
     metadata.uid = old.metadata.uid ?? '';
     if (old.metadata.creationTimestamp !== undefined) metadata.creationTimestamp = old.metadata.creationTimestamp;
@@ -92,7 +92,7 @@ export class Tracker {
     return this.#remove(q, object);
   }
 
-  /** Removes the object, or marks it as being deleted while finalizers or a grace period keep it. */
+  /** Removes the object, or marks it for deletion while finalizers or a grace period keep it. */
   delete(
     q: Qualified,
     key: string,
@@ -109,7 +109,7 @@ export class Tracker {
     const object = copyJson(old);
     const graceSeconds = options.graceSeconds ?? 0;
     const { deletionTimestamp, deletionGracePeriodSeconds: granted = 0 } = old.metadata;
-    // A second deletion can only hasten the first.
+    // A second deletion can only shorten the grace period.
     if (deletionTimestamp !== undefined && graceSeconds >= granted) return old;
     const since =
       deletionTimestamp === undefined ? this.#clock.now() : parseTime(deletionTimestamp) - Number(granted) * 1000;
@@ -118,7 +118,7 @@ export class Tracker {
     return this.#store(q, 'MODIFIED', object);
   }
 
-  /** Events after `revision`, then those to come. Throws 410 Expired when the history no longer reaches back. */
+  /** Listens to events after `revision`, past and future. Throws 410 Expired if the history begins later. */
   listen(q: Qualified, revision: number, listener: (event: TrackedEvent) => void): () => void {
     if (revision < this.#oldestRevision) throw expired(`too old resource version: ${revision}`);
     const collection = this.#collection(q);
@@ -127,7 +127,7 @@ export class Tracker {
     return () => collection.listeners.delete(listener);
   }
 
-  /** Forgets the history: watches from earlier versions expire. */
+  /** Drops the history: watches from earlier versions expire. */
   compact(): void {
     this.#revision += 1;
     this.#oldestRevision = this.#revision;
@@ -161,11 +161,11 @@ export class Tracker {
   }
 }
 
-function merged(old: ApiObject, given: Draft<ApiObject>, part: 'spec' | 'status' | 'all'): Draft<ApiObject> {
+function mergeParts(old: ApiObject, input: Draft<ApiObject>, part: 'spec' | 'status' | 'all'): Draft<ApiObject> {
   const status = (object: object) => ('status' in object ? { status: object.status } : {});
-  if (part === 'all') return given;
-  if (part === 'status') return { ...copyJson(old), ...status(given) };
-  const { status: _, ...rest } = given as Draft<ApiObject> & { status?: unknown };
+  if (part === 'all') return input;
+  if (part === 'status') return { ...copyJson(old), ...status(input) };
+  const { status: _, ...rest } = input as Draft<ApiObject> & { status?: unknown };
   return { ...rest, ...structuredClone(status(old)) };
 }
 
@@ -178,7 +178,7 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Throws 409 when another object is meant than the one that is there. */
+/** Throws 409 if the precondition's UID differs. */
 function checkUid(q: Qualified, { metadata }: ApiObject, uid: string | undefined): void {
   if (uid === undefined || uid === '' || uid === metadata.uid) return;
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;

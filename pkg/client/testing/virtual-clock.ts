@@ -1,24 +1,24 @@
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when the test advances it. */
 import { createHook } from 'node:async_hooks';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 interface Pending {
   readonly dueMs: number;
-  /** Timers due at the same instant fire in the order in which they were set. */
+  /** Timers due at the same time fire in the order in which they were set. */
   readonly sequence: number;
   readonly fn: () => void;
 }
 
-/** Lets everything that is ready run: promise jobs, and callbacks of sockets and streams of this process. */
+/** Runs everything that is ready: promise jobs, and callbacks of this process's sockets and streams. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** As Node.js names reads, writes and the like, and the closing of a file. */
+/** Node.js's names for reads, writes and similar file operations, and for closing a file. */
 const isFileWork = (type: string): boolean => type.startsWith('FSREQ') || type === 'FILEHANDLECLOSEREQ';
 
-/** What is under way on files of this process; `process.getActiveResourcesInfo` does not know all of it. */
+/** File operations in progress; `process.getActiveResourcesInfo` does not list all of them. */
 const fileWork = new Set<number>();
 createHook({
   init(id, type) {
@@ -29,8 +29,8 @@ createHook({
   },
 }).enable();
 
-/** Work on real files takes no virtual time, however slow the machine is: it ends before the clock moves on. */
-async function fileWorkDone(): Promise<void> {
+/** Waits for real file operations, so that they take no virtual time however slow the machine is. */
+async function finishFileWork(): Promise<void> {
   do await eventLoopTurn();
   while (fileWork.size > 0);
 }
@@ -38,16 +38,16 @@ async function fileWorkDone(): Promise<void> {
 export class VirtualClock implements Clock {
   readonly #startMs: number;
   /**
-   * Since the start, for instants since 1970 are too large to hold small fractions of a millisecond: a timer would be due
-   * before the instant that it was computed from.
+   * Measured from the start, since milliseconds since 1970 are too large to hold small fractions: a timer could fire
+   * before the time it was computed from.
    */
   #elapsedMs = 0;
-  /** What the wall clock was set forward. */
+  /** Offset of the wall clock. */
   #setMs = 0;
   #sequence = 0;
   #pending: Pending[] = [];
 
-  /** `startMs`: the first instant; 2022-05-03T00:00:00Z unless told. */
+  /** `startMs`: the start time; default: 2022-05-03T00:00:00Z. */
   constructor(startMs = 1_651_536_000_000) {
     this.#startMs = startMs;
   }
@@ -60,12 +60,12 @@ export class VirtualClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** Sets the wall clock forward, or back; no time passes, and timers stay due when they were. */
+  /** Moves the wall clock forward or back; no time passes, so timers are unaffected. */
   setWallClock(byMs: number): void {
     this.#setMs += byMs;
   }
 
-  /** Timers that have been set and neither fired nor been cancelled. */
+  /** Number of timers that are set and have not fired. */
   get pendingTimers(): number {
     return this.#pending.length;
   }
@@ -87,34 +87,34 @@ export class VirtualClock implements Clock {
         resolve();
         return;
       }
-      const done = () => {
+      const finish = () => {
         timer.cancel();
-        signal?.removeEventListener('abort', done);
+        signal?.removeEventListener('abort', finish);
         resolve();
       };
-      const timer = this.setTimer(done, ms);
-      signal?.addEventListener('abort', done, { once: true });
+      const timer = this.setTimer(finish, ms);
+      signal?.addEventListener('abort', finish, { once: true });
     });
   }
 
-  /** Moves time forward, firing each timer at its instant and letting what it started run before the next. */
+  /** Advances time, firing each timer at its time; work that it starts runs before the next timer. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#elapsedMs + ms;
-    await fileWorkDone();
+    await finishFileWork();
     for (let next = this.#first(endMs); next !== undefined; next = this.#first(endMs)) {
       this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
       this.#pending = this.#pending.filter((other) => other !== next);
       next.fn();
-      await fileWorkDone();
+      await finishFileWork();
     }
     this.#elapsedMs = endMs;
-    await fileWorkDone();
+    await finishFileWork();
   }
 
-  /** Moves from timer to timer until `condition` holds; throws when it does not within `maxMs` of virtual time. */
+  /** Advances from timer to timer until `condition` holds; throws after `maxMs` of virtual time. */
   async advanceUntil(condition: () => boolean, maxMs = 3_600_000): Promise<void> {
     const endMs = this.#elapsedMs + maxMs;
-    await fileWorkDone();
+    await finishFileWork();
     while (!condition()) {
       const next = this.#first(endMs);
       if (next === undefined) throw new Error(`condition still false after ${maxMs} ms of virtual time`);

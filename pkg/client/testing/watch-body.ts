@@ -1,4 +1,4 @@
-/** The body of a watch whose events somebody pushes. */
+/** The body of a watch, filled by the test. */
 import type { ApiObject } from '#client/client.js';
 
 export class WatchBody implements AsyncIterable<Buffer> {
@@ -24,14 +24,14 @@ export class WatchBody implements AsyncIterable<Buffer> {
     this.send({ type: 'BOOKMARK', object });
   }
 
-  /** Sends bytes as they are: half lines, several lines, anything. */
+  /** Sends raw bytes, such as half a line. */
   raw(text: string): void {
     if (this.#ended) return;
     this.#pending.push(Buffer.from(text));
     this.#wake?.();
   }
 
-  /** Ends the body, in order after what was sent; with `error` it breaks. */
+  /** Ends the body after what was sent; `error` breaks it. */
   end(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,15 +1,15 @@
-/** The series of work queues, named as in release 1.24. */
+/** The metrics of work queues, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import { counter, exponentialBuckets, gauge, histogram } from '#daemon/metrics/metric.js';
 
-/** What a queue tells about itself when the metrics are read. */
+/** State of a queue, read at scrape time. */
 export interface QueueState {
   depth(): number;
-  /** Seconds that each item being worked on has taken so far. */
+  /** Seconds that each item in progress has taken so far. */
   runningSeconds(): number[];
 }
 
-/** Where a queue reports what happens to it. */
+/** Receives a queue's events. */
 export interface QueueMetrics {
   added(): void;
   /** An item was handed out after `queuedMs` in the queue. */
@@ -26,8 +26,8 @@ const noMetrics: QueueMetrics = { added() {}, started() {}, finished() {}, retri
 const bucketsSeconds = exponentialBuckets(1e-8, 10, 10);
 
 /**
- * Makes the metrics of queues of one registry. The gauges are computed when they are read, never by a timer. One per
- * registry at a time: a later one takes the gauges over.
+ * The metrics of the queues of one registry. Gauges are computed at scrape time, without timers. A registry has one at a
+ * time: a later one takes over the gauges.
  */
 export class WorkQueueMetrics {
   readonly #registry: Registry | undefined;
@@ -38,7 +38,7 @@ export class WorkQueueMetrics {
     if (registry !== undefined) this.#declareGauges(registry);
   }
 
-  /** `name` is the label of the series; a queue without a name has none. */
+  /** `name`: the label; a queue without a name has no metrics. */
   forQueue(name: string | undefined, state: QueueState): QueueMetrics {
     const registry = this.#registry;
     if (registry === undefined || name === undefined) return noMetrics;

@@ -1,28 +1,28 @@
-/** How one pass over an item ended. A reconcile that returns nothing is done; one that throws is retried. */
+/** Result of one pass over an item. A reconcile that returns nothing is done; one that throws is retried. */
 export type Outcome =
   | { readonly kind: 'done' }
-  /** Worked, and wants to look again after `ms`. */
+  /** Succeeded; runs again after `ms`. */
   | { readonly kind: 'requeueAfter'; readonly ms: number }
-  /** Did nothing, for what it needs is not there yet: looks again after `ms`. Says nothing of success or failure. */
+  /** Skipped because a precondition is missing: runs again after `ms`. Counts as neither success nor failure. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Failed; tried again with back-off. */
+  /** Failed; retried with back-off. */
   | { readonly kind: 'retry'; readonly error: unknown }
-  /** Failed for good: waits for the object to change. */
+  /** Failed permanently: not retried until the object changes. */
   | { readonly kind: 'terminal'; readonly error: unknown };
 
 export const done: Outcome = Object.freeze({ kind: 'done' });
 
-/** Worked; look again after `ms`. */
+/** Succeeded; run again after `ms`. */
 export function requeueAfter(ms: number): Outcome {
   return { kind: 'requeueAfter', ms };
 }
 
-/** Failed; try again with back-off. */
+/** Failed; retry with back-off. */
 export function retry(error: unknown): Outcome {
   return { kind: 'retry', error };
 }
 
-/** Failed; trying again would not help until something changes. */
+/** Failed; retrying would not help until something changes. */
 export function terminal(error: unknown): Outcome {
   return { kind: 'terminal', error };
 }

@@ -19,7 +19,7 @@ t.test('an item added twice is handed out once, in order', async (t) => {
   t.equal(queue.tryGet(), undefined);
 });
 
-t.test('an item added while it is worked on waits for its worker', async (t) => {
+t.test('an item added while in progress waits for its worker', async (t) => {
   const { queue } = newQueue();
   queue.add('a');
   t.equal(queue.tryGet(), 'a');
@@ -32,7 +32,7 @@ t.test('an item added while it is worked on waits for its worker', async (t) => 
   t.equal(queue.tryGet(), undefined);
 });
 
-t.test('waiting workers get items in the order in which they asked', async (t) => {
+t.test('waiting workers get items in their order', async (t) => {
   const { queue } = newQueue();
   const got = [queue.get(), queue.get()];
   queue.add('a');
@@ -41,7 +41,7 @@ t.test('waiting workers get items in the order in which they asked', async (t) =
   t.equal(queue.processingLength, 2);
 });
 
-t.test('delayed items come at the earliest instant asked for', async (t) => {
+t.test('delayed items become ready at their earliest time', async (t) => {
   const { clock, queue } = newQueue();
   queue.addAfter('late', 1000);
   queue.addAfter('early', 500);
@@ -56,10 +56,10 @@ t.test('delayed items come at the earliest instant asked for', async (t) => {
   await clock.advance(200);
   t.equal(queue.length, 3);
   t.equal(queue.delayedLength, 0);
-  t.equal(clock.pendingTimers, 0, 'nothing ticks while nothing waits');
+  t.equal(clock.pendingTimers, 0, 'no timer runs while the queue is empty');
 });
 
-t.test('many delays pop in order', async (t) => {
+t.test('delayed items pop in order', async (t) => {
   const { clock, queue } = newQueue();
   const delays = Array.from({ length: 200 }, (_, i) => ((i * 7919) % 200) + 1);
   for (const ms of delays) queue.addAfter(String(ms).padStart(3, '0'), ms);
@@ -84,7 +84,7 @@ t.test('failures back off exponentially per item until forgotten', async (t) => 
   t.equal(limiter.whenMs('a'), 1_000_000, 'capped, also where the power overflows');
 });
 
-t.test('shutdown hands out what is ready and ends waiting workers', async (t) => {
+t.test('shutdown hands out ready items and ends waiting workers', async (t) => {
   const { queue } = newQueue();
   queue.add('a');
   queue.addAfter('b', 10);
@@ -94,7 +94,7 @@ t.test('shutdown hands out what is ready and ends waiting workers', async (t) =>
   t.equal(await queue.get(), undefined);
 });
 
-t.test('drain waits for held items, also those added again before', async (t) => {
+t.test('drain waits for items in progress, including those added again', async (t) => {
   const { queue } = newQueue();
   queue.add('a');
   queue.tryGet();
@@ -112,7 +112,7 @@ t.test('drain waits for held items, also those added again before', async (t) =>
   t.equal(drained, true);
 });
 
-t.test('an item is never lost and never held twice (random operations)', async (t) => {
+t.test('random operations never lose an item or hand it out twice', async (t) => {
   const seed = 20_220_503;
   let state = seed;
   const random = (n: number) => {
@@ -122,24 +122,24 @@ t.test('an item is never lost and never held twice (random operations)', async (
   t.comment(`seed ${seed}`);
   const { clock, queue } = newQueue();
   const held = new Set<string>();
-  const wanted = new Set<string>();
+  const pending = new Set<string>();
   for (let step = 0; step < 20_000; step += 1) {
     const item = `i${random(20)}`;
     switch (random(4)) {
       case 0:
         queue.add(item);
-        wanted.add(item);
+        pending.add(item);
         break;
       case 1:
         queue.addAfter(item, random(50));
-        wanted.add(item);
+        pending.add(item);
         break;
       case 2: {
         const got = queue.tryGet();
         if (got === undefined) break;
         if (held.has(got)) t.fail(`held twice: ${got}`);
         held.add(got);
-        wanted.delete(got);
+        pending.delete(got);
         break;
       }
       default:
@@ -150,10 +150,10 @@ t.test('an item is never lost and never held twice (random operations)', async (
   await clock.advance(100);
   const rest = new Set<string>();
   for (let item = queue.tryGet(); item !== undefined; item = queue.tryGet()) rest.add(item);
-  for (const item of wanted) t.ok(rest.has(item), `${item} still comes`);
+  for (const item of pending) t.ok(rest.has(item), `${item} still comes`);
 });
 
-t.test('metrics tell depth, adds, retries and durations', async (t) => {
+t.test('metrics report depth, adds, retries and durations', async (t) => {
   const registry = new Registry();
   const clock = new VirtualClock();
   const metrics = new WorkQueueMetrics(registry);
@@ -178,7 +178,7 @@ t.test('metrics tell depth, adds, retries and durations', async (t) => {
   t.notMatch(await registry.metrics(), 'workqueue_depth{name="deployment"}');
 });
 
-t.test('later metrics of a registry take over', async (t) => {
+t.test('later metrics of a registry take over the gauges', async (t) => {
   const registry = new Registry();
   const clock = new VirtualClock();
   new WorkQueue<string>({ clock, name: 'old', metrics: new WorkQueueMetrics(registry) }).add('a');
@@ -188,7 +188,7 @@ t.test('later metrics of a registry take over', async (t) => {
   t.notMatch(text, 'workqueue_depth{name="old"}');
 });
 
-t.test('queues of one name are one series', async (t) => {
+t.test('queues with one name share a series', async (t) => {
   const registry = new Registry();
   const metrics = new WorkQueueMetrics(registry);
   const clock = new VirtualClock();

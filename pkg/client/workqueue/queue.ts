@@ -1,32 +1,111 @@
 /**
  * The queue between informers and reconcilers.
  *
- * Guarantees: an item is in the queue at most once; no two workers hold the same item; an item added while it is
- * worked on is queued again when its worker is done; items are handed out in the order in which they were added.
+ * Guarantees: an item is in the queue at most once; no two workers hold the same item; an item that is added while it is
+ * processed is queued again afterwards; items are handed out in the order in which they were added.
  * (The semantics of client-go's workqueue: Type, DelayingType and RateLimitingType in one.)
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { DelayHeap } from '#client/workqueue/delay-heap.js';
-import { Fifo } from '#client/workqueue/fifo.js';
+import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import { type QueueMetrics, WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import { defaultControllerRateLimiter, type RateLimiter } from '#client/workqueue/rate-limiter.js';
 
+/** A first-in first-out list with constant-time ends: a growing ring, because `Array.shift` moves every element. */
+class Fifo<T> {
+  #ring: (T | undefined)[] = new Array(16);
+  #head = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(item: T): void {
+    if (this.#size === this.#ring.length) this.#grow();
+    this.#ring[(this.#head + this.#size) & (this.#ring.length - 1)] = item;
+    this.#size += 1;
+  }
+
+  shift(): T | undefined {
+    if (this.#size === 0) return undefined;
+    const item = this.#ring[this.#head];
+    this.#ring[this.#head] = undefined;
+    this.#head = (this.#head + 1) & (this.#ring.length - 1);
+    this.#size -= 1;
+    return item;
+  }
+
+  clear(): void {
+    this.#ring = new Array(16);
+    this.#head = 0;
+    this.#size = 0;
+  }
+
+  #grow(): void {
+    const grown: (T | undefined)[] = new Array(this.#ring.length * 2);
+    for (let i = 0; i < this.#size; i += 1) grown[i] = this.#ring[(this.#head + i) & (this.#ring.length - 1)];
+    this.#ring = grown;
+    this.#head = 0;
+  }
+}
+
+interface Entry<K> {
+  readonly item: K;
+  readonly dueMs: number;
+}
+
+class DelayHeap<K> {
+  readonly #heap = new KeyedHeap<Entry<K>, K>({ keyOf: (e) => e.item, before: (a, b) => a.dueMs < b.dueMs });
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** When the first item becomes due; undefined if there is none. */
+  get nextDueMs(): number | undefined {
+    return this.#heap.peek()?.dueMs;
+  }
+
+  /** All entries, in no order. */
+  entries(): Iterable<Entry<K>> {
+    return this.#heap.values();
+  }
+
+  /** Adds the item, due at `dueMs`; an item that is already in keeps the earlier time. */
+  add(item: K, dueMs: number): void {
+    const entry = this.#heap.get(item);
+    if (entry === undefined || dueMs < entry.dueMs) this.#heap.push({ item, dueMs });
+  }
+
+  /** Removes and returns the first item if it is due at `nowMs`. */
+  popDue(nowMs: number): K | undefined {
+    const first = this.#heap.peek();
+    if (first === undefined || first.dueMs > nowMs) return undefined;
+    this.#heap.remove(first.item);
+    return first.item;
+  }
+
+  clear(): void {
+    this.#heap.clear();
+  }
+}
+
 export interface WorkQueueOptions<K> {
   readonly clock: Clock;
-  /** Label of the queue's series; without it there are none. */
+  /** Label of the queue's metrics; absent: no metrics. */
   readonly name?: string;
   readonly metrics?: WorkQueueMetrics;
   /** Absent: `defaultControllerRateLimiter`. */
   readonly rateLimiter?: RateLimiter<K>;
 }
 
-/** What a queue holds at one moment. */
+/** The content of a queue at one time. */
 export interface QueueSnapshot<K> {
-  /** Ready to be handed out, in that order. */
+  /** Items to hand out, in this order. */
   readonly ready: readonly { readonly item: K; readonly forMs: number }[];
-  /** Those that workers hold; `again`: added since. */
+  /** Items in progress; `again`: added again meanwhile. */
   readonly held: readonly { readonly item: K; readonly forMs: number; readonly again: boolean }[];
-  /** Those that wait for their instant, the earliest first. */
+  /** Delayed items, earliest first. */
   readonly delayed: readonly { readonly item: K; readonly inMs: number; readonly failures: number }[];
 }
 
@@ -35,9 +114,9 @@ export class WorkQueue<K = string> {
   readonly #limiter: RateLimiter<K>;
   readonly #metrics: QueueMetrics;
   readonly #queue = new Fifo<K>();
-  /** Items that wait to be worked on, those being worked on included; the value is when they were added. */
+  /** Item → when it was added, for all items that need work, including those added again while in progress. */
   readonly #dirty = new Map<K, number>();
-  /** Items that a worker holds; the value is since when. */
+  /** Item in progress → when it was started. */
   readonly #processing = new Map<K, number>();
   readonly #delayed = new DelayHeap<K>();
   readonly #waiters = new Fifo<(item: K | undefined) => void>();
@@ -58,17 +137,17 @@ export class WorkQueue<K = string> {
     });
   }
 
-  /** Items ready to be handed out. */
+  /** Number of items ready to be handed out. */
   get length(): number {
     return this.#queue.size;
   }
 
-  /** Items that wait for their instant. */
+  /** Number of delayed items. */
   get delayedLength(): number {
     return this.#delayed.size;
   }
 
-  /** Items that workers hold. */
+  /** Number of items in progress. */
   get processingLength(): number {
     return this.#processing.size;
   }
@@ -88,7 +167,7 @@ export class WorkQueue<K = string> {
     };
   }
 
-  /** Marks the item as needing work. Does nothing when it is marked already, or after shutdown. */
+  /** Adds the item. Does nothing if it is already waiting, or after shutdown. */
   add(item: K): void {
     if (this.#state !== 'open' || this.#dirty.has(item)) return;
     this.#metrics.added();
@@ -96,7 +175,7 @@ export class WorkQueue<K = string> {
     if (!this.#processing.has(item)) this.#enqueue(item);
   }
 
-  /** Adds the item after `ms`; when asked for several times, at the earliest instant. */
+  /** Adds the item after `ms`; of several calls the earliest time counts. */
   addAfter(item: K, ms: number): void {
     if (this.#state !== 'open') return;
     this.#metrics.retried();
@@ -114,17 +193,17 @@ export class WorkQueue<K = string> {
     this.addAfter(item, this.#limiter.whenMs(item));
   }
 
-  /** The item is healthy again (or given up): the next failure starts from the shortest delay. */
+  /** Resets the item's failures after success or giving up: its next failure starts from the shortest delay. */
   forget(item: K): void {
     this.#limiter.forget(item);
   }
 
-  /** Failures since the item was last forgotten. */
+  /** Failures since the last `forget`. */
   requeues(item: K): number {
     return this.#limiter.requeues(item);
   }
 
-  /** The next item if one is ready. Each item taken must be given to `done`. */
+  /** The next item if one is ready. `done` must follow. */
   tryGet(): K | undefined {
     const item = this.#queue.shift();
     if (item !== undefined) this.#take(item);
@@ -138,7 +217,7 @@ export class WorkQueue<K = string> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** The worker finished with the item. */
+  /** Ends the work on the item. */
   done(item: K): void {
     const since = this.#processing.get(item);
     if (since === undefined) return;
@@ -148,7 +227,7 @@ export class WorkQueue<K = string> {
     this.#settle();
   }
 
-  /** Takes no more items; those ready are still handed out, delayed ones are dropped. */
+  /** Accepts no more items; ready ones are still handed out, delayed ones are dropped. */
   shutDown(): void {
     if (this.#state !== 'open') return;
     this.#state = 'draining';
@@ -159,7 +238,7 @@ export class WorkQueue<K = string> {
     this.#settle();
   }
 
-  /** `shutDown`, resolved when every item that was ready or held is done. */
+  /** Shuts down, and resolves when all ready items and items in progress are done. */
   shutDownWithDrain(): Promise<void> {
     this.shutDown();
     if (this.#state === 'closed') return Promise.resolve();

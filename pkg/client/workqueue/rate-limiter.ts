@@ -1,15 +1,15 @@
-/** How long an item that failed waits before its next attempt. */
+/** How long a failed item waits before its next attempt. */
 
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
 export interface RateLimiter<K> {
-  /** Counts one attempt of the item and returns the delay before it, in milliseconds. */
+  /** Counts an attempt of the item and returns the delay before it; ms. */
   whenMs(item: K): number;
-  /** The item succeeded, or is given up: its history is dropped. */
+  /** Resets the item's history after success or giving up. */
   forget(item: K): void;
-  /** Attempts since the item was last forgotten. */
+  /** Attempts since the last `forget`. */
   requeues(item: K): number;
 }
 
@@ -39,7 +39,7 @@ export class ItemExponentialRateLimiter<K> implements RateLimiter<K> {
   }
 }
 
-/** One bucket for all items together, so that many failing items do not flood the API server. */
+/** One bucket for all items, so that many failing items do not flood the API server. */
 class BucketRateLimiter<K> implements RateLimiter<K> {
   readonly #bucket: TokenBucket;
 
@@ -80,8 +80,8 @@ class MaxOfRateLimiter<K> implements RateLimiter<K> {
 }
 
 /**
- * What controllers use: 5 ms (or `baseMs`) to 1000 s per item, and 10 per second with a burst of 100 over all
- * (the figures of DefaultControllerRateLimiter in client-go 1.24).
+ * The limiter of controllers: 5 ms (or `baseMs`) to 1000 s per item, and 10 per second with a burst of 100 over all
+ * (DefaultControllerRateLimiter in client-go 1.24).
  */
 export function defaultControllerRateLimiter<K>(clock: Clock, baseMs = 5): RateLimiter<K> {
   return new MaxOfRateLimiter<K>([

@@ -1,7 +1,6 @@
 /**
- * Queue and workers under a thousand random schedules: one, two or five workers, passes that take long, fail, ask to be
- * called again or are refused as stale, bursts of the same items, and an end in the middle of it all. No item is held
- * twice at once, and none that was asked for is forgotten.
+ * Queue and workers under a thousand random schedules: one, two or five workers; slow, failing, requeued and conflicting
+ * passes; bursts of equal items; and a stop at any time. No item is held twice at once, and no added item is lost.
  */
 import t from 'tap';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
@@ -15,7 +14,7 @@ const schedules = 1000;
 const firstSeed = 1;
 const steps = 40;
 
-/** A small generator, so that a seed repeats a run. */
+/** A small random generator, so that a seed reproduces a run. */
 function generator(seed: number): (below: number) => number {
   let state = Math.imul(seed, 2_654_435_761) >>> 0;
   return (below) => {
@@ -28,7 +27,7 @@ interface Totals {
   passes: number;
   failures: number;
   mostAtOnce: number;
-  /** Items asked for while they were worked on. */
+  /** Items added while in progress. */
   overlaps: number;
 }
 
@@ -42,8 +41,8 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
   });
   const problems: string[] = [];
   const held = new Set<string>();
-  /** Items that somebody asked for and no pass has begun for since. */
-  const wanted = new Set<string>();
+  /** Items added since their last pass began. */
+  const pending = new Set<string>();
   let calm = false;
   const stop = new AbortController();
   const outcomeOf = (): Outcome => {
@@ -62,7 +61,7 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
         if (held.has(item)) problems.push(`${item} is held twice`);
         if (stop.signal.aborted) problems.push(`${item} is begun after the end`);
         held.add(item);
-        wanted.delete(item);
+        pending.delete(item);
         totals.passes += 1;
         totals.mostAtOnce = Math.max(totals.mostAtOnce, held.size);
         if (held.size > concurrency) problems.push(`${held.size} items at once`);
@@ -70,7 +69,7 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
         held.delete(item);
         const outcome = outcomeOf();
         if (outcome.kind === 'retry') totals.failures += 1;
-        if (outcome.kind === 'retry' || outcome.kind === 'requeueAfter') wanted.add(item);
+        if (outcome.kind === 'retry' || outcome.kind === 'requeueAfter') pending.add(item);
         if (outcome.kind === 'retry' && random(2) === 0) throw new Error('thrown');
         return outcome;
       },
@@ -79,7 +78,7 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
   );
   const ask = (item: string, call: () => void) => {
     if (held.has(item)) totals.overlaps += 1;
-    wanted.add(item);
+    pending.add(item);
     call();
   };
   for (let step = 0; step < steps; step += 1) {
@@ -101,7 +100,7 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
   calm = seed % 4 !== 0;
   if (calm) {
     await clock.advance(60_000);
-    if (wanted.size > 0) problems.push(`never looked at: ${[...wanted].join(', ')}`);
+    if (pending.size > 0) problems.push(`never looked at: ${[...pending].join(', ')}`);
     if (queue.length + queue.delayedLength + queue.processingLength > 0) problems.push('the queue is not empty');
   }
   stop.abort();
@@ -115,7 +114,7 @@ async function run(seed: number, totals: Totals): Promise<readonly string[]> {
   return problems;
 }
 
-t.test(`no item is held twice or forgotten, in ${schedules} schedules`, async (t) => {
+t.test(`no item is held twice or lost in ${schedules} schedules`, async (t) => {
   const totals: Totals = { passes: 0, failures: 0, mostAtOnce: 0, overlaps: 0 };
   t.comment(`seeds ${firstSeed} to ${firstSeed + schedules - 1}`);
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {

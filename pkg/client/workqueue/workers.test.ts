@@ -38,7 +38,7 @@ t.test('outcomes become queue calls', async (t) => {
   await finished;
 });
 
-t.test('no more items at once than workers, and stopping waits for those', async (t) => {
+t.test('concurrency is limited, and stopping waits for items in progress', async (t) => {
   const clock = new VirtualClock();
   const queue = new WorkQueue<number>({ clock });
   const stop = new AbortController();
@@ -67,10 +67,10 @@ t.test('no more items at once than workers, and stopping waits for those', async
   await clock.advance(1000);
   await finished;
   t.equal(most, 3);
-  t.equal(finishedItems, 6, 'items not begun are left for whoever works next');
+  t.equal(finishedItems, 6, 'items not started are left for the next run');
 });
 
-t.test('an item is given up after its retries', async (t) => {
+t.test('an item is dropped after its retries', async (t) => {
   const clock = new VirtualClock();
   const queue = new WorkQueue<string>({ clock });
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** A bounded number of workers that take items from a queue, reconcile them and act on the outcome. */
+/** Workers that take items from a queue, reconcile them and act on the outcome. */
 
 import { shared } from '#apimachinery/async/shared-signal.js';
 import { isConflict } from '#apimachinery/errors/status.js';
@@ -9,19 +9,19 @@ import type { Logger } from '#daemon/log/logger.js';
 
 export interface WorkersOptions<K> {
   readonly queue: WorkQueue<K>;
-  /** How many items are worked on at once. */
+  /** Number of workers. */
   readonly concurrency: number;
   /** `signal` aborts when the workers should stop. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile without a return statement is done
   readonly reconcile: (item: K, signal: AbortSignal) => Promise<Outcome | undefined | void>;
   readonly log: Logger;
-  /** Retries after which an item is given up until it changes; absent: never given up. */
+  /** Retries before an item is dropped until it changes; absent: unlimited. */
   readonly maxRetries?: number;
 }
 
 /**
- * Works until `signal` aborts, then shuts the queue down, finishes what is being worked on and resolves. Items that
- * were ready but not begun are left: whoever works next finds the same state in the API.
+ * Runs until `signal` aborts, then shuts the queue down, finishes the items in progress and resolves. Items that were
+ * ready but not started are dropped; the next run finds the same state in the API.
  */
 export async function runWorkers<K>(options: WorkersOptions<K>, signal: AbortSignal): Promise<void> {
   const { queue } = options;
@@ -57,7 +57,7 @@ async function attempt<K>(options: WorkersOptions<K>, item: K, signal: AbortSign
   }
 }
 
-/** The one place where an outcome becomes a queue call and a log line. */
+/** The one place that turns an outcome into a queue call and a log message. */
 function interpret<K>(item: K, outcome: Outcome, { queue, log, maxRetries }: WorkersOptions<K>): void {
   if (queue.shuttingDown) return;
   switch (outcome.kind) {
@@ -73,19 +73,19 @@ function interpret<K>(item: K, outcome: Outcome, { queue, log, maxRetries }: Wor
       return;
     case 'terminal':
       queue.forget(item);
-      log.error({ item, err: outcome.error }, 'Reconcile failed for good');
+      log.error({ item, err: outcome.error }, 'reconcile failed permanently');
       return;
     case 'retry': {
       const retries = queue.requeues(item);
       if (maxRetries !== undefined && retries >= maxRetries) {
         queue.forget(item);
-        log.error({ item, err: outcome.error, retries }, 'Reconcile failed; dropped until the object changes');
+        log.error({ item, err: outcome.error, retries }, 'reconcile failed: dropped until the object changes');
         return;
       }
-      // A stale cache is everyday business: the next pass sees the newer object.
+      // A stale cache is normal: the next pass sees the newer object.
       if (isConflict(outcome.error))
-        log.debug({ item, err: outcome.error, retries }, 'Reconcile met a conflict; retrying');
-      else log.warn({ item, err: outcome.error, retries }, 'Reconcile failed; retrying');
+        log.debug({ item, err: outcome.error, retries }, 'reconcile met a conflict: retrying');
+      else log.warn({ item, err: outcome.error, retries }, 'reconcile failed: retrying');
       queue.addRateLimited(item);
       return;
     }

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import type { Registry } from 'prom-client';
 import type { EventRecorder } from '#client/events/recorder.js';
-import { absentInformers } from '#client/informer/absent.js';
+import { emptyInformers } from '#client/informer/empty-informers.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
@@ -171,7 +171,7 @@ async function connectToAPI(
     const recorder: EventRecorder = {
       record: (object, type, reason, message) => log.info({ object, type, reason, message }, 'event occurred'),
     };
-    return { informers: absentInformers(dialect), dependencies: { isStandalone: true, recorder } };
+    return { informers: emptyInformers(dialect), dependencies: { isStandalone: true, recorder } };
   }
   const credentials = await clientCredentials(path, values, context, {
     dialect,

@@ -4,7 +4,7 @@ import { deadline } from '#apimachinery/async/deadline.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { type TimedKeyCertificate, timed } from '#client/certificate/key-certificate.js';
+import { type TimedKeyCertificate, withValidity } from '#client/certificate/key-certificate.js';
 import { requestCertificate } from '#client/certificate/request.js';
 import { CertificateStore } from '#client/certificate/store.js';
 import type { Client } from '#client/client.js';
@@ -56,7 +56,7 @@ export async function renewNodeCertificates(
       const store = new CertificateStore(folder, name);
       const found = await store.current();
       if (found === undefined) continue;
-      const held = timed(found);
+      const held = withValidity(found);
       if (held.notAfter >= clock.now() + renewBeforeMs) continue;
       try {
         const made = await anotherOf(client, held, { signerName, usage, clock });
@@ -91,7 +91,7 @@ async function anotherOf(
       { keys, template, signerName, usages },
       { clock, signal: patience.signal },
     );
-    return timed({ certificate: signed, privateKey: privateKeyToPem(keys.privateKey) });
+    return withValidity({ certificate: signed, privateKey: privateKeyToPem(keys.privateKey) });
   } finally {
     patience.release();
   }

@@ -5,7 +5,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
-import { hasNotEnded, timed } from '#client/certificate/key-certificate.js';
+import { isUnexpired, withValidity } from '#client/certificate/key-certificate.js';
 import {
   type Cluster,
   formatKubeconfig,
@@ -22,8 +22,8 @@ import { writeFileAtomic } from '#pki/file-store.js';
 export async function validCertificate({ tls }: ClientConfig, clock: Clock): Promise<KeyCertificate> {
   const { cert, key } = (await tls?.current()) ?? {};
   if (cert === undefined || key === undefined) throw new KubeconfigError('it has no client certificate');
-  const pair = timed({ certificate: cert.toString(), privateKey: key.toString() });
-  if (!hasNotEnded(pair, clock.now()))
+  const pair = withValidity({ certificate: cert.toString(), privateKey: key.toString() });
+  if (!isUnexpired(pair, clock.now()))
     throw new KubeconfigError(`its client certificate expired at ${new Date(pair.notAfter).toISOString()}`);
   return pair;
 }

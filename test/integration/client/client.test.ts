@@ -45,13 +45,13 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('did not reject');
 }
 
-/** Resolves when `condition` holds, looked at after each change of the informer it belongs to. */
+/** Resolves when `condition` holds, checked after each change of its informer. */
 async function until(condition: () => boolean, changes: EventTarget): Promise<void> {
   const patience = AbortSignal.timeout(60_000);
   while (!condition()) await once(changes, 'change', { signal: patience });
 }
 
-t.test('verbs', async (t) => {
+t.test('sends all verbs', async (t) => {
   for (const [name, client] of Object.entries(await clients(t))) {
     const maps = client.resource(configmaps);
     const key = { namespace: 'default' };
@@ -74,7 +74,7 @@ t.test('verbs', async (t) => {
   }
 });
 
-t.test('a watch brings what happens after a list', async (t) => {
+t.test('a watch continues after a list', async (t) => {
   for (const [name, client] of Object.entries(await clients(t))) {
     const maps = client.resource(configmaps);
     const { metadata } = await maps.list({ namespace: 'default' });
@@ -92,7 +92,7 @@ t.test('a watch brings what happens after a list', async (t) => {
   }
 });
 
-t.test('informers follow, also from pages', async (t) => {
+t.test('informers follow the server, also with paged lists', async (t) => {
   const all = await clients(t);
   const writer = all.local.resource(configmaps);
   for (let i = 0; i < 30; i += 1) await writer.create({ metadata: { name: `m${i}`, namespace: 'default' } });
@@ -119,7 +119,7 @@ t.test('informers follow, also from pages', async (t) => {
   }
 });
 
-t.test('the server takes the events and counts in them', async (t) => {
+t.test('the server stores events with their counts', async (t) => {
   const { https } = await clients(t);
   const recorder = new ApiEventRecorder({ client: https, source: { component: 'tester' }, clock, random, log });
   const target = await https.resource(configmaps).create({ metadata: { name: 'a', namespace: 'default' } });
@@ -136,7 +136,7 @@ t.test('the server takes the events and counts in them', async (t) => {
   });
 });
 
-t.test('one leads, the next follows when it goes', async (t) => {
+t.test('another candidate leads when the leader stops', async (t) => {
   const { https, local } = await clients(t);
   const elect = (client: Client, identity: string) =>
     new LeaderElector({
@@ -169,11 +169,11 @@ t.test('one leads, the next follows when it goes', async (t) => {
   const [first] = order;
   const leader = candidates[first === 'a' ? 0 : 1];
   const other = candidates[first === 'a' ? 1 : 0];
-  const held = await https.resource(leases).get('lock', { namespace: 'default' });
-  t.match(held.spec, { holderIdentity: first, leaseDurationSeconds: 15, leaseTransitions: 0 });
+  const before = await https.resource(leases).get('lock', { namespace: 'default' });
+  t.match(before.spec, { holderIdentity: first, leaseDurationSeconds: 15, leaseTransitions: 0 });
   leader?.stop.abort();
   await other?.started;
   t.same(order.length, 2);
-  const taken = await https.resource(leases).get('lock', { namespace: 'default' });
-  t.match(taken.spec, { holderIdentity: order[1], leaseTransitions: 1 });
+  const after = await https.resource(leases).get('lock', { namespace: 'default' });
+  t.match(after.spec, { holderIdentity: order[1], leaseTransitions: 1 });
 });

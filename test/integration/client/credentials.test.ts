@@ -1,4 +1,4 @@
-/** Credentials that rotate, run out or are refused, against an API server that checks them: no request fails. */
+/** Credentials that rotate, expire or are refused, against an API server that checks them: no request fails. */
 import { chmod, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { startApi } from '#test/integration/daemons/api.js';
 
 t.setTimeout(120_000);
 
-/** Long enough for a loaded machine to use the certificate at all. */
+/** Long enough for a loaded machine to use the certificate. */
 const shortLifeMs = 3000;
 
 async function temporary(t: Test): Promise<string> {
@@ -34,7 +34,7 @@ const ca = join(api.folder, 'apiserver.crt');
 
 async function setUp(t: Test) {
   const folder = await temporary(t);
-  /** A certificate of a user who may do everything. */
+  /** A certificate of an administrator. */
   const certificate = async (validityMs: number) => {
     const subject = { commonName: 'it', organizations: [dialect.groups.masters] };
     return issueCertificate(authority, { subject, usages: ['client'], now: clock.now(), validityMs });
@@ -59,13 +59,13 @@ async function setUp(t: Test) {
   return { folder, certificate, connect };
 }
 
-/** Written aside and put in its place, as whoever rotates files does. */
+/** Replaces the file atomically, as file rotation does. */
 async function put(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);
 }
 
-/** A plugin that prints `answer`, or what is meant for that one call, and counts its calls. */
+/** A plugin that prints `answer`, or a file for the n-th call, and counts its calls. */
 async function plugin(folder: string) {
   const path = join(folder, 'plugin.sh');
   const answer = join(folder, 'answer');
@@ -86,7 +86,7 @@ async function plugin(folder: string) {
   };
 }
 
-/** Many requests, some at once, until the instant has passed. */
+/** Sends requests, some concurrently, until the given time. */
 async function busyUntil(client: RestClient, instantMs: number): Promise<void> {
   do {
     await Promise.all([1, 2, 3].map(() => client.resource(namespaces).list()));
@@ -99,7 +99,7 @@ async function refusals(metrics: Registry): Promise<number> {
   return Number(/rest_client_requests_total\{code="401"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
 }
 
-t.test('a plugin is asked for another certificate when the first one runs out', async (t) => {
+t.test('a plugin returns another certificate when the first one expires', async (t) => {
   const { folder, certificate, connect } = await setUp(t);
   const { user, answers, calls } = await plugin(folder);
   const status = async (validityMs: number) => {
@@ -117,7 +117,7 @@ t.test('a plugin is asked for another certificate when the first one runs out', 
   t.match(await metrics.metrics(), 'rest_client_exec_plugin_certificate_rotation_age_count 1');
 });
 
-t.test('a credential that the server does not take any more is replaced within the request', async (t) => {
+t.test('a refused credential is replaced within the request', async (t) => {
   const { folder, connect } = await setUp(t);
   const { user, answers, calls } = await plugin(folder);
   await answers({ token: 'revoked' }, 1);
@@ -126,13 +126,13 @@ t.test('a credential that the server does not take any more is replaced within t
   const lists = await Promise.all([1, 2, 3].map(() => client.resource(namespaces).list()));
   t.ok(lists.every(({ items }) => items.length > 0));
   t.equal(await refusals(metrics), 0);
-  const asked = await calls();
-  t.ok(asked === 2 || asked === 3, `asked ${asked} times for three requests at once`);
+  const callsBefore = await calls();
+  t.ok(callsBefore === 2 || callsBefore === 3, `asked ${callsBefore} times for three requests at once`);
   await client.resource(namespaces).list();
-  t.equal(await calls(), asked);
+  t.equal(await calls(), callsBefore);
 });
 
-t.test('a token file that was rotated is read again', async (t) => {
+t.test('a rotated token file is read again', async (t) => {
   const { folder, connect } = await setUp(t);
   const file = join(folder, 'token');
   await put(file, 'root');
@@ -149,13 +149,13 @@ t.test('a token file that was rotated is read again', async (t) => {
         .catch((error: unknown) => error),
       'Unauthorized',
     ),
-    'a token that is wrong for good',
+    'a token that stays wrong',
   );
   await put(file, 'root');
-  t.ok((await other.client.resource(namespaces).list()).items.length > 0, 'without waiting for the minute to pass');
+  t.ok((await other.client.resource(namespaces).list()).items.length > 0, 'without waiting for a minute');
 });
 
-t.test('certificate files that were renewed are read again', async (t) => {
+t.test('renewed certificate files are read again', async (t) => {
   const { folder, certificate, connect } = await setUp(t);
   const write = async (validityMs: number) => {
     const { certificate: cert, privateKey } = await certificate(validityMs);

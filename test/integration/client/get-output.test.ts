@@ -1,4 +1,4 @@
-/** What `orchctl get` prints of several types and names, letter for letter as an existing client does of the same server. */
+/** `orchctl get` prints several types and names exactly like kubectl for the same server. */
 import { execFile } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -53,10 +53,10 @@ const cases: readonly string[][] = [
   ['secrets', '-A'],
 ];
 
-/** Ages differ from one call to the next, and so does the width of their column. */
+/** Replaces ages, since they and their column width differ between calls. */
 const ageless = (text: string) => text.replace(/ +\d+s$/gm, ' 1s').replace(/AGE *$/gm, 'AGE');
 
-t.test('tables of several types', async (t) => {
+t.test('prints tables of several types', async (t) => {
   const server = await startServer(t, { https: true, dialect: kubernetesDialect });
   for (const [path, body] of objects) await call(server, 'POST', path, { body });
   const directory = await mkdtemp(join(tmpdir(), 'get-'));
@@ -73,7 +73,7 @@ t.test('tables of several types', async (t) => {
     }),
   );
   const { signal } = new AbortController();
-  // Every request under way listens to it.
+  // Every request in flight listens to it.
   setMaxListeners(0, signal);
   const ours = async (args: readonly string[]): Promise<Answer> => {
     const [out, err]: [string[], string[]] = [[], []];

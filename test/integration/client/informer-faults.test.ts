@@ -1,6 +1,6 @@
 /**
- * Informers of a real API server over a real etcd: the server is killed, restarted and cut off, etcd too, history is compacted, and
- * objects change meanwhile. Afterwards the caches hold exactly what etcd holds, and the handlers saw an orderly story.
+ * Informers with a real API server and a real etcd: both are killed, restarted and cut off, the history is compacted, and
+ * objects change meanwhile. Afterwards the caches equal etcd, and the handlers saw consistent events.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -41,7 +41,7 @@ function generator(seed: number): (below: number) => number {
   };
 }
 
-/** The API server as a process that can be killed and started again on its port. */
+/** The API server as a process that can be killed and restarted on its port. */
 async function apiServer(t: Test, etcdEndpoint: string) {
   const folder = await mkdtemp(join(tmpdir(), 'informer-faults-'));
   const file = async (name: string, text: string) => {
@@ -87,7 +87,7 @@ async function apiServer(t: Test, etcdEndpoint: string) {
   };
 }
 
-/** A wire that can be cut without either end being told. */
+/** A connection that can be cut without notifying either end. */
 async function wireTo(t: Test, port: number) {
   let isCut = false;
   const pairs = new Set<readonly [Socket, Socket]>();
@@ -119,7 +119,7 @@ async function wireTo(t: Test, port: number) {
         upstream.pause();
       }
     },
-    /** Connections of the time of the cut are found to be dead. */
+    /** Breaks the connections that were cut. */
     heal() {
       if (!isCut) return;
       isCut = false;
@@ -131,34 +131,34 @@ async function wireTo(t: Test, port: number) {
   };
 }
 
-/** What handlers must not see is told; see the soak of informers under a virtual clock. */
+/** Reports events that handlers must not see, like the informers' soak test in virtual time. */
 function checker() {
-  const known = new Map<string, ConfigMap>();
+  const objects = new Map<string, ConfigMap>();
   const problems: string[] = [];
   return {
-    known,
+    objects,
     problems,
     handler: {
       onAdd(object: ConfigMap) {
-        if (known.has(keyOf(object))) problems.push(`added twice: ${keyOf(object)}`);
-        known.set(keyOf(object), object);
+        if (objects.has(keyOf(object))) problems.push(`added twice: ${keyOf(object)}`);
+        objects.set(keyOf(object), object);
       },
       onUpdate(object: ConfigMap, old: ConfigMap) {
-        const last = known.get(keyOf(object));
+        const last = objects.get(keyOf(object));
         if (last !== old) problems.push(`old is not the last one: ${keyOf(object)}`);
         if (BigInt(object.metadata.resourceVersion ?? 0) <= BigInt(old.metadata.resourceVersion ?? 0)) {
           problems.push(`went back: ${keyOf(object)}`);
         }
-        known.set(keyOf(object), object);
+        objects.set(keyOf(object), object);
       },
       onDelete(object: ConfigMap) {
-        if (!known.delete(keyOf(object))) problems.push(`deleted without being known: ${keyOf(object)}`);
+        if (!objects.delete(keyOf(object))) problems.push(`deleted without being known: ${keyOf(object)}`);
       },
     },
   };
 }
 
-/** Changes objects behind the server's back: it need not be there. */
+/** Changes objects directly in etcd, which works without the server. */
 async function change(store: Store, random: (below: number) => number, step: number): Promise<void> {
   const key = `${prefix}m${random(8)}`;
   const { kvs } = await store.range({ start: key, end: `${key}\0` });
@@ -174,7 +174,7 @@ async function change(store: Store, random: (below: number) => number, step: num
   }
 }
 
-t.test('whatever happens to server, network and history, caches converge to what etcd holds', async (t) => {
+t.test('caches converge to etcd despite faults of server, network and history', async (t) => {
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = generator(seed);
@@ -201,13 +201,13 @@ t.test('whatever happens to server, network and history, caches converge to what
       const client = connection.client('informer');
       const factory = new SharedInformerFactory({ client, clock, random: Math.random, log, streamInitialState });
       const informer = factory.informer(configmaps, { namespace: 'soak' });
-      const { handler, known, problems } = checker();
+      const { handler, objects, problems } = checker();
       informer.addHandler(handler);
       const running = factory.start(stop.signal);
       return {
         name: `${contentType}${streamInitialState ? ', streamed' : ''}`,
         informer,
-        known,
+        objects,
         problems,
         running,
         connection,
@@ -229,14 +229,14 @@ t.test('whatever happens to server, network and history, caches converge to what
     return print(kvs.map(({ key, modRevision }) => [`soak/${key.slice(prefix.length)}`, String(modRevision)]));
   };
   const converged = async (when: string) => {
-    const wanted = await inEtcd();
+    const expected = await inEtcd();
     const cached = (list: readonly ConfigMap[]) =>
       print(list.map((object) => [keyOf(object), object.metadata.resourceVersion ?? '']));
-    const behind = () => informers.filter(({ informer }) => cached(informer.list()) !== wanted);
+    const behind = () => informers.filter(({ informer }) => cached(informer.list()) !== expected);
     for (const end = clock.monotonic() + patienceMs; behind().length > 0 && clock.monotonic() < end; ) {
       await clock.sleep(20);
     }
-    for (const { name, informer } of behind()) t.equal(cached(informer.list()), wanted, `${when}: ${name}`);
+    for (const { name, informer } of behind()) t.equal(cached(informer.list()), expected, `${when}: ${name}`);
   };
   await converged('at first');
   for (let step = 0; step < steps; step += 1) {
@@ -269,8 +269,8 @@ t.test('whatever happens to server, network and history, caches converge to what
   wire.heal();
   server.start();
   await converged('at last');
-  for (const { name, problems, known, informer } of informers) {
+  for (const { name, problems, objects, informer } of informers) {
     t.same(problems, [], name);
-    t.equal(known.size, informer.size, name);
+    t.equal(objects.size, informer.size, name);
   }
 });

@@ -1,4 +1,4 @@
-/** Client-side validation by a server's OpenAPI document, beside what kubectl 1.24.17 says of the same objects. */
+/** Client-side validation by a server's OpenAPI document gives the messages of kubectl 1.24.17. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -14,7 +14,7 @@ const turnOff = 'if you choose to ignore these errors, turn validation off with 
 
 const manifestOf = (object: object, source = 'a.yaml') => ({ object, source });
 
-t.test('the words are those of kubectl, while the server does not look itself', async (t) => {
+t.test('gives the messages of kubectl for a server without field validation', async (t) => {
   const server = await startServer(t, { dialect: kubernetesDialect });
   const document = (await call(server, 'GET', '/openapi/v2')).json as OpenAPIDocument;
   const warnings: string[] = [];
@@ -41,7 +41,7 @@ t.test('the words are those of kubectl, while the server does not look itself', 
   ]);
 });
 
-t.test('a server that looks itself is left to it', async (t) => {
+t.test('leaves validation to a server with field validation', async (t) => {
   for (const dialect of [kubernetesDialect, orchDialect]) {
     const server = await startServer(t, { dialect, gates: { ServerSideFieldValidation: true } });
     const document = () => call(server, 'GET', '/openapi/v2').then(({ json }) => json as OpenAPIDocument);
@@ -50,7 +50,7 @@ t.test('a server that looks itself is left to it', async (t) => {
   }
 });
 
-t.test('the other dialect has its own names for kinds', async (t) => {
+t.test('uses the kind names of the server’s dialect', async (t) => {
   const server = await startServer(t, { dialect: orchDialect });
   const document = () => call(server, 'GET', '/openapi/v2').then(({ json }) => json as OpenAPIDocument);
   const checked = validateManifests([manifestOf(objects[1] ?? {})], { document, warn: () => {}, directive: 'Strict' });
@@ -59,7 +59,7 @@ t.test('the other dialect has its own names for kinds', async (t) => {
   });
 });
 
-t.test('what --validate may say', (t) => {
+t.test('parses --validate', (t) => {
   const rows = { strict: 'Strict', true: 'Strict', '1': 'Strict', warn: 'Warn', ignore: 'Ignore', false: 'Ignore' };
   for (const [text, directive] of Object.entries(rows)) t.equal(directiveOf(text), directive);
   t.throws(() => directiveOf('maybe'), {

@@ -253,7 +253,7 @@ t.test('a lock in etcd keeps all others out until its holder goes', async (t) =>
     child.stderr?.on('data', (part: Buffer) => {
       log.text += part.toString();
     });
-    return { name, child, leads: async () => log.text.includes('Became leader') };
+    return { name, child, leads: async () => log.text.includes('became leader') };
   };
   const first = start('first');
   await until('the first one leads', first.leads);
@@ -292,9 +292,9 @@ for (const kind of ['leases', 'endpointsleases']) {
       await locks.update({ ...lease, spec });
       return true;
     });
-    await until('the loss', async () => log.includes('Lost leadership'));
+    await until('the loss', async () => log.includes('lost leadership'));
     await makesAccounts(test, 'b');
-    t.equal(log.match(/Became leader/g)?.length, 2);
+    t.equal(log.match(/became leader/g)?.length, 2);
     await until('events', async () => {
       const { items } = await test.client.resource(events).list(where);
       const said = items

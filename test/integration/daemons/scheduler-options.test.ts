@@ -322,7 +322,7 @@ const runs: readonly Run[] = [
       'logging-format': ({ log }, t) => {
         for (const line of log.trim().split('\n')) t.type(JSON.parse(line), Object);
       },
-      v: ({ log }, t) => t.match(log, 'Using component config'),
+      v: ({ log }, t) => t.match(log, 'using component config'),
       'contention-profiling': warns('contention-profiling', /has no effect/),
       'http2-max-streams-per-connection': warns('http2-max-streams-per-connection', /has no effect/),
       'permit-address-sharing': warns('permit-address-sharing', /has no effect/),
@@ -398,7 +398,7 @@ const runs: readonly Run[] = [
       'lock-object-namespace': warns('lock-object-namespace', /has been deprecated, use --leader-elect-resource-names/),
       'orch-api-qps': waitsForTurns,
       'orch-api-burst': waitsForTurns,
-      vmodule: ({ log }, t) => t.match(log, 'Using component config'),
+      vmodule: ({ log }, t) => t.match(log, 'using component config'),
       'log-flush-frequency': async (running, t) => {
         await until('the lines are written', async () => running.log.includes('serving securely'));
         t.pass();
@@ -482,7 +482,7 @@ const runs: readonly Run[] = [
     proofs: {
       'write-config-to': async (running, t) => {
         t.match(await readFile(join(folder, 'written'), 'utf8'), 'kind: KubeSchedulerConfiguration');
-        t.match(running.log, 'Wrote configuration');
+        t.match(running.log, 'wrote configuration');
         t.equal(asked.length, 0, 'nobody was asked');
       },
       dialect: async (_running, t) =>
@@ -548,7 +548,7 @@ t.test('a leader that cannot renew its lease leads no more after the deadline', 
   const renewals = () => count(({ method, url }) => method === 'PUT' && url.includes('/leases/short'));
   await until('it renews again and again', async () => renewals() > 2);
   refuses = ({ url }) => url.includes('/leases/short');
-  await until('it leads no more', async () => running.log.includes('Lost leadership'));
+  await until('it leads no more', async () => running.log.includes('lost leadership'));
   await running.stop();
   for (const name of ['leader-elect-renew-deadline', 'leader-elect-retry-period']) proved.add(name);
 });

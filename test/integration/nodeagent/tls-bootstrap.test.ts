@@ -143,7 +143,7 @@ t.test('nodes that join with a token', { timeout: 120_000 }, async (t) => {
     await killed(children.at(-1));
     log.length = 0;
     start('n2');
-    await until('n2 continues its request', async () => log.some((line) => line.includes('Requesting a certificate')));
+    await until('n2 continues its request', async () => log.some((line) => line.includes('requesting certificate')));
     const { resourceVersion: _, uid: __, ...metadata } = binding.metadata;
     await bindings.create({ ...binding, metadata });
     await ready('n2');

@@ -1,19 +1,19 @@
-/** The clock of one machine of several: set wrong, running too fast or too slow, and stopped when its process is. */
+/** The clock of one simulated machine: it can be skewed and run too fast or too slow, and stops with its process. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 export interface CandidateClockOptions {
   /** True time. */
   readonly base: Clock;
-  /** What the clock shows is wrong by so much. */
+  /** Offset of the wall clock. */
   readonly skewMs: number;
-  /** Its seconds for each true one: near 1. */
+  /** Clock seconds per true second: near 1. */
   readonly rate: number;
 }
 
 export class CandidateClock implements Clock {
   readonly #options: CandidateClockOptions;
-  /** What is due and waits for the process to go on; undefined while it runs. */
+  /** Callbacks that are due while the process is stopped; undefined while it runs. */
   #stopped: (() => void)[] | undefined;
 
   constructor(options: CandidateClockOptions) {
@@ -25,12 +25,12 @@ export class CandidateClock implements Clock {
     return base.now() + skewMs;
   }
 
-  /** Goes on while the process is stopped. */
+  /** Continues while the process is stopped. */
   monotonic(): number {
     return this.#options.base.monotonic() * this.#options.rate;
   }
 
-  /** Due in whole milliseconds of true time, as timers are. */
+  /** Rounded to whole milliseconds of true time, as real timers. */
   setTimer(fn: () => void, ms: number): Timer {
     let cancelled = false;
     const fire = () => {
@@ -50,22 +50,22 @@ export class CandidateClock implements Clock {
   sleep(ms: number, signal?: Cancellation): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
-      const done = () => {
+      const finish = () => {
         timer.cancel();
-        signal?.removeEventListener('abort', done);
+        signal?.removeEventListener('abort', finish);
         resolve();
       };
-      const timer = this.setTimer(done, ms);
-      signal?.addEventListener('abort', done, { once: true });
+      const timer = this.setTimer(finish, ms);
+      signal?.addEventListener('abort', finish, { once: true });
     });
   }
 
-  /** Stops the process: nothing that is due happens, and no answer is read, before `goOn`. */
+  /** Stops the process: no timer fires and no response is read until `resume`. */
   stop(): void {
     this.#stopped ??= [];
   }
 
-  goOn(): void {
+  resume(): void {
     const due = this.#stopped ?? [];
     this.#stopped = undefined;
     for (const fire of due) fire();

@@ -1,4 +1,4 @@
-/** Objects that the client-side validation of kubectl 1.24 was given; what it said of each is in `recorded.json`. */
+/** Inputs for the client-side validation of kubectl 1.24; its messages are in `recorded.json`. */
 const pod = (spec: unknown, metadata: unknown = { name: 'a' }, more: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'Pod',

@@ -1,8 +1,8 @@
-/** Whatever an object holds, reading it gives what JSON says; what managers own is shared. */
+/** Items parse like plain JSON, and equal managed fields are shared. */
 
 import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { JsonItemReader } from '#client/rest/json-item.js';
+import { JsonItemReader } from '#client/rest/object-encoding.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
@@ -18,7 +18,7 @@ function read(reader: JsonItemReader, object: unknown): unknown {
   return reader.read(Buffer.from(JSON.stringify(object)));
 }
 
-t.test('objects with and without managers', (t) => {
+t.test('parses objects with and without managed fields', (t) => {
   const objects: unknown[] = [
     {},
     { metadata: {} },
@@ -26,7 +26,7 @@ t.test('objects with and without managers', (t) => {
     item('a', fields('x')),
     item('b', fields('x'), fields('y'), {}),
     item('c'),
-    // Where nobody expects them, or not as they are expected.
+    // In unexpected places, or of unexpected types.
     { metadata: { name: 'a' }, data: { fieldsV1: { a: 1 } } },
     { fieldsV1: { a: 1 }, ...item('a', fields('x')) },
     item('a', 0, fields('x'), 1, fields('y')),
@@ -50,7 +50,7 @@ t.test('objects with and without managers', (t) => {
   t.end();
 });
 
-t.test('broken objects are refused as any other text', (t) => {
+t.test('refuses invalid objects like JSON.parse', (t) => {
   const random = seededRandom(seed);
   const reader = new JsonItemReader();
   const text = JSON.stringify(item('b', fields('x'), fields('y')));

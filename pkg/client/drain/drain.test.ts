@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { planDrain } from '#client/drain/plan.js';
+import { planDrain } from '#client/drain/drain.js';
 
 const owned = (kind: string) => [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'u', controller: true }];
 const pod = (name: string, more: Partial<Pod['metadata']> = {}, volumes: Pod['spec']['volumes'] = []): Pod => ({
@@ -17,7 +17,7 @@ const mirror = pod('mirror', { annotations: { [dialect.annotations.configMirror]
 const withData = pod('data', { ownerReferences: owned('ReplicaSet') }, [{ name: 'v', emptyDir: {} }]);
 const careful = { ignoreDaemonSets: false, deleteEmptyDirData: false, force: false };
 
-t.test('which pods leave', (t) => {
+t.test('plans evictions, warnings and obstacles', (t) => {
   const rows: [
     name: string,
     pods: Pod[],
@@ -30,7 +30,7 @@ t.test('which pods leave', (t) => {
     ['no static ones', [mirror], {}, [], [], []],
     ['none of daemon sets', [daemon], {}, [], [/use --ignore-daemonsets to ignore\): a\/daemon/], []],
     ['none of daemon sets, as wanted', [daemon], { ignoreDaemonSets: true }, [], [], [/ignoring DaemonSet.*a\/daemon/]],
-    ['what nobody makes again', [orphan], {}, ['orphan'], [/use --force to override\): a\/orphan/], []],
+    ['pods that no controller recreates', [orphan], {}, ['orphan'], [/use --force to override\): a\/orphan/], []],
     ['that, by force', [orphan], { force: true }, ['orphan'], [], [/declare no controller: a\/orphan/]],
     ['data', [withData], {}, ['data'], [/use --delete-emptydir-data to override\): a\/data/], []],
     ['data, as wanted', [withData], { deleteEmptyDirData: true }, ['data'], [], [/local storage: a\/data/]],

@@ -1,7 +1,6 @@
 /**
- * A store behind a bad network, as the lock and the work of a leader see it: requests take long, land after their sender
- * has given up on them, and answers get lost. What lands is decided in one instant, as one transaction of the API
- * server's is.
+ * A store behind a bad network, for a leader's lock and work: requests are slow and may land after their sender gave up,
+ * and responses get lost. Each request takes effect atomically, like a transaction of the API server.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { leaderFenceHeader, parseLeaderFence, showsTerm } from '#apimachinery/leader-fence.js';
@@ -13,36 +12,36 @@ interface Version {
   readonly revision: number;
 }
 
-/** The network of the moment. */
-export interface Weather {
+/** Current conditions of the network. */
+export interface NetworkConditions {
   /** One way; ms. */
   delayMs(): number;
-  /** The answer never comes. */
-  losesAnswer(): boolean;
+  /** Whether the response is lost. */
+  losesResponse(): boolean;
 }
 
-export class FarStore {
+export class SimulatedStore {
   /** True time. */
   readonly #clock: Clock;
-  readonly #weather: Weather;
+  readonly #weather: NetworkConditions;
   readonly #objects = new Map<string, Version>();
   readonly #expiry = new Map<string, Timer>();
   #revision = 0;
 
-  constructor(clock: Clock, weather: Weather) {
+  constructor(clock: Clock, weather: NetworkConditions) {
     this.#clock = clock;
     this.#weather = weather;
   }
 
-  /** `at` happens when the request lands, whoever still waits for it; the answer is read by `clock`, the sender's. */
+  /** Runs `at` when the request lands, even if its sender no longer waits; the sender receives the result on its `clock`. */
   send<T>(at: () => T, clock: Clock, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => reject(new Error('aborted'));
       if (signal.aborted) return abort();
       signal.addEventListener('abort', abort, { once: true });
       this.#clock.setTimer(() => {
-        const outcome = tried(at);
-        if (this.#weather.losesAnswer()) return;
+        const outcome = runAt(at);
+        if (this.#weather.losesResponse()) return;
         clock.setTimer(() => {
           signal.removeEventListener('abort', abort);
           if ('error' in outcome) reject(outcome.error);
@@ -52,9 +51,9 @@ export class FarStore {
     });
   }
 
-  /** A lock here, as a candidate with that clock uses it. */
+  /** A lock in this store, for a candidate with that clock. */
   lock(name: string, clock: Clock): LeaderLock {
-    let known: Version | undefined;
+    let current: Version | undefined;
     return {
       description: name,
       fence: ({ holderIdentity, leaderTransitions, acquireTime }) => {
@@ -62,12 +61,12 @@ export class FarStore {
         return { lock: 'leases', namespace: 'sys', name, ...term };
       },
       read: async (signal) => {
-        known = await this.send(() => this.#objects.get(name), clock, signal);
-        return known?.record;
+        current = await this.send(() => this.#objects.get(name), clock, signal);
+        return current?.record;
       },
       write: async (record, signal) => {
-        const expected = known?.revision;
-        known = await this.send(
+        const expected = current?.revision;
+        current = await this.send(
           () => {
             if (this.#objects.get(name)?.revision !== expected) throw new Error('conflict');
             this.#revision += 1;
@@ -82,16 +81,16 @@ export class FarStore {
     };
   }
 
-  /** A lock that goes away when its holder does not keep it, written once in a term: as one in etcd. */
+  /** A lock that disappears unless its holder keeps it alive, and is written once per term, like one in etcd. */
   expiringLock(name: string, clock: Clock): LeaderLock {
-    let known: Version | undefined;
-    const still = (version: Version) => this.#objects.get(name)?.revision === version.revision;
+    let current: Version | undefined;
+    const isCurrent = (version: Version) => this.#objects.get(name)?.revision === version.revision;
     const release = (version: Version, signal: AbortSignal) =>
-      this.send(() => void (still(version) && this.remove(name)), clock, signal);
+      this.send(() => void (isCurrent(version) && this.remove(name)), clock, signal);
     const acquire = async (record: LeaderRecord, signal: AbortSignal) => {
-      known = await this.send(
+      current = await this.send(
         () => {
-          if (this.#objects.has(name)) throw new Error('somebody was faster');
+          if (this.#objects.has(name)) throw new Error('another candidate was faster');
           this.#revision += 1;
           const version = { record, revision: this.#revision };
           this.#objects.set(name, version);
@@ -105,13 +104,13 @@ export class FarStore {
     return {
       description: name,
       selfExpiring: true,
-      fence: () => ({ lock: 'etcdleases', namespace: 'sys', name, revision: BigInt(known?.revision ?? 0) }),
+      fence: () => ({ lock: 'etcdleases', namespace: 'sys', name, revision: BigInt(current?.revision ?? 0) }),
       read: async (signal) => {
-        known = await this.send(() => this.#objects.get(name), clock, signal);
-        return known?.record;
+        current = await this.send(() => this.#objects.get(name), clock, signal);
+        return current?.record;
       },
       write: async (record, signal) => {
-        const version = known;
+        const version = current;
         if (version === undefined) return acquire(record, signal);
         if (record.holderIdentity === '') return release(version, signal);
         if (record.holderIdentity !== version.record.holderIdentity) throw new Error('held');
@@ -120,7 +119,7 @@ export class FarStore {
           return acquire(record, signal);
         }
         const keep = () => {
-          if (!still(version)) throw new Error('it has gone');
+          if (!isCurrent(version)) throw new Error('the lock is gone');
           this.#expire(name, version);
         };
         await this.send(keep, clock, signal);
@@ -128,7 +127,7 @@ export class FarStore {
     };
   }
 
-  /** The lock goes away so long from now, by this store's clock. */
+  /** Removes the lock after its duration on this store's clock. */
   #expire(name: string, version: Version): void {
     this.#expiry.get(name)?.cancel();
     const end = () => {
@@ -137,13 +136,13 @@ export class FarStore {
     this.#expiry.set(name, this.#clock.setTimer(end, version.record.leaseDurationSeconds * 1000));
   }
 
-  /** Somebody deletes the lock. */
+  /** Deletes the lock. */
   remove(name: string): void {
     this.#objects.delete(name);
   }
 
-  /** Whether a write with these headers lands now. */
-  lets(headers: Readonly<Record<string, string>>): boolean {
+  /** Whether a write with these headers is accepted now. */
+  accepts(headers: Readonly<Record<string, string>>): boolean {
     const fence = parseLeaderFence(headers[leaderFenceHeader] ?? '');
     const version = this.#objects.get(fence.name);
     if (fence.lock === 'etcdleases') return BigInt(version?.revision ?? 0) === fence.revision;
@@ -152,7 +151,7 @@ export class FarStore {
   }
 }
 
-function tried<T>(at: () => T): { readonly value: T } | { readonly error: unknown } {
+function runAt<T>(at: () => T): { readonly value: T } | { readonly error: unknown } {
   try {
     return { value: at() };
   } catch (error) {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { formatKubeconfig, parseKubeconfig } from '#client/kubeconfig/file.js';
 
-t.test('names that YAML 1.1 takes for other things survive a file', (t) => {
+t.test('names with a special meaning in YAML 1.1 survive a file', (t) => {
   for (const name of ['n', 'yes', 'off', '0755', '1e3', '12:30', '~', '']) {
     const config = {
       ...parseKubeconfig(''),

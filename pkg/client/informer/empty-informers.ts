@@ -1,4 +1,4 @@
-/** Stands for an API that nobody has configured: every request fails at once, and informers hold nothing. */
+/** Informers for a daemon without an API server: they are empty, and every request fails. */
 
 import type { Dialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
@@ -7,7 +7,7 @@ import type { ApiObject, Client, ResourceClient } from '#client/client.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 
 /** Rejects every request with 503 ServiceUnavailable. */
-function absentClient(dialect: Dialect): Client {
+function unconfiguredClient(dialect: Dialect): Client {
   const fail = async (): Promise<never> => {
     throw serviceUnavailable('no client of the API is configured');
   };
@@ -24,8 +24,8 @@ function absentClient(dialect: Dialect): Client {
   };
 }
 
-/** Its informers have synced, and hold nothing. */
-export function absentInformers(dialect: Dialect): InformerFactory {
+/** Informers that have synced and are empty. */
+export function emptyInformers(dialect: Dialect): InformerFactory {
   const empty: Informer<ApiObject> = {
     get: () => undefined,
     list: () => [],
@@ -38,7 +38,7 @@ export function absentInformers(dialect: Dialect): InformerFactory {
     lastVersion: '',
   };
   return {
-    client: absentClient(dialect),
+    client: unconfiguredClient(dialect),
     informer: <T extends ApiObject>() => empty as unknown as Informer<T>,
     existing: () => undefined,
     start: (signal) =>
