@@ -42,23 +42,23 @@ function connection(env: Record<string, string>, given: Record<string, string | 
     strings: (name) => (given[name] ?? []) as string[],
     bool: (name) => given[name] === true,
     number: () => 0,
-    given: (name) => given[name] !== undefined,
+    isSet: (name) => given[name] !== undefined,
   };
   const terminal = { env: { PATH: '/usr/bin:/bin', ...env }, clock: realClock, stdin: { isTTY: false } };
   return connectionOf(values, terminal as unknown as Terminal);
 }
 
-t.test('the files of the environment are one, plugins included', async (t) => {
+t.test('merges the files of the environment, including plugins', async (t) => {
   const config = await connection({ KUBECONFIG: `${clusters}:${folder}/missing:${users}` });
   t.match(config, { server: 'https://c', namespace: 'ns' });
   t.equal(await config.token?.token(), 'tok');
   t.equal(String((await config.tls?.current())?.ca), 'CA');
   t.equal((await connection({ ORCHCONFIG: `${users}:${clusters}`, KUBECONFIG: '/gone' })).server, 'https://c');
-  await t.rejects(connection({ KUBECONFIG: `${folder}/missing` }), { message: /there is no such file/ });
+  await t.rejects(connection({ KUBECONFIG: `${folder}/missing` }), { message: /no such file/ });
   await t.rejects(connection({ HOME: folder }), { message: /no client configuration/ });
 });
 
-t.test('the command line says it better', async (t) => {
+t.test('the command line overrides the files', async (t) => {
   const env = { KUBECONFIG: `${clusters}:${users}`, HTTPS_PROXY: 'http://proxy:1' };
   const config = await connection(env, {
     user: 'other',
@@ -67,7 +67,7 @@ t.test('the command line says it better', async (t) => {
     'tls-server-name': 'api',
     'client-certificate': 'a.crt',
     'client-key': 'a.key',
-    as: 'somebody',
+    as: 'alice',
     'as-group': ['g', 'h'],
     'as-uid': '7',
   });
@@ -76,7 +76,7 @@ t.test('the command line says it better', async (t) => {
     serverName: 'api',
     insecureSkipVerify: true,
     proxy: { host: 'proxy:1' },
-    headers: { 'impersonate-user': 'somebody', 'impersonate-group': ['g', 'h'], 'impersonate-uid': '7' },
+    headers: { 'impersonate-user': 'alice', 'impersonate-group': ['g', 'h'], 'impersonate-uid': '7' },
   });
   t.equal(await config.token?.token(), 'theirs');
   await t.rejects(config.tls?.current() ?? Promise.resolve({}), { message: new RegExp(resolve('a.crt')) });

@@ -1,4 +1,4 @@
-/** From command line and configuration files to a connection. */
+/** Creates the connection from command line and configuration files. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -13,19 +13,19 @@ import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 import { Dialer } from '#http/client/dialer.js';
 
-/** The files of the environment, else the first of the usual ones that exists. */
+/** The files from the environment, else the first default file that exists. */
 function configFiles(env: Terminal['env']): string[] {
-  const named = env['ORCHCONFIG'] || env['KUBECONFIG'] || '';
-  if (named !== '') return named.split(delimiter);
+  const variable = env['ORCHCONFIG'] || env['KUBECONFIG'] || '';
+  if (variable !== '') return variable.split(delimiter);
   const home = env['HOME'] ?? homedir();
   const usual = [join(home, '.orch', 'config'), join(home, '.kube', 'config')];
-  const found = usual.find((path) => existsSync(path));
-  if (found === undefined) {
+  const defaultFile = usual.find((path) => existsSync(path));
+  if (defaultFile === undefined) {
     throw new CommandError(
       `no client configuration: give --config FILE or set ORCHCONFIG (a cluster made by \`orch up\` has one at DIR/client.config)`,
     );
   }
-  return [found];
+  return [defaultFile];
 }
 
 export async function connectionOf(values: Values, terminal: Terminal): Promise<ClientConfig> {
@@ -51,20 +51,20 @@ function loadOptions(values: Values, { clock, env, stdin }: Terminal): LoadOptio
   };
 }
 
-/** What the command line says instead of the cluster's entry. Its paths are relative to where it was typed. */
+/** Cluster fields set on the command line. Paths are relative to the working directory. */
 function clusterFields(values: Values): Cluster {
   const ca = values.string('certificate-authority');
   const name = values.string('tls-server-name');
   return {
     ...(ca === undefined ? {} : { 'certificate-authority': resolve(ca) }),
     ...(name === undefined ? {} : { 'tls-server-name': name }),
-    ...(values.given('insecure-skip-tls-verify')
+    ...(values.isSet('insecure-skip-tls-verify')
       ? { 'insecure-skip-tls-verify': values.bool('insecure-skip-tls-verify') }
       : {}),
   };
 }
 
-/** The same for the user's entry. */
+/** User fields set on the command line. */
 function userFields(values: Values): User {
   const fields: User = {};
   for (const name of ['token', 'username', 'password', 'as', 'as-uid'] as const) {
@@ -98,7 +98,7 @@ async function webSocketTarget(config: ClientConfig, path: string, { clock }: Te
   const [material, token] = await Promise.all([config.tls?.current(), config.token?.token()]);
   const dialer = new Dialer({ server, serverName, insecureSkipVerify, proxy, clock, tunnel: true }, material);
   return {
-    // TLS, where there is any, is the dialer's.
+    // The dialer adds TLS if needed.
     url: `ws://${server.host}${server.pathname.replace(/\/$/, '')}${path}`,
     headers: {
       ...config.headers,

@@ -1,4 +1,4 @@
-/** Finds the command, parses its options, runs it, and turns what happened into an exit code. */
+/** Finds the command, parses its options, runs it, and maps the outcome to an exit code. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { Command, Invocation, Values } from '#cmd/orchctl/commands/command.js';
@@ -12,7 +12,7 @@ import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 
 const program = 'orchctl';
 
-/** Exit codes: 0 done, 1 failed, 2 wrong usage; commands may add their own (exec: that of the program). */
+/** Exit codes: 0 success, 1 failure, 2 wrong usage; commands may add their own (exec: the program's). */
 export async function run(commands: readonly Command[], argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
     return await dispatch(commands, argv, terminal);
@@ -53,7 +53,7 @@ async function invoke(
   terminal: Terminal,
 ): Promise<number> {
   const values = valuesOf(parsed);
-  // A missing configuration matters only to commands that do ask the server.
+  // A missing configuration matters only to commands that contact the server.
   let failure: unknown = new Error(`${command.name} works without a server`);
   const connection =
     command.offline === true
@@ -97,7 +97,7 @@ function valuesOf(parsed: ParsedOptions<OptionTable>): Values {
       const number = value(name);
       return typeof number === 'number' ? number : 0;
     },
-    given: (name) => parsed.given.has(name),
+    isSet: (name) => parsed.given.has(name),
   };
 }
 
@@ -122,7 +122,7 @@ function report(error: unknown, { err }: Terminal): number {
 function overview(commands: readonly Command[]): string {
   const width = Math.max(...commands.map((c) => c.name.length)) + 3;
   const lines = commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`);
-  return `orchctl talks to an orch cluster.\n\nUsage:\n  ${program} COMMAND [flags]\n\nCommands:\n${lines.join('\n')}\n\nMore on one: ${program} COMMAND --help\n`;
+  return `orchctl talks to an orch cluster.\n\nUsage:\n  ${program} COMMAND [flags]\n\nCommands:\n${lines.join('\n')}\n\nDetails of a command: ${program} COMMAND --help\n`;
 }
 
 function commandHelp(command: Command): string {
@@ -134,7 +134,7 @@ function commandHelp(command: Command): string {
   });
 }
 
-/** A command whose name is one edit away or begins alike. */
+/** A command with a similar beginning. */
 function suggestion(commands: readonly Command[], name: string): string {
   const near = commands.find((c) => c.name.startsWith(name.slice(0, 3)) || name.startsWith(c.name.slice(0, 3)));
   return near === undefined ? '' : `, did you mean "${near.name}"?`;

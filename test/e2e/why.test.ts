@@ -184,11 +184,11 @@ for (const situation of situations(place)) {
 t.test('what would happen', async (t) => {
   writeFileSync(file, JSON.stringify(pod('fill', { requests: { 'example.com/gpu': '1' } })));
   const none = await why<CopiesForecast>('-f', file, '--copies', '50');
-  t.match(none, { asked: 50, fit: 0, nodes: [], message: /Insufficient example.com\/gpu/ });
+  t.match(none, { requested: 50, fit: 0, nodes: [], message: /Insufficient example.com\/gpu/ });
   const small = pod('small');
   writeFileSync(file, JSON.stringify(small));
   const three = await why<CopiesForecast>('-f', file, '--copies', '3');
-  t.match(three, { asked: 3, fit: 3, nodes: [{ node, copies: 3 }] });
+  t.match(three, { requested: 3, fit: 3, nodes: [{ node, copies: 3 }] });
   const fits = await why('-f', file);
   t.match(fits, { outcome: 'Fits', node });
   t.ok((fits.scores[0]?.plugins.length ?? 0) > 0, 'scores are told');
@@ -218,7 +218,7 @@ t.test('what would happen', async (t) => {
     return isDeepStrictEqual(here, await why('pod', 'waiting'));
   });
   t.match((await cluster.ctl('why', 'pod', 'lone')).stdout, /^Pod default\/lone: has a node\n/);
-  t.match((await cluster.ctl('why', '--drain', 'nowhere')).stderr, /there is no node "nowhere"/);
+  t.match((await cluster.ctl('why', '--drain', 'nowhere')).stderr, /node "nowhere" does not exist/);
   t.equal((await cluster.ctl('why')).code, 2);
   t.match((await cluster.ctl('why', 'pod', 'nobody')).stderr, /pods "nobody" not found/);
 });

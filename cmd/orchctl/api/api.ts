@@ -1,4 +1,4 @@
-/** The API server as the commands see it: generic requests on any resource it serves. */
+/** The API server for commands: generic requests for any served resource. */
 
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
@@ -39,20 +39,20 @@ export interface WebSocketTarget {
   dial(): Promise<Socket>;
 }
 
-/** Asks for a Table in either dialect's name, and for the objects where there is none. */
+/** Accepts a Table under either dialect's name, else the objects. */
 const tableMediaTypes = [
   ...[orchDialect, kubernetesDialect].map((d) => `application/json;as=Table;v=v1;g=${d.groupName('meta')}`),
   'application/json',
 ].join(', ');
 
-/** Largest body that is kept in memory; lists are paged below it. */
+/** Page size of lists, which bounds memory. */
 const pageSize = 500;
 
 export class Api {
   readonly #transport: Transport;
   readonly #signal: AbortSignal;
   readonly #clock: Clock;
-  /** Where and how to open a WebSocket for that path. */
+  /** Address and dialer of a WebSocket for the path. */
   readonly webSocket: (path: string) => Promise<WebSocketTarget>;
   #catalog: Promise<ResourceCatalog> | undefined;
   #openAPI: Promise<OpenAPIDocument> | undefined;
@@ -69,21 +69,21 @@ export class Api {
     this.webSocket = options.webSocket;
   }
 
-  /** What the server serves; asked once. */
+  /** The server's resources; requested once. */
   catalog(): Promise<ResourceCatalog> {
     this.#catalog ??= this.#discover();
     return this.#catalog;
   }
 
-  /** What the server says of its kinds; asked once. */
+  /** The server's OpenAPI document; requested once. */
   openAPI(): Promise<OpenAPIDocument> {
     this.#openAPI ??= this.json<OpenAPIDocument>('GET', '/openapi/v2');
     return this.#openAPI;
   }
 
-  /** A client for whole typed objects, which come in the short encoding. */
+  /** A client for typed objects in Protobuf. */
   async client(dialect: Dialect): Promise<RestClient> {
-    // The schema of all kinds and their codecs, which most commands do without.
+    // Imported on demand: it needs the schema of all kinds and their codecs, which most commands do not.
     const [{ encodingFor }, { RestClient }] = await Promise.all([
       import('#client/rest/encoding-for.js'),
       import('#client/rest/rest-client.js'),
@@ -92,7 +92,7 @@ export class Api {
     return new RestClient({ transport: this.#transport, dialect, clock: this.#clock, userAgent: 'orchctl', encoding });
   }
 
-  /** Any request with a JSON answer. Throws a StatusError for a failure. */
+  /** Sends any request with a JSON response. Throws a StatusError on failure. */
   async json<R>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<R> {
     const response = await this.send(method, path, body === undefined ? undefined : toJSONText(body), {
       accept: 'application/json',
@@ -103,8 +103,8 @@ export class Api {
   }
 
   /**
-   * Any request; the response's body is still to be read. A server that says when to come again is asked again. Throws a
-   * StatusError for a failure.
+   * Sends any request and returns the response with its body unread. Retries when the server sets Retry-After. Throws a
+   * StatusError on failure.
    */
   async send(
     method: string,
@@ -129,7 +129,7 @@ export class Api {
     }
   }
 
-  /** Any request, and whatever comes back. */
+  /** Sends any request and returns its response, whatever its status. */
   async answer(
     method: string,
     path: string,
@@ -158,7 +158,7 @@ export class Api {
       const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
       const path = withQuery(collectionPath(resource, scope), query);
       const page = await this.json<{ items?: T[]; metadata?: { continue?: string } }>('GET', path);
-      // Items of a list do not repeat their kind; alone they need it.
+      // List items do not contain their kind; printed alone they need it.
       for (const item of page.items ?? []) {
         items.push({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind });
       }
@@ -167,7 +167,7 @@ export class Api {
     return items;
   }
 
-  /** One object's or a collection's rows as the server prints them. */
+  /** Rows of one object or a collection, as the server prints them. */
   async table(resource: ServedResource, name: string | undefined, scope: Scope, selection: Selection = {}) {
     if (name !== undefined) {
       const path = objectPath(resource, name, scope);
@@ -187,7 +187,7 @@ export class Api {
     return table;
   }
 
-  /** Events from `resourceVersion` on, until the server or the user ends it. */
+  /** Watches from `resourceVersion` until the server or the user ends it. */
   async *watch<T>(
     resource: ServedResource,
     scope: Scope,
@@ -214,12 +214,12 @@ export class Api {
       groups: { name: string; preferredVersion?: { groupVersion: string }; versions: { groupVersion: string }[] }[];
     }>('GET', '/apis');
     const paths = ['/api/v1', ...groups.groups.flatMap((g) => preferred(g).map((version) => `/apis/${version}`))];
-    const lists = await Promise.all(paths.map((path) => this.#listed(path)));
+    const lists = await Promise.all(paths.map((path) => this.#resourceListAt(path)));
     return new ResourceCatalog(lists.flatMap((list) => (list === undefined ? [] : servedResources(list))));
   }
 
-  /** Undefined for a version whose server is away, which keeps nobody from the others. */
-  async #listed(path: string): Promise<ResourceListDocument | undefined> {
+  /** Undefined for a version whose server is unavailable, so that the other versions still work. */
+  async #resourceListAt(path: string): Promise<ResourceListDocument | undefined> {
     try {
       return await this.json<ResourceListDocument>('GET', path);
     } catch (error) {
@@ -298,14 +298,14 @@ async function collect(response: TransportResponse): Promise<Buffer> {
 export function failureOf(code: number, body: string): StatusError {
   try {
     const status: unknown = parseJSONText(body);
-    const found = statusOf({ status });
-    if (found?.kind === 'Status') return new StatusError(found);
+    const parsed = statusOf({ status });
+    if (parsed?.kind === 'Status') return new StatusError(parsed);
   } catch {
-    // Not JSON: a proxy's page, or a plain text.
+    // Not JSON, such as a proxy's page or plain text.
   }
   return new StatusError({
     status: 'Failure',
     code,
-    message: body.trim() === '' ? `the server answered ${code}` : body.trim(),
+    message: body.trim() === '' ? `the server responded with status ${code}` : body.trim(),
   });
 }

@@ -1,6 +1,6 @@
-/** What is read of a server’s OpenAPI v2 document. */
+/** The parts of a server's OpenAPI v2 document that are used. */
 
-/** What is read of a schema in the document; anything else there is passed over. */
+/** The used parts of a schema; other members are ignored. */
 export interface DocumentSchema {
   readonly $ref?: unknown;
   readonly type?: unknown;

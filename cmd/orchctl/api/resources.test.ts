@@ -30,8 +30,8 @@ for (const [name, group, resource] of [
   ['ev', '', 'events'],
   ['events.events', 'events.example', 'events'],
 ] as const) {
-  const found = catalog.one(name);
-  t.same([found.group, found.resource], [group, resource], name);
+  const match = catalog.one(name);
+  t.same([match.group, match.resource], [group, resource], name);
 }
 
 for (const [name, version] of [
@@ -52,7 +52,7 @@ t.throws(() => catalog.one('cows'), { name: 'UsageError', message: /no resource 
 t.same(
   catalog.find('all').map((r) => r.resource),
   ['pods', 'deployments', 'cronjobs'],
-  'a category is all its resources',
+  'a category selects all its resources',
 );
 
 t.test('arguments', async (t) => {

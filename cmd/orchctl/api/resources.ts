@@ -1,8 +1,8 @@
-/** Which resource a user means: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
+/** Resolves resource names: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
-/** A resource as the API server serves it. */
+/** A resource served by the API server. */
 export interface ServedResource {
   /** Group name on the wire; empty for core. */
   readonly group: string;
@@ -28,13 +28,13 @@ export class ResourceCatalog {
     return this.#resources;
   }
 
-  /** Only the names of groups tell which of the two APIs it is. */
+  /** Detected by the groups' names. */
   get dialect(): Dialect {
     const end = `.${kubernetesDialect.apiDomain}`;
     return this.#resources.some(({ group }) => group.endsWith(end)) ? kubernetesDialect : orchDialect;
   }
 
-  /** Each resource once, in the version of its group that the server lists first. */
+  /** Each resource once, in the version that the server lists first in its group. */
   get preferred(): readonly ServedResource[] {
     const first = new Map<string, ServedResource>();
     for (const resource of this.#resources) {
@@ -45,8 +45,8 @@ export class ResourceCatalog {
   }
 
   /**
-   * All resources that `names` (comma separated; a category such as `all` too) stand for; a name that is repeated counts
-   * once. Throws a UsageError.
+   * All resources for `names` (comma separated; may contain categories such as `all`); repeated names count once. Throws a
+   * UsageError.
    */
   find(names: string): ServedResource[] {
     return [...new Set(names.split(','))].flatMap((name) => {
@@ -56,8 +56,8 @@ export class ResourceCatalog {
   }
 
   /**
-   * The resource of that plural, singular, short name or kind, with an optional `.group` or `.version.group`. Throws a
-   * UsageError.
+   * The resource with that plural, singular, short name or kind, optionally followed by `.group` or `.version.group`.
+   * Throws a UsageError.
    */
   one(name: string): ServedResource {
     const lower = name.toLowerCase();
@@ -75,7 +75,7 @@ export class ResourceCatalog {
         (version === undefined || r.version === version) &&
         (group === undefined || r.group === group || r.group.startsWith(`${group}.`)),
     );
-    // The same name in several groups: core first, then as the server lists them.
+    // A name in several groups: core first, then in the server's order.
     const best = matches.find((r) => r.group === '') ?? matches[0];
     if (best === undefined) {
       throw new UsageError(`the server has no resource type "${name}"; see all with: orchctl api-resources`);
@@ -84,9 +84,9 @@ export class ResourceCatalog {
   }
 
   byKind(apiVersion: string, kind: string): ServedResource {
-    const found = this.#resources.find((r) => apiVersionOf(r) === apiVersion && r.kind === kind);
-    if (found === undefined) throw new UsageError(`the server has no kind "${kind}" in version "${apiVersion}"`);
-    return found;
+    const match = this.#resources.find((r) => apiVersionOf(r) === apiVersion && r.kind === kind);
+    if (match === undefined) throw new UsageError(`the server has no kind "${kind}" in version "${apiVersion}"`);
+    return match;
   }
 }
 
@@ -94,16 +94,16 @@ export function apiVersionOf(resource: { group: string; version: string }): stri
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** `pod/web` or `deployment.apps/web`: how a command names an object. */
+/** Object name as used by commands: `pod/web` or `deployment.apps/web`. */
 export function objectName(resource: ServedResource, name: string): string {
   const type = resource.group === '' ? resource.singular : `${resource.singular}.${resource.group}`;
   return `${type}/${name}`;
 }
 
-/** `TYPE NAME…`, `TYPE/NAME…` or `TYPE`: what the arguments of a command name. */
+/** The objects in a command's arguments: `TYPE NAME…`, `TYPE/NAME…` or `TYPE`. */
 export interface Target {
   readonly resource: ServedResource;
-  /** Empty: all of them. */
+  /** Empty: all objects of the type. */
   readonly names: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Tables as servers make them, and of what servers give that make none, as some extension servers do. Pure. */
+/** Tables from servers, and tables built from objects of servers that do not return tables, such as some extension servers. Pure. */
 import { age } from '#api/table/age.js';
 import type { ApiObject } from '#client/client.js';
 
@@ -9,7 +9,7 @@ export interface ColumnDefinition {
   readonly priority?: number;
 }
 
-/** metav1.Table, as far as it is printed. */
+/** The printed fields of metav1.Table. */
 export interface Table {
   readonly columnDefinitions?: readonly ColumnDefinition[] | null;
   readonly rows: readonly TableRow[] | null;
@@ -34,7 +34,7 @@ interface Shown {
 
 const columns = ['Name', 'Age'].map((name) => ({ name, type: 'string' }));
 
-/** The table itself, or one of the names and ages of the object or of the list's items. */
+/** The table itself, or a table of names and ages of the object or the list's items. */
 export function asTable(answer: Table | Shown, nowMs: number): Table {
   if ('columnDefinitions' in answer || 'rows' in answer) return answer;
   const objects = answer.items ?? [answer as Shown];

@@ -11,7 +11,7 @@ const fixture = (name: string) =>
 const text = (input: string | Buffer, options: Parameters<typeof convert>[1]) =>
   convert(Buffer.from(input), options).bytes.toString();
 
-t.test('every encoding into every other', async (t) => {
+t.test('converts between all encodings', async (t) => {
   for (const name of ['core.v1.Pod', 'core.v1.Node', 'apps.v1.Deployment', 'core.v1.Secret']) {
     const stored = fixture(`${name}.pb`);
     const json = convert(stored, { to: 'json' }).bytes;
@@ -24,7 +24,7 @@ t.test('every encoding into every other', async (t) => {
   }
 });
 
-t.test('every built-in kind, in both dialects', async (t) => {
+t.test('converts every built-in kind in both dialects', async (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
     for (const { apiVersion, declaration } of schemeFor(dialect).resources) {
       const object = { kind: declaration.kind, apiVersion, metadata: { name: 'a', labels: { b: 'c' } } };
@@ -35,7 +35,7 @@ t.test('every built-in kind, in both dialects', async (t) => {
   }
 });
 
-t.test('values of etcd', async (t) => {
+t.test('reads etcd values', async (t) => {
   const pod = {
     kind: 'Pod',
     apiVersion: 'v1',
@@ -48,10 +48,13 @@ t.test('values of etcd', async (t) => {
     fixture('core.v1.Pod.pb'),
     Buffer.from('\n'),
   ]);
-  t.ok(convert(printed, { to: 'protobuf' }).bytes.equals(fixture('core.v1.Pod.pb')), 'with its key and a line end');
+  t.ok(
+    convert(printed, { to: 'protobuf' }).bytes.equals(fixture('core.v1.Pod.pb')),
+    'with its key and a trailing newline',
+  );
 });
 
-t.test('the names of either dialect', async (t) => {
+t.test('accepts the group names of either dialect', async (t) => {
   const role = (domain: string) => `{"apiVersion":"rbac.authorization.${domain}/v1","kind":"Role","rules":[]}`;
   for (const domain of ['orch.io', 'k8s.io']) {
     const stored = convert(Buffer.from(role(domain)), { to: 'protobuf' }).bytes;
@@ -69,7 +72,7 @@ t.test('the names of either dialect', async (t) => {
   }
 });
 
-t.test('several objects', async (t) => {
+t.test('converts several objects', async (t) => {
   const yaml = '# two\n---\nkind: ConfigMap\napiVersion: v1\ndata: {a: b}\n---\n---\n{kind: Pod, apiVersion: v1}\n';
   t.equal(text(yaml, { to: 'yaml' }).split('\n---\n').length, 2);
   t.match(text(yaml, { to: 'json' }), /^\{\n.*\n\}\n\{\n.*\n\}\n$/s);
@@ -81,14 +84,14 @@ t.test('several objects', async (t) => {
 
 t.test('errors name the place', async (t) => {
   const rows: [string | Buffer, RegExp][] = [
-    ['', /^there is no object in the input$/],
-    ['# nothing\n---\n', /^there is no object in the input$/],
+    ['', /^the input contains no object$/],
+    ['# nothing\n---\n', /^the input contains no object$/],
     ['{"kind":"Pod"', /^json: .*JSON at position \d+|^json: Expected/],
     ['{"kind":"Pod"}', /^apiVersion is not set$/],
     ['{"apiVersion":"v1"}', /^kind is not set$/],
     ['{"apiVersion":"v1","kind":"Nothing"}', /^no built-in kind "Nothing" in "v1" \(orch or kubernetes names\)$/],
     ['{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":7}]}}', /Container\.spec\.containers\.name/],
-    ['- a', /^yaml: an object is expected$/],
+    ['- a', /^yaml: expected an object$/],
     ['kind: Pod\napiVersion: v1\n---\nkind: Pod\n\napiVersion: v1\nspec: }', /^document 2 \(line 3\): yaml: line 6: /],
     ['kind: Pod\napiVersion: v1\n---\nkind: Pod', /^document 2 \(line 3\): apiVersion is not set$/],
     ['kind: Pod\nkind: Pod', /^yaml: .*line 2: key "kind" already set in map$/s],
@@ -99,7 +102,7 @@ t.test('errors name the place', async (t) => {
   }
 });
 
-t.test('what is left out is said', async (t) => {
+t.test('warns about dropped members', async (t) => {
   const odd = '{"kind":"ConfigMap","apiVersion":"v1","odd":1,"data":{"a":"1","a":"2"}}';
   t.same(convert(Buffer.from(odd), { to: 'json' }).warnings.toSorted(), [
     'duplicate field "data.a"',
@@ -109,7 +112,7 @@ t.test('what is left out is said', async (t) => {
   t.same(convert(Buffer.from(yaml), { to: 'json' }).warnings, ['document 2 (line 3): unknown field "odd"']);
 });
 
-t.test('documents are split at their markers alone', async (t) => {
+t.test('splits documents only at their markers', async (t) => {
   t.same(splitDocuments('a: 1\n---\n\n--- \n# c\n--- {b: 1}\nc: |\n  ---\n---d\n...\n'), [
     { text: 'a: 1', line: 1 },
     { text: ' {b: 1}\nc: |\n  ---\n---d\n\n', line: 6 },

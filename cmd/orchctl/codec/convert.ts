@@ -1,4 +1,4 @@
-/** Objects from one encoding into another, without a server. */
+/** Converts objects between encodings, without a server. */
 import { schemeFor } from '#api/scheme.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -13,33 +13,33 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 
 export interface ConvertOptions {
-  /** Absent: told by the first bytes. */
+  /** Absent: detected by the first bytes. */
   readonly from?: Encoding;
   readonly to: Encoding;
-  /** The names that the objects use; absent: of either dialect. */
+  /** Dialect of the objects' group names; absent: either. */
   readonly dialect?: Dialect;
 }
 
 export interface Converted {
   readonly bytes: Buffer;
-  /** Members that no field describes, which are left out. */
+  /** Unknown members, which are dropped. */
   readonly warnings: readonly string[];
 }
 
-/** Input that cannot be read; the message names the place. */
+/** Invalid input; the message names the place. */
 export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
 
-interface Known {
+interface ResolvedKind {
   readonly codec: ObjectCodec;
   readonly kind: KindInfo;
 }
 
 /**
- * Reads one object, a list or several YAML documents and writes them again: several as a stream of JSON values, as YAML
- * documents, or as one `List` in Protobuf, which has no other way to hold them. A value of etcd may still have its key in
- * the line before it and a line's end behind it. Throws a ConversionError.
+ * Converts one object, a list or several YAML documents; several objects become a stream of JSON values, YAML documents,
+ * or a `List` in Protobuf, which can hold only one object. An etcd value may have its key in the preceding line and a
+ * trailing newline. Throws a ConversionError.
  */
 export function convert(input: Buffer, options: ConvertOptions): Converted {
   const bytes = withoutKey(input);
@@ -47,7 +47,7 @@ export function convert(input: Buffer, options: ConvertOptions): Converted {
   const dialects = options.dialect === undefined ? [orchDialect, kubernetesDialect] : [options.dialect];
   const codecs = dialects.map((dialect) => new ObjectCodec(schemeFor(dialect)));
   const objects = from === 'yaml' ? readDocuments(bytes, codecs) : [readOne(bytes, from, codecs)];
-  if (objects.length === 0) throw new ConversionError('there is no object in the input');
+  if (objects.length === 0) throw new ConversionError('the input contains no object');
   const warnings = objects.flatMap(({ decoded, place }) => decoded.warnings.map((text) => `${place}${text}`));
   return { bytes: write(objects, options.to), warnings };
 }
@@ -57,7 +57,7 @@ function encodingOf(bytes: Buffer): Encoding {
   return /^\s*\{/.test(bytes.toString('latin1', 0, 4096)) ? 'json' : 'yaml';
 }
 
-/** etcd's own client prints the key first unless told not to. */
+/** Removes the key, which etcdctl prints first by default. */
 function withoutKey(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0x0a);
   if (bytes[0] !== 0x2f || end < 0) return bytes;
@@ -67,16 +67,16 @@ function withoutKey(bytes: Buffer): Buffer {
 interface ReadObject {
   readonly decoded: DecodedObject;
   readonly codec: ObjectCodec;
-  /** For messages: empty, or `document 2: `. */
+  /** Prefix of messages: empty, or `document 2: `. */
   readonly place: string;
 }
 
 function readOne(bytes: Buffer, encoding: 'json' | 'protobuf', codecs: readonly ObjectCodec[]): ReadObject {
-  if (bytes.length === 0) throw new ConversionError('there is no object in the input');
+  if (bytes.length === 0) throw new ConversionError('the input contains no object');
   try {
     if (encoding === 'protobuf') return readProtobuf(bytes, codecs);
     const text = bytes.toString('utf8');
-    const { codec, kind } = known(peekJSON(text), codecs);
+    const { codec, kind } = kindOf(peekJSON(text), codecs);
     return {
       decoded: codec.decode(bytes, { encoding, expected: kind, validation: 'Warn' }),
       codec,
@@ -90,11 +90,11 @@ function readOne(bytes: Buffer, encoding: 'json' | 'protobuf', codecs: readonly 
 function readProtobuf(bytes: Buffer, codecs: readonly ObjectCodec[]): ReadObject {
   let place = `Protobuf of ${bytes.length} bytes: `;
   try {
-    const { codec, kind } = known(decodeEnvelope(bytes), codecs);
+    const { codec, kind } = kindOf(decodeEnvelope(bytes), codecs);
     place = `${kind.apiVersion} ${kind.kind}, ${place}`;
     return { decoded: codec.decode(bytes, { encoding: 'protobuf', expected: kind }), codec, place: '' };
   } catch (error) {
-    // A line's end behind the value is no part of it.
+    // Remove a trailing newline after the value.
     if (bytes.at(-1) === 0x0a) return readProtobuf(bytes.subarray(0, -1), codecs);
     throw new DecodeError(`${place}${messageOf(error)}`, { cause: error });
   }
@@ -107,7 +107,7 @@ function peekJSON(text: string): Partial<JsonObject> {
   } catch (error) {
     throw new DecodeError(`json: ${messageOf(error)}`, { cause: error });
   }
-  throw new DecodeError('json: an object is expected');
+  throw new DecodeError('json: expected an object');
 }
 
 function readDocuments(bytes: Buffer, codecs: readonly ObjectCodec[]): ReadObject[] {
@@ -118,8 +118,8 @@ function readDocuments(bytes: Buffer, codecs: readonly ObjectCodec[]): ReadObjec
     try {
       const value = parseDocument(text, line);
       if (value === null || value === undefined) continue;
-      if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError('yaml: an object is expected');
-      const { codec, kind } = known(value as JsonObject, codecs);
+      if (typeof value !== 'object' || Array.isArray(value)) throw new DecodeError('yaml: expected an object');
+      const { codec, kind } = kindOf(value as JsonObject, codecs);
       objects.push({ decoded: codec.decodeValue(value, { expected: kind, validation: 'Warn' }), codec, place });
     } catch (error) {
       throw new ConversionError(`${place}${messageOf(error)}`, { cause: error });
@@ -132,14 +132,14 @@ function parseDocument(text: string, line: number): unknown {
   try {
     return parseYAML(text);
   } catch (error) {
-    // Once more, behind as many lines as stand before it: then the parser names the line of the input.
+    // Parse again with as many lines in front, so that the error names the line of the input.
     if (line > 1) return parseYAML('\n'.repeat(line - 1) + text);
     throw error;
   }
 }
 
-/** Who knows the kind. Throws 400 BadRequest when nobody does. */
-function known(object: { apiVersion?: unknown; kind?: unknown }, codecs: readonly ObjectCodec[]): Known {
+/** The codec and declaration of the kind. Throws 400 BadRequest for an unknown kind. */
+function kindOf(object: { apiVersion?: unknown; kind?: unknown }, codecs: readonly ObjectCodec[]): ResolvedKind {
   const { apiVersion, kind: name } = object;
   if (typeof name !== 'string' || name === '') throw badRequest('kind is not set');
   if (typeof apiVersion !== 'string' || apiVersion === '') throw badRequest('apiVersion is not set');
@@ -164,20 +164,21 @@ function writeProtobuf(objects: readonly ReadObject[]): Buffer {
   const { decoded, codec } = first;
   if (objects.length === 1) return codec.encode(decoded.object, decoded.kind, 'protobuf');
   const list = codec.scheme.kind('v1', 'List');
-  if (list === undefined) throw new ConversionError('Protobuf holds one object only, and there is no kind for several');
+  if (list === undefined)
+    throw new ConversionError('Protobuf can hold only one object, and these kinds have no common List');
   const items = objects.map((object) => object.decoded.object);
   return codec.encode({ metadata: {}, items }, list, 'protobuf');
 }
 
 interface DocumentText {
   readonly text: string;
-  /** Line of the input in which it begins, from 1. */
+  /** First line in the input, counted from 1. */
   readonly line: number;
 }
 
 /**
- * Splits YAML into documents, so that one at fault can be named: at the lines that begin with `---`, which no document
- * can contain (YAML 1.2, 9.1.2). Documents without a line of content are left out.
+ * Splits YAML at lines that begin with `---`, which cannot be part of a document (YAML 1.2, 9.1.2), so that messages can
+ * name the invalid document. Documents without content are dropped.
  */
 export function splitDocuments(text: string): DocumentText[] {
   const documents: DocumentText[] = [];
@@ -194,7 +195,7 @@ export function splitDocuments(text: string): DocumentText[] {
     const marker = /^---(?=[ \t\r]|$)/.test(line);
     if (marker) {
       finish(index);
-      // What follows the marker in its line belongs to the document.
+      // Text after the marker belongs to the document.
       lines.push(line.slice(3));
     } else if (!/^\.\.\.\s*$/.test(line)) lines.push(line);
     else lines.push('');

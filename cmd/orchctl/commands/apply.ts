@@ -21,20 +21,20 @@ export const apply: Command = {
     'force-conflicts': {
       type: 'bool',
       section: 'Writing',
-      meaning: 'Take over fields that others manage.',
+      meaning: 'Take over fields that other managers own.',
     },
     'field-manager': {
       type: 'string',
       default: fieldManager,
       section: 'Writing',
-      meaning: 'Name under which the server keeps who set which field.',
+      meaning: 'Name of the field manager that owns the applied fields.',
     },
     'dry-run': {
       type: 'string',
       oneOf: ['none', 'server'],
       default: 'none',
       section: 'Writing',
-      meaning: 'With `server`: do everything but keep the result.',
+      meaning: 'With `server`: run the request without storing the result.',
     },
   },
   async run(invocation) {

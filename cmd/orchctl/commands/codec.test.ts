@@ -35,7 +35,7 @@ t.test('converts standard input without a server', async (t) => {
   t.equal((await ctl(['--to', 'json', '--from', 'yaml'], { input: yaml.out })).code, 0);
 });
 
-t.test('what goes wrong', async (t) => {
+t.test('reports wrong usage and invalid input', async (t) => {
   t.match(await ctl([]), { code: 2, err: /--to json\|yaml\|protobuf/ });
   t.match(await ctl(['--to', 'xml']), { code: 2, err: /must be one of: json, yaml, protobuf/ });
   t.match(await ctl(['--to', 'json', 'a.yaml']), { code: 2, err: /codec --to json < a\.yaml/ });

@@ -5,7 +5,7 @@ import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 const dialects: readonly DialectName[] = ['orch', 'kubernetes'];
-/** A value of etcd has 1.5 MiB, a list of the API rarely more than some tens. */
+/** An etcd value has at most 1.5 MiB, a list of the API rarely more than some tens. */
 const maxInputBytes = 256 * 1024 * 1024;
 
 export const codec: Command = {
@@ -25,19 +25,19 @@ export const codec: Command = {
       default: 'auto',
       oneOf: ['auto', ...encodings],
       section: 'Conversion',
-      meaning: 'Encoding of the input; auto tells it by its first bytes.',
+      meaning: 'Encoding of the input; auto detects it from the first bytes.',
     },
     dialect: {
       type: 'string',
       oneOf: dialects,
       section: 'Conversion',
-      meaning: 'Whose names of API groups the objects use; default: either.',
+      meaning: "Dialect of the objects' API group names; default: either.",
     },
   },
   async run(invocation) {
     const { values, out, err, args } = invocation;
     const to = encodings.find((encoding) => encoding === values.string('to'));
-    if (to === undefined) throw new UsageError(`say what to write: --to ${encodings.join('|')}`);
+    if (to === undefined) throw new UsageError(`specify the output encoding: --to ${encodings.join('|')}`);
     if (args.length > 0) throw new UsageError(`the input is read from standard input: codec --to ${to} < ${args[0]}`);
     if (to === 'protobuf' && out.isTTY === true) {
       throw new UsageError('Protobuf would garble the terminal; send it to a file: codec --to protobuf > FILE');
@@ -45,7 +45,7 @@ export const codec: Command = {
     const from = encodings.find((encoding) => encoding === values.string('from'));
     const dialect = values.string('dialect');
     const input = await readInput(invocation);
-    // Only this command needs the schema of all kinds.
+    // Imported on demand: only this command needs the schema of all kinds.
     const { convert, ConversionError } = await import('#cmd/orchctl/codec/convert.js');
     try {
       const { bytes, warnings } = convert(input, {
@@ -64,7 +64,7 @@ export const codec: Command = {
 };
 
 async function readInput({ stdin }: Invocation): Promise<Buffer> {
-  if (stdin.isTTY) throw new UsageError('nothing to read: give the object on standard input, codec --to yaml < FILE');
+  if (stdin.isTTY) throw new UsageError('no input: pass the object on standard input, codec --to yaml < FILE');
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of stdin) {

@@ -1,21 +1,21 @@
-/** What a command of orchctl is, and what it is given to work with. */
+/** The interface between orchctl and its commands. */
 
 import type { Api } from '#cmd/orchctl/api/api.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
-/** Options by name, as the parser gives them. */
+/** Parsed options by name. */
 export interface Values {
   string(name: string): string | undefined;
   strings(name: string): readonly string[];
   bool(name: string): boolean;
   number(name: string): number;
-  given(name: string): boolean;
+  isSet(name: string): boolean;
 }
 
 export interface Invocation extends Terminal {
   readonly args: readonly string[];
-  /** What follows `--`. */
+  /** Arguments after `--`. */
   readonly trailing: readonly string[];
   readonly values: Values;
   /** The API server; connects on first use. */
@@ -26,14 +26,14 @@ export interface Invocation extends Terminal {
 
 export interface Command {
   readonly name: string;
-  /** After the program and the command's name: `TYPE [NAME]`. */
+  /** Usage after the command's name: `TYPE [NAME]`. */
   readonly usage: string;
   readonly summary: string;
-  /** Lines that work as they stand. */
+  /** Complete command lines. */
   readonly examples: readonly string[];
   readonly options: OptionTable;
-  /** Needs no API server. */
+  /** Whether it needs no API server. */
   readonly offline?: true;
-  /** Does the work; the exit code is 0 unless it returns another. */
+  /** Runs the command; undefined means exit code 0. */
   run(invocation: Invocation): Promise<number | undefined>;
 }

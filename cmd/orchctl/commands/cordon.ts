@@ -1,4 +1,4 @@
-/** Whether nodes take pods. */
+/** Marks nodes as unschedulable or schedulable. */
 import { setUnschedulable } from '#client/drain/drain.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
@@ -6,7 +6,7 @@ import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 export const cordon: Command = {
   name: 'cordon',
   usage: 'NODE…',
-  summary: 'Let nodes take no more pods',
+  summary: 'Mark nodes as unschedulable',
   examples: ['orchctl cordon node-1'],
   options: {},
   run: (invocation) => setEach(invocation, true),
@@ -15,7 +15,7 @@ export const cordon: Command = {
 export const uncordon: Command = {
   name: 'uncordon',
   usage: 'NODE…',
-  summary: 'Let nodes take pods again',
+  summary: 'Mark nodes as schedulable',
   examples: ['orchctl uncordon node-1'],
   options: {},
   run: (invocation) => setEach(invocation, false),
@@ -25,15 +25,15 @@ async function setEach({ api, args, out }: Invocation, unschedulable: boolean): 
   const names = nodeNames(args);
   const { dialect } = await api.catalog();
   const client = await api.client(dialect);
-  const done = unschedulable ? 'cordoned' : 'uncordoned';
+  const verb = unschedulable ? 'cordoned' : 'uncordoned';
   for (const name of names) {
     const changed = await setUnschedulable(client, name, unschedulable);
-    out.write(`node/${name} ${changed ? '' : 'already '}${done}\n`);
+    out.write(`node/${name} ${changed ? '' : 'already '}${verb}\n`);
   }
   return 0;
 }
 
-/** `NAME` or `node/NAME`. Throws a UsageError without any. */
+/** Parses `NAME` or `node/NAME`. Throws a UsageError if there are none. */
 export function nodeNames(args: readonly string[]): string[] {
   if (args.length === 0) throw new UsageError('name the nodes');
   return args.map((arg) => arg.replace(/^(nodes?|no)\//, ''));

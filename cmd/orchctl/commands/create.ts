@@ -30,7 +30,7 @@ export const create: Command = {
       oneOf: ['none', 'server'],
       default: 'none',
       section: 'Writing',
-      meaning: 'With `server`: do everything but keep the result.',
+      meaning: 'With `server`: run the request without storing the result.',
     },
   },
   async run(invocation) {
@@ -39,7 +39,7 @@ export const create: Command = {
     const catalog = await api.catalog();
     const manifests: Manifest[] = [];
     if (args.length > 0) {
-      const object = generated(args, values.strings('from-literal'));
+      const object = objectFromArgs(args, values.strings('from-literal'));
       const resource = catalog.byKind(object.apiVersion ?? '', object.kind ?? '');
       manifests.push({ object, resource, namespace: resource.namespaced ? namespace : undefined, source: 'arguments' });
     } else manifests.push(...(await readManifests(invocation, catalog)));
@@ -55,14 +55,14 @@ export const create: Command = {
         fieldValidation: directive,
         dryRun: dryRun ? 'All' : undefined,
       });
-      const made = await api.json<ApiObject>('POST', path, object);
-      out.write(`${objectName(resource, made.metadata.name ?? '')} created${dryRun ? ' (server dry run)' : ''}\n`);
+      const created = await api.json<ApiObject>('POST', path, object);
+      out.write(`${objectName(resource, created.metadata.name ?? '')} created${dryRun ? ' (server dry run)' : ''}\n`);
     }
     return 0;
   },
 };
 
-function generated(args: readonly string[], literals: readonly string[]): ApiObject {
+function objectFromArgs(args: readonly string[], literals: readonly string[]): ApiObject {
   const [type, name, more] = args;
   if (name === undefined || more !== undefined) throw new UsageError('create needs a type and one name, or -f FILE');
   const metadata = { name };
@@ -83,7 +83,7 @@ function generated(args: readonly string[], literals: readonly string[]): ApiObj
       return { apiVersion: 'v1', kind: 'Secret', metadata, stringData } as ApiObject;
     }
     default:
-      throw new UsageError(`create cannot make a "${type}" from arguments; use -f FILE`);
+      throw new UsageError(`create cannot build a "${type}" from arguments: use -f FILE`);
   }
 }
 

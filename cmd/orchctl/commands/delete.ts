@@ -27,23 +27,27 @@ export const deleteCommand: Command = {
       type: 'int',
       default: -1,
       section: 'Deletion',
-      meaning: 'Seconds that pods get to end; negative: what the object says.',
+      meaning: "Seconds for pods to terminate; negative: the object's own value.",
     },
-    force: { type: 'bool', section: 'Deletion', meaning: 'Do not wait for the node: remove at once (grace period 0).' },
+    force: {
+      type: 'bool',
+      section: 'Deletion',
+      meaning: 'Remove pods at once without waiting for the node (grace period 0).',
+    },
     cascade: {
       type: 'string',
       default: 'background',
       oneOf: ['background', 'foreground', 'orphan'],
       section: 'Deletion',
-      meaning: 'What becomes of the objects that this one owns.',
+      meaning: 'How to treat objects that this one owns.',
     },
     wait: { type: 'bool', default: true, section: 'Deletion', meaning: 'Wait until the objects are gone.' },
-    timeout: { type: 'duration', section: 'Deletion', meaning: 'Give up waiting after this long; 0 waits for ever.' },
-    'ignore-not-found': { type: 'bool', section: 'Deletion', meaning: 'An object that does not exist is no failure.' },
+    timeout: { type: 'duration', section: 'Deletion', meaning: 'Stop waiting after this long; 0: no limit.' },
+    'ignore-not-found': { type: 'bool', section: 'Deletion', meaning: 'Treat a missing object as success.' },
   },
   async run(invocation) {
     const { api, values, out, err } = invocation;
-    const victims = await chosen(invocation);
+    const victims = await victimsOf(invocation);
     if (victims.length === 0) out.write('No resources found\n');
     const options = deleteOptions(invocation);
     const waiting: { victim: Victim; uid: string | undefined }[] = [];
@@ -58,7 +62,7 @@ export const deleteCommand: Command = {
         waiting.push({ victim, uid: answer.details?.uid ?? answer.metadata.uid });
       } catch (error) {
         if (isNotFound(error) && values.bool('ignore-not-found')) continue;
-        // The others are still to be deleted: every failure is told, the exit code tells that there were some.
+        // Continue with the other objects; the exit code reports that there were failures.
         err.write(`error: ${messageOf(error)}\n`);
         failures++;
       }
@@ -72,7 +76,7 @@ export const deleteCommand: Command = {
   },
 };
 
-async function chosen(invocation: Invocation): Promise<Victim[]> {
+async function victimsOf(invocation: Invocation): Promise<Victim[]> {
   const { api, values, args, namespace } = invocation;
   const catalog = await api.catalog();
   if (values.strings('filename').length > 0) {
@@ -85,11 +89,11 @@ async function chosen(invocation: Invocation): Promise<Victim[]> {
     const selection = { labelSelector: values.string('selector'), fieldSelector: values.string('field-selector') };
     const narrowed = selection.labelSelector !== undefined || selection.fieldSelector !== undefined;
     if (names.length === 0 && !narrowed && !values.bool('all')) {
-      throw new UsageError('say which: a name, a selector (-l), or --all');
+      throw new UsageError('specify a name, a selector (-l), or --all');
     }
-    const found =
+    const objects =
       names.length > 0 ? names : (await api.list(resource, scope, selection)).map((o) => o.metadata.name ?? '');
-    victims.push(...found.map((name) => ({ resource, name, namespace: scope.namespace })));
+    victims.push(...objects.map((name) => ({ resource, name, namespace: scope.namespace })));
   }
   return victims;
 }
@@ -105,7 +109,7 @@ function deleteOptions({ values }: Invocation): Record<string, unknown> {
   };
 }
 
-/** Watches the object until it is deleted or another one has its name. */
+/** Watches the object until it is deleted or replaced. */
 async function untilGone(
   { api, signal }: Invocation,
   { resource, name, namespace }: Victim,

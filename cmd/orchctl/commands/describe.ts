@@ -12,7 +12,7 @@ import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 export const describe: Command = {
   name: 'describe',
   usage: '(TYPE [NAME…] | TYPE/NAME… | -f FILE)',
-  summary: 'Tell everything about objects, with what happened to them',
+  summary: 'Describe objects in detail, with their events',
   examples: ['orchctl describe pod web-0', 'orchctl describe nodes', 'orchctl describe pods -l app=web'],
   options: {
     ...selectorOptions,
@@ -22,7 +22,7 @@ export const describe: Command = {
       type: 'bool',
       default: true,
       section: 'Output',
-      meaning: 'End with the events about each object.',
+      meaning: 'Show the events of each object.',
     },
   },
   async run(invocation) {
@@ -33,7 +33,7 @@ export const describe: Command = {
     const everywhere = values.bool('all-namespaces');
     let count = 0;
     for (const { resource, names } of targets) {
-      if (everywhere && names.length > 0) throw new UsageError('an object cannot be named across all namespaces');
+      if (everywhere && names.length > 0) throw new UsageError('a name cannot be combined with --all-namespaces');
       const scope = resource.namespaced && !everywhere ? { namespace } : {};
       const selection = { labelSelector: values.string('selector'), fieldSelector: values.string('field-selector') };
       const objects =
@@ -54,7 +54,7 @@ export const describe: Command = {
 async function eventsText({ api, clock }: Invocation, resource: ServedResource, object: ApiObject): Promise<string> {
   const { uid, name, namespace } = object.metadata;
   const selectors = [`involvedObject.name=${name ?? ''}`, `involvedObject.kind=${resource.kind}`];
-  // Events about nodes carry the node's name as uid, so for cluster-scoped objects kind and name have to do.
+  // Events of nodes carry the node's name as UID, so for cluster-scoped objects only kind and name are compared.
   if (namespace !== undefined) selectors.push(`involvedObject.uid=${uid ?? ''}`);
   const events = await api.list<Event>(
     (await api.catalog()).one('events'),

@@ -1,4 +1,4 @@
-/** Empties nodes, so that they can be taken out or worked on. */
+/** Drains nodes for maintenance or removal. */
 import { DrainRefusedError, evictPods, setUnschedulable } from '#client/drain/drain.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { nodeNames } from '#cmd/orchctl/commands/cordon.js';
@@ -7,27 +7,27 @@ import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 export const drain: Command = {
   name: 'drain',
   usage: 'NODE…',
-  summary: 'Let nodes take no more pods, and evict those that they have',
+  summary: 'Mark nodes as unschedulable and evict their pods',
   examples: ['orchctl drain node-1 --ignore-daemonsets --delete-emptydir-data', 'orchctl uncordon node-1'],
   options: {
     'ignore-daemonsets': {
       type: 'bool',
       section: 'Pods',
-      meaning: 'Leave the pods of daemon sets, which would come back at once.',
+      meaning: 'Keep pods of daemon sets, which would be recreated at once.',
     },
     'delete-emptydir-data': {
       type: 'bool',
       section: 'Pods',
-      meaning: 'Evict pods with emptyDir volumes, whose content is lost.',
+      meaning: 'Evict pods even if they lose data in emptyDir volumes.',
     },
-    force: { type: 'bool', section: 'Pods', meaning: 'Evict pods that no controller makes again.' },
+    force: { type: 'bool', section: 'Pods', meaning: 'Evict pods that no controller recreates.' },
     'grace-period': {
       type: 'int',
       default: -1,
       section: 'Pods',
-      meaning: 'Seconds that pods have to end; negative: what each says itself.',
+      meaning: "Seconds for pods to terminate; negative: each pod's own value.",
     },
-    timeout: { type: 'duration', section: 'Waiting', meaning: 'Give up after this long; 0 waits for ever.' },
+    timeout: { type: 'duration', section: 'Waiting', meaning: 'Stop waiting after this long; 0: no limit.' },
   },
   async run({ api, args, clock, err, out, signal, values }) {
     const names = nodeNames(args);

@@ -8,7 +8,7 @@ const streamOptions = {
   container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },
   stdin: { type: 'bool', shorthand: 'i', section: 'Streams', meaning: 'Send standard input to the container.' },
   tty: { type: 'bool', shorthand: 't', section: 'Streams', meaning: 'Standard input is a terminal.' },
-  quiet: { type: 'bool', shorthand: 'q', section: 'Streams', meaning: 'Print only what the program prints.' },
+  quiet: { type: 'bool', shorthand: 'q', section: 'Streams', meaning: "Print only the program's output." },
 } as const;
 
 export const exec: Command = {
@@ -29,7 +29,7 @@ export const exec: Command = {
 export const attach: Command = {
   name: 'attach',
   usage: '(POD | TYPE/NAME) [-c CONTAINER]',
-  summary: 'Connect to the program that a container runs',
+  summary: 'Attach to a running container',
   examples: ['orchctl attach web-0', 'orchctl attach -it shell'],
   options: streamOptions,
   async run(invocation) {

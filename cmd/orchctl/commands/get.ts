@@ -12,7 +12,7 @@ import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 export const get: Command = {
   name: 'get',
   usage: '(TYPE[.GROUP][,TYPE…] [NAME…] | TYPE/NAME… | -f FILE | --raw PATH)',
-  summary: 'Show objects as a table, or whole',
+  summary: 'Show objects as a table, JSON or YAML',
   examples: [
     'orchctl get pods -A -o wide',
     'orchctl get deployment/web -o yaml',
@@ -24,9 +24,9 @@ export const get: Command = {
     ...allNamespacesOption,
     ...outputOption,
     ...filenameOption,
-    watch: { type: 'bool', shorthand: 'w', section: 'Output', meaning: 'Go on with every change.' },
-    'watch-only': { type: 'bool', section: 'Output', meaning: 'Show changes only, not what is there now.' },
-    'no-headers': { type: 'bool', section: 'Output', meaning: 'Leave the header line out.' },
+    watch: { type: 'bool', shorthand: 'w', section: 'Output', meaning: 'After the listing, show every change.' },
+    'watch-only': { type: 'bool', section: 'Output', meaning: 'Show changes without the initial listing.' },
+    'no-headers': { type: 'bool', section: 'Output', meaning: 'Omit the header line.' },
     'show-labels': { type: 'bool', section: 'Output', meaning: 'Add a column with all labels.' },
     'show-managed-fields': {
       type: 'bool',
@@ -36,9 +36,9 @@ export const get: Command = {
     raw: {
       type: 'string',
       section: 'Output',
-      meaning: 'Print what the server answers to a GET of this path, as it is.',
+      meaning: "Print the server's response to a GET of this path.",
     },
-    'ignore-not-found': { type: 'bool', section: 'Output', meaning: 'An object that does not exist is no failure.' },
+    'ignore-not-found': { type: 'bool', section: 'Output', meaning: 'Treat a missing object as success.' },
   },
   async run(invocation) {
     const { api, values, args } = invocation;
@@ -55,8 +55,8 @@ export const get: Command = {
 };
 
 async function printRaw({ api, args, out }: Invocation, path: string): Promise<number> {
-  if (args.length > 0) throw new UsageError('--raw is of a path alone; name no objects beside it');
-  if (!path.startsWith('/')) throw new UsageError('--raw wants a path of the server, as /readyz?verbose');
+  if (args.length > 0) throw new UsageError('--raw takes a path only, without objects');
+  if (!path.startsWith('/')) throw new UsageError('--raw takes a path of the server, such as /readyz?verbose');
   const response = await api.send('GET', path, undefined, { accept: 'application/json, */*' });
   for await (const chunk of response.body) out.write(chunk);
   return 0;
@@ -65,7 +65,7 @@ async function printRaw({ api, args, out }: Invocation, path: string): Promise<n
 function scopeOf(invocation: Invocation, target: Target): Scope {
   const everywhere = invocation.values.bool('all-namespaces');
   if (everywhere && target.names.length > 0) {
-    throw new UsageError('an object cannot be named across all namespaces; use -n NAMESPACE');
+    throw new UsageError('a name cannot be combined with --all-namespaces: use -n NAMESPACE');
   }
   return target.resource.namespaced && !everywhere ? { namespace: invocation.namespace } : {};
 }
@@ -77,7 +77,7 @@ function selectionOf(invocation: Invocation): Selection {
   };
 }
 
-/** As the release's own client shows several types: each under a header of its own, names with their kind in front. */
+/** Prints several types as kubectl does: each under its own header, with the kind in front of names. */
 async function printTables(invocation: Invocation, targets: readonly Target[]): Promise<number> {
   const { api, values, out, err } = invocation;
   const everywhere = values.bool('all-namespaces');
@@ -91,7 +91,7 @@ async function printTables(invocation: Invocation, targets: readonly Target[]): 
       const scope = scopeOf(invocation, target);
       tables.push(...(await tablesOf(api, target, scope, selectionOf(invocation), values.bool('ignore-not-found'))));
     }
-    const table = joined(tables);
+    const table = joinTables(tables);
     if ((table.rows ?? []).length === 0) continue;
     if (shown > 0 && header) out.write('\n');
     const printer = new TablePrinter(out, {
@@ -110,7 +110,7 @@ async function printTables(invocation: Invocation, targets: readonly Target[]): 
   return 0;
 }
 
-/** Targets of one resource that follow one another share a table. */
+/** Groups consecutive targets of one resource into a table. */
 function byResource(targets: readonly Target[]): [Target, ...Target[]][] {
   const groups: [Target, ...Target[]][] = [];
   for (const target of targets) {
@@ -121,8 +121,8 @@ function byResource(targets: readonly Target[]): [Target, ...Target[]][] {
   return groups;
 }
 
-/** Tables of one resource, which have the same columns, as one: their columns are aligned together. */
-function joined(tables: readonly Table[]): Table {
+/** Joins tables of one resource so that their columns are aligned. */
+function joinTables(tables: readonly Table[]): Table {
   return { ...tables[0], rows: tables.flatMap(({ rows }) => rows ?? []) };
 }
 
@@ -138,13 +138,13 @@ async function tablesOf(api: Api, target: Target, scope: Scope, selection: Selec
   }
   const tables: Table[] = [];
   for (const name of target.names) {
-    const table = await found(api.table(target.resource, name, scope), tolerant);
+    const table = await orMissing(api.table(target.resource, name, scope), tolerant);
     if (table !== undefined) tables.push(table);
   }
   return tables;
 }
 
-async function found<T>(work: Promise<T>, tolerant: boolean): Promise<T | undefined> {
+async function orMissing<T>(work: Promise<T>, tolerant: boolean): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
@@ -167,7 +167,7 @@ async function printObjects(invocation: Invocation, targets: readonly Target[], 
         ? await api.list(target.resource, scope, selectionOf(invocation))
         : await Promise.all(
             target.names.map((name) =>
-              found(api.get<ApiObject>(target.resource, name, scope), values.bool('ignore-not-found')),
+              orMissing(api.get<ApiObject>(target.resource, name, scope), values.bool('ignore-not-found')),
             ),
           );
     for (const object of some) {
@@ -182,7 +182,7 @@ async function printObjects(invocation: Invocation, targets: readonly Target[], 
   return 0;
 }
 
-/** Prints what is there, then each change until the user ends it or the server closes the watch for good. */
+/** Prints the objects, then each change until the user or the server ends the watch. */
 async function watch(invocation: Invocation, targets: readonly Target[]): Promise<number> {
   const [target, more] = targets;
   if (target === undefined || more !== undefined || target.names.length > 1) {
@@ -219,6 +219,6 @@ async function watch(invocation: Invocation, targets: readonly Target[]): Promis
 }
 
 function versionOf(object: Table & ApiObject): string | undefined {
-  const own = object.metadata?.resourceVersion;
-  return own ?? object.rows?.[0]?.object?.metadata?.resourceVersion;
+  const objectVersion = object.metadata?.resourceVersion;
+  return objectVersion ?? object.rows?.[0]?.object?.metadata?.resourceVersion;
 }

@@ -19,18 +19,18 @@ export const image: Command = {
       type: 'string',
       default: defaultDataDir,
       section: 'Selection',
-      meaning: 'Data directory of the cluster, as given to `orch up`.',
+      meaning: 'Data directory of the cluster, as passed to `orch up`.',
     },
     'runtime-socket': { type: 'string', section: 'Selection', meaning: 'Socket of one containerd instead.' },
   },
   async run({ args, values, out }) {
     const [action, file, more] = args;
     if (action !== 'load' || file === undefined || more !== undefined) throw new UsageError('use: image load FILE');
-    if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
+    if (!existsSync(file)) throw new CommandError(`${file} does not exist`);
     const socket = values.string('runtime-socket');
     const sockets =
       socket === undefined ? await nodeSockets(values.string('data-dir') ?? defaultDataDir) : [['', socket] as const];
-    // Only this command talks to container runtimes.
+    // Imported on demand: only this command uses container runtimes.
     const { loadImageArchive } = await import('#nodeagent/images/load.js');
     for (const [node, path] of sockets) {
       await loadImageArchive(file, path);
@@ -45,13 +45,13 @@ async function nodeSockets(dataDir: string): Promise<(readonly [string, string])
   const { containerdPaths } = await import('#containerd/containerd.js');
   const folder = join(dataDir, 'runtime');
   const nodes = existsSync(folder) ? readdirSync(folder) : [];
-  const found = nodes
+  const sockets = nodes
     .map((node) => [node, containerdPaths(join(folder, node)).socket] as const)
     .filter(([, path]) => existsSync(path));
-  if (found.length === 0) {
+  if (sockets.length === 0) {
     throw new CommandError(
-      `no running container runtime in ${dataDir}: start the cluster (orch up), name its --data-dir, or a --runtime-socket; simulated nodes need no images`,
+      `no running container runtime in ${dataDir}: start the cluster (orch up), or set --data-dir or --runtime-socket; simulated nodes need no images`,
     );
   }
-  return found;
+  return sockets;
 }

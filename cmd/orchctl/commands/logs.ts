@@ -7,7 +7,7 @@ import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 export const logs: Command = {
   name: 'logs',
   usage: '(POD | TYPE/NAME | -l SELECTOR)',
-  summary: 'Print what containers wrote',
+  summary: 'Print the logs of containers',
   examples: [
     'orchctl logs deployment/web -f',
     'orchctl logs web-0 --tail 20 --timestamps',
@@ -15,23 +15,33 @@ export const logs: Command = {
   ],
   options: {
     container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },
-    'all-containers': { type: 'bool', section: 'Selection', meaning: 'Every container of the pod.' },
+    'all-containers': { type: 'bool', section: 'Selection', meaning: 'All containers of the pod.' },
     selector: { type: 'string', shorthand: 'l', section: 'Selection', meaning: 'Label selector of the pods.' },
-    follow: { type: 'bool', shorthand: 'f', section: 'Output', meaning: 'Go on as more is written.' },
-    previous: { type: 'bool', shorthand: 'p', section: 'Output', meaning: 'The container before its last restart.' },
-    tail: { type: 'int', default: -1, section: 'Output', meaning: 'Last lines only; negative: everything.' },
-    since: { type: 'duration', section: 'Output', meaning: 'Not older than this, such as 5m.' },
-    'since-time': { type: 'string', section: 'Output', meaning: 'Not older than this instant (RFC 3339).' },
-    timestamps: { type: 'bool', section: 'Output', meaning: 'Put the time in front of each line.' },
-    prefix: { type: 'bool', section: 'Output', meaning: 'Put pod and container in front of each line.' },
-    'limit-bytes': { type: 'int', section: 'Output', meaning: 'Stop after that many bytes; 0: no limit.' },
+    follow: {
+      type: 'bool',
+      shorthand: 'f',
+      section: 'Output',
+      meaning: 'Continue with new lines as they are written.',
+    },
+    previous: {
+      type: 'bool',
+      shorthand: 'p',
+      section: 'Output',
+      meaning: 'Logs of the container before its last restart.',
+    },
+    tail: { type: 'int', default: -1, section: 'Output', meaning: 'Number of lines from the end; negative: all.' },
+    since: { type: 'duration', section: 'Output', meaning: 'Only lines newer than this, such as 5m.' },
+    'since-time': { type: 'string', section: 'Output', meaning: 'Only lines after this time (RFC 3339).' },
+    timestamps: { type: 'bool', section: 'Output', meaning: 'Prefix each line with its time.' },
+    prefix: { type: 'bool', section: 'Output', meaning: 'Prefix each line with pod and container.' },
+    'limit-bytes': { type: 'int', section: 'Output', meaning: 'Stop after this many bytes; 0: no limit.' },
   },
   async run(invocation) {
     const pods = await chosenPods(invocation);
     const sources = pods.flatMap((pod) => containersOf(pod, invocation).map((container) => ({ pod, container })));
     const [first] = sources;
     if (first === undefined) throw new CommandError('no pod matches');
-    // A single stream is copied as it comes; several are told apart by lines.
+    // A single log is copied as it arrives; several are copied line by line.
     if (sources.length === 1 && !invocation.values.bool('prefix')) {
       await copy(invocation, first.pod, first.container, (chunk) => invocation.out.write(chunk));
       return 0;
@@ -53,8 +63,8 @@ async function chosenPods(invocation: Invocation): Promise<Pod[]> {
 }
 
 function containersOf(pod: Pod, { values }: Invocation): string[] {
-  const named = values.string('container');
-  if (named !== undefined) return [named];
+  const containerName = values.string('container');
+  if (containerName !== undefined) return [containerName];
   const all = pod.spec.containers.map((container) => container.name);
   if (values.bool('all-containers')) return [...(pod.spec.initContainers ?? []).map((c) => c.name), ...all];
   return all.slice(0, 1);
@@ -86,13 +96,13 @@ async function copy(
 
 async function copyLines(invocation: Invocation, pod: Pod, container: string): Promise<void> {
   const prefix = invocation.values.bool('prefix') ? `[pod/${pod.metadata.name}/${container}] ` : '';
-  let rest = Buffer.alloc(0);
+  let remaining = Buffer.alloc(0);
   await copy(invocation, pod, container, (chunk) => {
-    const text = Buffer.concat([rest, chunk]);
+    const text = Buffer.concat([remaining, chunk]);
     const end = text.lastIndexOf(10);
-    rest = text.subarray(end + 1);
+    remaining = text.subarray(end + 1);
     if (end < 0) return;
     for (const line of text.subarray(0, end).toString('utf8').split('\n')) invocation.out.write(`${prefix}${line}\n`);
   });
-  if (rest.length > 0) invocation.out.write(`${prefix}${rest.toString('utf8')}\n`);
+  if (remaining.length > 0) invocation.out.write(`${prefix}${remaining.toString('utf8')}\n`);
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseManifests } from '#cmd/orchctl/commands/manifests.js';
 
-t.test('documents, lists and empty documents', async (t) => {
+t.test('reads documents, lists and empty documents', async (t) => {
   const text = `---
 apiVersion: v1
 kind: ConfigMap
@@ -21,7 +21,7 @@ items:
   );
 });
 
-t.test('types are those of other clients', async (t) => {
+t.test('reads scalar types like other clients', async (t) => {
   const text =
     'apiVersion: v1\nkind: Pod\nspec: { octal: 0755, on: yes, time: 12:30, day: 2024-01-01, word: "no", hash: e12345 }';
   t.match(parseManifests(text, 'x.yaml')[0], {
@@ -33,10 +33,10 @@ t.test('JSON is YAML', async (t) => {
   t.equal(parseManifests('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}', 'x.json').length, 1);
 });
 
-t.test('mistakes name the file', async (t) => {
+t.test('errors name the file', async (t) => {
   for (const [text, message] of [
     ['a: [', /^x\.yaml: /],
-    ['- 1', /^x\.yaml: an object was expected/],
+    ['- 1', /^x\.yaml: expected an object/],
     ['apiVersion: v1', /^x\.yaml: kind is not set/],
     ['kind: Pod', /^x\.yaml: apiVersion is not set/],
     ['kind: Pod\nkind: Pod', /^x\.yaml: .*line 2: key "kind" already set in map$/s],
@@ -44,5 +44,5 @@ t.test('mistakes name the file', async (t) => {
     t.throws(() => parseManifests(text, 'x.yaml'), { name: 'CommandError', message });
   }
   const bomb = `a: &a [x]\n${Array.from({ length: 9 }, (_, i) => `${'bcdefghij'[i]}: &${'bcdefghij'[i]} [${Array(9).fill(`*${'abcdefghi'[i]}`).join(',')}]`).join('\n')}`;
-  t.throws(() => parseManifests(bomb, 'x.yaml'), 'an explosion of aliases is refused');
+  t.throws(() => parseManifests(bomb, 'x.yaml'), 'refuses an alias bomb');
 });

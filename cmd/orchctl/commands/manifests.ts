@@ -1,4 +1,4 @@
-/** Reads objects that users wrote: files, folders and standard input, YAML or JSON, several to a file. */
+/** Reads manifests from files, folders and standard input, in YAML or JSON with one or more objects per file. */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export interface Manifest {
   readonly resource: ServedResource;
   /** Namespace to use; undefined for cluster-scoped objects. */
   readonly namespace: string | undefined;
-  /** Where it stands, for messages. */
+  /** Its file, for messages. */
   readonly source: string;
 }
 
 const extensions = ['.yaml', '.yml', '.json'];
 
-/** All objects of the `--filename` options, in order; lists are unpacked. */
+/** All objects of the `--filename` options, in order; lists are expanded. */
 export async function readManifests(invocation: Invocation, catalog: ResourceCatalog): Promise<Manifest[]> {
   const files = invocation.values.strings('filename');
   if (files.length === 0) throw new UsageError('name a file: -f FILE');
@@ -33,17 +33,17 @@ export async function readManifests(invocation: Invocation, catalog: ResourceCat
   return manifests;
 }
 
-/** The objects that the files name, to be looked up. */
+/** The objects in the files, as targets. */
 export async function readTargets(invocation: Invocation, catalog: ResourceCatalog): Promise<Target[]> {
   const manifests = await readManifests(invocation, catalog);
   return manifests.map(({ resource, object }) => ({ resource, names: [object.metadata.name ?? ''] }));
 }
 
-/** Parses one file's text. Throws a CommandError that names the file and the place. */
+/** Parses a file's text. Throws a CommandError with file and position. */
 export function parseManifests(text: string, source: string): ApiObject[] {
   let values: unknown[];
   try {
-    // As servers and other clients read it: `0755` is octal, `yes` is true.
+    // Parse like servers and other clients: `0755` is octal, `yes` is true.
     values = parseYAMLDocuments(text);
   } catch (error) {
     throw new CommandError(`${source}: ${messageOf(error)}`);
@@ -53,7 +53,7 @@ export function parseManifests(text: string, source: string): ApiObject[] {
 
 function unpack(value: unknown, source: string): ApiObject[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CommandError(`${source}: an object was expected, with apiVersion, kind and metadata`);
+    throw new CommandError(`${source}: expected an object with apiVersion, kind and metadata`);
   }
   const object = value as Partial<ApiObject> & { items?: unknown[] };
   if (typeof object.kind !== 'string' || object.kind === '') throw new CommandError(`${source}: kind is not set`);
@@ -69,13 +69,17 @@ function unpack(value: unknown, source: string): ApiObject[] {
 function place(object: ApiObject, source: string, invocation: Invocation, catalog: ResourceCatalog): Manifest {
   const resource = catalog.byKind(object.apiVersion ?? '', object.kind ?? '');
   if (!resource.namespaced) return { object, resource, namespace: undefined, source };
-  const own = object.metadata.namespace;
-  if (own !== undefined && invocation.values.given('namespace') && own !== invocation.namespace) {
+  const objectNamespace = object.metadata.namespace;
+  if (
+    objectNamespace !== undefined &&
+    invocation.values.isSet('namespace') &&
+    objectNamespace !== invocation.namespace
+  ) {
     throw new CommandError(
-      `${source}: the object is in namespace "${own}", but -n says "${invocation.namespace}"; leave one of them out`,
+      `${source}: the object's namespace is "${objectNamespace}", but -n is "${invocation.namespace}": omit one of them`,
     );
   }
-  return { object, resource, namespace: own ?? invocation.namespace, source };
+  return { object, resource, namespace: objectNamespace ?? invocation.namespace, source };
 }
 
 function expand(path: string): string[] {

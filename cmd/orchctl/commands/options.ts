@@ -1,4 +1,4 @@
-/** Options that several commands have. */
+/** Options that several commands share. */
 import type { OptionTable } from '#daemon/options/option.js';
 
 export const globalOptions = {
@@ -6,32 +6,36 @@ export const globalOptions = {
     type: 'string',
     section: 'Connection',
     meaning:
-      'Client configuration file. Default: the files of $ORCHCONFIG, else of $KUBECONFIG, as one; else ~/.orch/config, else ~/.kube/config.',
+      'Client configuration file. Default: the merged files of $ORCHCONFIG, else of $KUBECONFIG; else ~/.orch/config, else ~/.kube/config.',
   },
   context: { type: 'string', section: 'Connection', meaning: 'Context of the configuration to use.' },
   cluster: { type: 'string', section: 'Connection', meaning: 'Cluster of the configuration to use.' },
-  user: { type: 'string', section: 'Connection', meaning: 'User of the configuration to be.' },
-  token: { type: 'string', section: 'Connection', meaning: 'Bearer token to show.' },
+  user: { type: 'string', section: 'Connection', meaning: 'User of the configuration to use.' },
+  token: { type: 'string', section: 'Connection', meaning: 'Bearer token for authentication.' },
   username: { type: 'string', section: 'Connection', meaning: 'User name for basic authentication.' },
   password: { type: 'string', section: 'Connection', meaning: 'Password for basic authentication.' },
-  'client-certificate': { type: 'string', section: 'Connection', meaning: 'File of the certificate to show.' },
-  'client-key': { type: 'string', section: 'Connection', meaning: 'File of the key of that certificate.' },
-  'certificate-authority': { type: 'string', section: 'Connection', meaning: 'File of the authorities to trust.' },
-  'tls-server-name': { type: 'string', section: 'Connection', meaning: "Name to expect in the server's certificate." },
+  'client-certificate': { type: 'string', section: 'Connection', meaning: 'File of the client certificate.' },
+  'client-key': { type: 'string', section: 'Connection', meaning: "File of the client certificate's key." },
+  'certificate-authority': {
+    type: 'string',
+    section: 'Connection',
+    meaning: 'File of the trusted certificate authorities.',
+  },
+  'tls-server-name': { type: 'string', section: 'Connection', meaning: "Expected name in the server's certificate." },
   'insecure-skip-tls-verify': {
     type: 'bool',
     section: 'Connection',
     meaning: "Do not look at the server's certificate: anybody may pretend to be the server.",
   },
-  as: { type: 'string', section: 'Connection', meaning: 'User to act as.' },
-  'as-group': { type: 'strings', section: 'Connection', meaning: 'Group to act as a member of; may be repeated.' },
-  'as-uid': { type: 'string', section: 'Connection', meaning: 'UID to act with.' },
+  as: { type: 'string', section: 'Connection', meaning: 'User to impersonate.' },
+  'as-group': { type: 'strings', section: 'Connection', meaning: 'Group to impersonate; may be repeated.' },
+  'as-uid': { type: 'string', section: 'Connection', meaning: 'UID to impersonate.' },
   server: { type: 'string', shorthand: 's', section: 'Connection', meaning: 'Address of the API server.' },
   namespace: { type: 'string', shorthand: 'n', section: 'Connection', meaning: 'Namespace to work in.' },
   'request-timeout': {
     type: 'duration',
     section: 'Connection',
-    meaning: 'Give up on a single request after this long; 0 waits for ever.',
+    meaning: 'Time limit of a single request; 0: no limit.',
   },
 } as const satisfies OptionTable;
 
@@ -50,7 +54,12 @@ export const selectorOptions = {
 } as const satisfies OptionTable;
 
 export const allNamespacesOption = {
-  'all-namespaces': { type: 'bool', shorthand: 'A', section: 'Selection', meaning: 'Look in every namespace.' },
+  'all-namespaces': {
+    type: 'bool',
+    shorthand: 'A',
+    section: 'Selection',
+    meaning: 'Select objects in all namespaces.',
+  },
 } as const satisfies OptionTable;
 
 export const outputOption = {
@@ -59,7 +68,7 @@ export const outputOption = {
     shorthand: 'o',
     section: 'Output',
     oneOf: ['wide', 'json', 'yaml', 'name'],
-    meaning: 'Form of the output.',
+    meaning: 'Output format.',
   },
 } as const satisfies OptionTable;
 
@@ -68,6 +77,6 @@ export const filenameOption = {
     type: 'strings',
     shorthand: 'f',
     section: 'Selection',
-    meaning: 'File or folder with objects in YAML or JSON; - for standard input.',
+    meaning: 'File or folder with objects in YAML or JSON; -: standard input.',
   },
 } as const satisfies OptionTable;

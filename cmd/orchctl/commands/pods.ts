@@ -1,19 +1,19 @@
-/** Finds the pods behind what a user names. */
+/** Finds pods by the arguments of commands. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ApiObject } from '#client/client.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
-/** An object that selects pods by a label selector, or (services, replication controllers) by plain labels. */
-type Selecting = ApiObject & { spec?: { selector?: LabelSelector | Record<string, string> } };
+/** An object with a label selector or (services, replication controllers) a map of labels. */
+type ObjectWithSelector = ApiObject & { spec?: { selector?: LabelSelector | Record<string, string> } };
 
 export async function podsOf({ api, namespace }: Invocation, labelSelector: string): Promise<Pod[]> {
   const resource = (await api.catalog()).one('pods');
   return api.list<Pod>(resource, { namespace }, { labelSelector });
 }
 
-/** `NAME`, `pod/NAME`, or the best pod of `deployment/NAME` (and other owners of pods). */
+/** The pod for `NAME` or `pod/NAME`, or the best pod of `deployment/NAME` (and other owners of pods). */
 export async function podOf(invocation: Invocation, target: string): Promise<Pod> {
   const { api, namespace } = invocation;
   const catalog = await api.catalog();
@@ -23,9 +23,9 @@ export async function podOf(invocation: Invocation, target: string): Promise<Pod
   if (name === undefined) return api.get<Pod>(pods, type, { namespace });
   const resource = catalog.one(type);
   if (resource.resource === 'pods') return api.get<Pod>(pods, name, { namespace });
-  const owner = await api.get<Selecting>(resource, name, { namespace });
-  const found = await podsOf(invocation, selectorText(owner.spec?.selector, target));
-  const best = found.sort(preferred)[0];
+  const owner = await api.get<ObjectWithSelector>(resource, name, { namespace });
+  const candidates = await podsOf(invocation, selectorText(owner.spec?.selector, target));
+  const best = candidates.sort(preferred)[0];
   if (best === undefined) throw new CommandError(`${target} has no pods`);
   return best;
 }

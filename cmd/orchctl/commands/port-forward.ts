@@ -8,7 +8,7 @@ import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 export const portForward: Command = {
   name: 'port-forward',
   usage: '(POD | TYPE/NAME) [LOCAL:]REMOTE…',
-  summary: 'Reach ports of a pod from this machine',
+  summary: 'Forward local ports to ports of a pod',
   examples: [
     'orchctl port-forward deployment/web 8080:8080',
     'orchctl port-forward service/web 8000:http',
@@ -57,7 +57,7 @@ async function serviceOf({ api, namespace }: Invocation, target: string): Promis
   return resource.kind === 'Service' ? api.get<Service>(resource, name, { namespace }) : undefined;
 }
 
-/** `8080`, `8000:80`, `:80` (any free port), `8000:http` (a port's name). */
+/** `8080`, `8000:80`, `:80` (any free local port), `8000:http` (a named port). */
 function parsePorts(spec: string, pod: Pod, service: Service | undefined): { local: number; remote: number } {
   const [first = '', second, more] = spec.split(':');
   if (more !== undefined) throw new UsageError(`"${spec}" is not [LOCAL:]REMOTE`);
@@ -70,14 +70,14 @@ function remoteOrNumber(text: string, remote: number): number {
   return /^\d+$/.test(text) ? portNumber(text) : remote;
 }
 
-/** A port of the pod; ports of a service are translated to those of its pods. */
+/** A port of the pod; a service port is translated to its target port. */
 function remotePort(text: string, pod: Pod, service: Service | undefined): number {
   if (service !== undefined) {
     const port = service.spec.ports?.find((p) => p.name === text || String(p.port) === text);
     if (port === undefined)
       throw new CommandError(`Service ${service.metadata.name} does not have a service port ${text}`);
-    const wanted = port.targetPort ?? port.port;
-    return typeof wanted === 'number' ? wanted : namedPort(wanted, pod);
+    const targetPort = port.targetPort ?? port.port;
+    return typeof targetPort === 'number' ? targetPort : namedPort(targetPort, pod);
   }
   return /^\d+$/.test(text) ? portNumber(text) : namedPort(text, pod);
 }
@@ -91,6 +91,7 @@ function namedPort(name: string, pod: Pod): number {
 
 function portNumber(text: string): number {
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UsageError(`"${text}" is no port (1 to 65535)`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new UsageError(`"${text}" is not a port (1 to 65535)`);
   return port;
 }

@@ -13,20 +13,20 @@ export const scale: Command = {
   summary: 'Set the number of replicas',
   examples: ['orchctl scale deployment/web --replicas 5'],
   options: {
-    replicas: { type: 'int', default: -1, section: 'Scaling', meaning: 'The wanted number of replicas.' },
+    replicas: { type: 'int', default: -1, section: 'Scaling', meaning: 'The number of replicas.' },
     'current-replicas': {
       type: 'int',
       default: -1,
       section: 'Scaling',
-      meaning: 'Scale only if that is the wanted number now.',
+      meaning: 'Scale only if the current number of replicas is this.',
     },
   },
   async run({ api, values, args, out, namespace }) {
     const replicas = values.number('replicas');
-    if (replicas < 0) throw new UsageError('--replicas is needed, and not negative');
+    if (replicas < 0) throw new UsageError('--replicas is required and must not be negative');
     const expected = values.number('current-replicas');
     for (const { resource, names } of parseTargets(await api.catalog(), args)) {
-      if (names.length === 0) throw new UsageError('name what to scale: TYPE/NAME');
+      if (names.length === 0) throw new UsageError('specify what to scale: TYPE/NAME');
       for (const name of names) {
         const path = objectPath(resource, name, { namespace }, 'scale');
         if (expected >= 0) {

@@ -1,4 +1,4 @@
-/** Commands about the server itself. */
+/** Commands about the server. */
 
 import { orchDialect } from '#apimachinery/dialect.js';
 import { apiVersionOf } from '#cmd/orchctl/api/resources.js';
@@ -8,16 +8,16 @@ import { alignColumns } from '#cmd/orchctl/print/columns.js';
 export const apiResources: Command = {
   name: 'api-resources',
   usage: '',
-  summary: 'List the resource types that the server has',
+  summary: "List the server's resource types",
   examples: ['orchctl api-resources', 'orchctl api-resources --namespaced'],
   options: {
-    namespaced: { type: 'bool', section: 'Selection', meaning: 'Only those that live in namespaces.' },
+    namespaced: { type: 'bool', section: 'Selection', meaning: 'Only namespaced types.' },
     output: {
       type: 'string',
       shorthand: 'o',
       oneOf: ['name', 'wide'],
       section: 'Output',
-      meaning: 'Form of the output.',
+      meaning: 'Output format.',
     },
   },
   async run({ api, values, out }) {
@@ -47,7 +47,11 @@ export const version: Command = {
   summary: 'Print the versions of client and server',
   examples: ['orchctl version', 'orchctl version --client'],
   options: {
-    client: { type: 'bool', section: 'Selection', meaning: 'The client only; asks no server.' },
+    client: {
+      type: 'bool',
+      section: 'Selection',
+      meaning: "Only the client's version, without contacting the server.",
+    },
   },
   async run(invocation) {
     invocation.out.write(`Client Version: ${orchDialect.version}\n`);

@@ -1,4 +1,4 @@
-/** Bootstrap tokens, with which nodes join: made, listed and taken back. */
+/** Creates, lists and deletes bootstrap tokens, with which nodes join. */
 import { randomInt } from 'node:crypto';
 import { clusterInfoKey, clusterInfoName } from '#api/core/v1/configmap/cluster-info.js';
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
@@ -31,7 +31,7 @@ const dayMs = 24 * 3_600_000;
 export const token: Command = {
   name: 'token',
   usage: '(create [TOKEN] | list | delete TOKEN…)',
-  summary: 'Make, list and take back the tokens with which nodes join',
+  summary: 'Create, list and delete tokens for joining nodes',
   examples: [
     'orchctl token create --print-join-command',
     'orchctl token create --ttl 1h --description "the rack by the door"',
@@ -44,24 +44,24 @@ export const token: Command = {
       default: dayMs,
       min: 0,
       section: 'Creating',
-      meaning: 'create: how long the token is good; 0: until it is deleted.',
+      meaning: 'create: how long the token is valid; 0: until it is deleted.',
     },
-    description: { type: 'string', section: 'Creating', meaning: 'create: what the token is for, for people.' },
+    description: { type: 'string', section: 'Creating', meaning: 'create: description of the token.' },
     usages: {
       type: 'strings',
       default: [...bootstrapTokenUsages],
       section: 'Creating',
-      meaning: 'create: what the token is good for: signing (to know the cluster by), authentication (to be known by).',
+      meaning: 'create: uses of the token: signing (verifies the cluster), authentication (identifies the node).',
     },
     groups: {
       type: 'strings',
       section: 'Creating',
-      meaning: 'create: groups of whoever has the token, system:bootstrappers:…. Default: that of nodes that join.',
+      meaning: 'create: groups of users of the token, system:bootstrappers:…. Default: the group of joining nodes.',
     },
     'print-join-command': {
       type: 'bool',
       section: 'Output',
-      meaning: 'create: print the whole command that makes another machine join, instead of the token alone.',
+      meaning: 'create: print the full command for joining another machine, instead of the token alone.',
     },
   },
   async run(invocation) {
@@ -74,18 +74,18 @@ export const token: Command = {
       case 'delete':
         return remove(invocation, rest);
       default:
-        throw new UsageError('say what to do: token create, token list or token delete');
+        throw new UsageError('use: token create, token list or token delete');
     }
   },
 };
 
 async function create({ api, values, clock, out }: Invocation, args: readonly string[]): Promise<number> {
   const [text, ...more] = args;
-  if (more.length > 0) throw new UsageError('token create makes one token');
-  const made = text === undefined ? newBootstrapToken((end) => randomInt(end)) : parseBootstrapToken(text);
-  if (made === undefined) {
+  if (more.length > 0) throw new UsageError('token create takes one token at most');
+  const newToken = text === undefined ? newBootstrapToken((end) => randomInt(end)) : parseBootstrapToken(text);
+  if (newToken === undefined) {
     throw new UsageError(
-      'a token is six and sixteen letters a to z or digits with a point between: abcdef.0123456789abcdef',
+      'a token has 6 and 16 characters a to z or 0 to 9, separated by a dot: abcdef.0123456789abcdef',
     );
   }
   const { dialect } = await api.catalog();
@@ -93,27 +93,28 @@ async function create({ api, values, clock, out }: Invocation, args: readonly st
   const usages = values.strings('usages');
   const strange = usages.find((usage) => !(bootstrapTokenUsages as readonly string[]).includes(usage));
   if (strange !== undefined)
-    throw new UsageError(`--usages: "${strange}" is none of ${bootstrapTokenUsages.join(', ')}`);
-  const given = values.strings('groups');
-  const groups = given.length > 0 ? given : usages.includes('authentication') ? [joiningGroup(dialect)] : [];
+    throw new UsageError(`--usages: "${strange}" is not one of ${bootstrapTokenUsages.join(', ')}`);
+  const groupOptions = values.strings('groups');
+  const groups =
+    groupOptions.length > 0 ? groupOptions : usages.includes('authentication') ? [joiningGroup(dialect)] : [];
   const groupPrefix = `${dialect.groups.bootstrappers}:`;
   const wrong = groups.find((group) => !group.startsWith(groupPrefix));
   if (wrong !== undefined) throw new UsageError(`--groups: "${wrong}" does not begin with ${groupPrefix}`);
-  const command = values.bool('print-join-command') ? await joinCommand(client, made) : undefined;
+  const command = values.bool('print-join-command') ? await joinCommand(client, newToken) : undefined;
   const ttlMs = values.number('ttl');
   const secret = bootstrapTokenSecret(dialect, {
-    token: made,
+    token: newToken,
     description: values.string('description') ?? '',
     expiresAt: ttlMs === 0 ? undefined : clock.now() + ttlMs,
     usages,
     groups,
   });
   await client.resource(secrets).create(secret);
-  out.write(`${command ?? `${made.id}.${made.secret}`}\n`);
+  out.write(`${command ?? `${newToken.id}.${newToken.secret}`}\n`);
   return 0;
 }
 
-/** By what the cluster tells of itself. */
+/** The join command, from the cluster's public information. */
 async function joinCommand(client: Client, { id, secret }: BootstrapToken): Promise<string> {
   const { dialect } = client;
   const namespace = dialect.namespaces.public;
@@ -123,7 +124,9 @@ async function joinCommand(client: Client, { id, secret }: BootstrapToken): Prom
     text = map.data?.[clusterInfoKey(dialect)] ?? '';
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new CommandError(`the cluster tells nobody where it is: it has no ConfigMap ${namespace}/${clusterInfoName}`);
+    throw new CommandError(
+      `the cluster does not publish its address: there is no ConfigMap ${namespace}/${clusterInfoName}`,
+    );
   }
   const [entry] = parseKubeconfig(text, `ConfigMap ${namespace}/${clusterInfoName}`).clusters;
   const { server = '', 'certificate-authority-data': ca = '' } = entry?.cluster ?? {};
@@ -136,7 +139,7 @@ async function list({ api, clock, out, err }: Invocation, args: readonly string[
   const { dialect } = await api.catalog();
   const { items } = await (await api.client(dialect)).resource(secrets).list(bootstrapTokenSelector(dialect));
   if (items.length === 0) {
-    err.write('There are no tokens. Make one with: orchctl token create --print-join-command\n');
+    err.write('There are no tokens. Create one with: orchctl token create --print-join-command\n');
     return 0;
   }
   const rows = items.map((secret) => row(secret, clock.now()));
@@ -165,10 +168,10 @@ function row(secret: Secret, nowMs: number): string[] {
 }
 
 async function remove({ api, out }: Invocation, args: readonly string[]): Promise<number> {
-  if (args.length === 0) throw new UsageError('name the tokens to delete, or their ids');
+  if (args.length === 0) throw new UsageError('specify the tokens to delete, or their IDs');
   const ids = args.map((text) => {
     const id = parseBootstrapToken(text)?.id ?? bootstrapTokenIdOf(bootstrapTokenName(text));
-    if (id === undefined) throw new UsageError(`"${text}" is no token, and no id of one: six letters a to z or digits`);
+    if (id === undefined) throw new UsageError(`"${text}" is not a token or a token ID: 6 characters a to z or 0 to 9`);
     return id;
   });
   const { dialect } = await api.catalog();

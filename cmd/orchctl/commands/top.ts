@@ -1,4 +1,4 @@
-/** What nodes and pods use, as the metrics API tells it. */
+/** Resource usage of nodes and pods, from the metrics API. */
 import type { Node } from '#api/core/v1/types.gen.js';
 import type { NodeMetrics, PodMetrics } from '#api/metrics/v1beta1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
@@ -10,7 +10,7 @@ import { allNamespacesOption, selectorOptions } from '#cmd/orchctl/commands/opti
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
-/** A line of the table. */
+/** A row of the table. */
 interface Row {
   readonly cells: readonly string[];
   readonly milliCores: number;
@@ -22,38 +22,38 @@ const mebibyte = 1024 * 1024;
 export const top: Command = {
   name: 'top',
   usage: '(nodes | pods) [NAME]',
-  summary: 'Show what nodes or pods use of processors and memory',
+  summary: 'Show CPU and memory usage of nodes or pods',
   examples: ['orchctl top nodes', 'orchctl top pods -A --sort-by memory', 'orchctl top pods -l app=web --containers'],
   options: {
     selector: selectorOptions.selector,
     ...allNamespacesOption,
-    containers: { type: 'bool', section: 'Output', meaning: 'A line for each container of the pods.' },
+    containers: { type: 'bool', section: 'Output', meaning: 'A row for each container of the pods.' },
     'sort-by': {
       type: 'string',
       section: 'Output',
-      meaning: 'Order of the lines: `cpu` or `memory`, what uses most first. Default: by name.',
+      meaning: 'Sort by `cpu` or `memory`, highest first. Default: by name.',
     },
-    'no-headers': { type: 'bool', section: 'Output', meaning: 'Leave the header line out.' },
+    'no-headers': { type: 'bool', section: 'Output', meaning: 'Omit the header line.' },
   },
   async run(invocation) {
     const { args, values, out } = invocation;
     const [type, name, ...more] = args;
     const sortBy = values.string('sort-by');
-    if (more.length > 0) throw new UsageError('name one node or pod, or none for all of them');
+    if (more.length > 0) throw new UsageError('specify one node or pod, or none for all');
     if (sortBy !== undefined && sortBy !== 'cpu' && sortBy !== 'memory') {
-      throw new UsageError(`--sort-by is cpu or memory, not ${JSON.stringify(sortBy)}`);
+      throw new UsageError(`--sort-by must be cpu or memory, not ${JSON.stringify(sortBy)}`);
     }
-    const what = /^(node|nodes|no)$/.test(type ?? '')
+    const plural = /^(node|nodes|no)$/.test(type ?? '')
       ? 'nodes'
       : /^(pod|pods|po)$/.test(type ?? '')
         ? 'pods'
         : undefined;
-    if (what === undefined) throw new UsageError('say of what: orchctl top nodes, or orchctl top pods');
-    const { header, rows } = await (what === 'nodes' ? ofNodes(invocation, name) : ofPods(invocation, name));
+    if (plural === undefined) throw new UsageError('use: orchctl top nodes, or orchctl top pods');
+    const { header, rows } = await (plural === 'nodes' ? ofNodes(invocation, name) : ofPods(invocation, name));
     const size = ({ milliCores, bytes }: Row) => (sortBy === 'memory' ? bytes : milliCores);
     const sorted = sortBy === undefined ? rows : rows.toSorted((a, b) => size(b) - size(a));
     if (sorted.length === 0) {
-      invocation.err.write(`No figures of ${what} yet; those that began a moment ago have none\n`);
+      invocation.err.write(`No figures of ${plural} yet: recently started ones have none\n`);
       return 0;
     }
     const lines = [...(values.bool('no-headers') ? [] : [header]), ...sorted.map(({ cells }) => cells)];
@@ -97,11 +97,11 @@ async function ofNodes(invocation: Invocation, name: string | undefined): Promis
 async function ofPods(invocation: Invocation, name: string | undefined): Promise<Figures> {
   const { values, namespace } = invocation;
   const everywhere = values.bool('all-namespaces');
-  if (everywhere && name !== undefined) throw new UsageError('a pod cannot be named across all namespaces');
+  if (everywhere && name !== undefined) throw new UsageError('a name cannot be combined with --all-namespaces');
   const metrics = await read<PodMetrics>(invocation, 'PodMetrics', everywhere ? {} : { namespace }, name);
   const single = values.bool('containers');
   const rows = metrics.flatMap(({ metadata, containers }): Row[] => {
-    const lead = [...(everywhere ? [metadata.namespace ?? ''] : []), metadata.name ?? ''];
+    const leadingCells = [...(everywhere ? [metadata.namespace ?? ''] : []), metadata.name ?? ''];
     const row = (cells: readonly string[], usages: readonly NodeMetrics['usage'][]): Row => {
       const { milliCores, bytes } = sizeOf(usages);
       return { cells: [...cells, `${milliCores}m`, `${Math.floor(bytes / mebibyte)}Mi`], milliCores, bytes };
@@ -109,18 +109,19 @@ async function ofPods(invocation: Invocation, name: string | undefined): Promise
     if (!single)
       return [
         row(
-          lead,
+          leadingCells,
           containers.map(({ usage }) => usage),
         ),
       ];
-    return containers.map((each) => row([...lead, each.name], [each.usage]));
+    return containers.map((each) => row([...leadingCells, each.name], [each.usage]));
   });
   const names = single ? ['POD', 'NAME'] : ['NAME'];
   return { header: [...(everywhere ? ['NAMESPACE'] : []), ...names, 'CPU(cores)', 'MEMORY(bytes)'], rows };
 }
 
 function sizeOf(usages: readonly NodeMetrics['usage'][]): { milliCores: number; bytes: number } {
-  const sum = (of: (usage: NodeMetrics['usage']) => number) => usages.reduce((total, usage) => total + of(usage), 0);
+  const sum = (amountOf: (usage: NodeMetrics['usage']) => number) =>
+    usages.reduce((total, usage) => total + amountOf(usage), 0);
   return {
     milliCores: sum((usage) => milliValue(usage['cpu'] ?? '0')),
     bytes: sum((usage) => value(usage['memory'] ?? '0')),
@@ -133,7 +134,8 @@ interface Place {
 
 async function read<T>(invocation: Invocation, kind: string, place: Place, name: string | undefined): Promise<T[]> {
   const resource = (await invocation.api.catalog()).all.find((each) => each.kind === kind);
-  if (resource === undefined) throw new CommandError('the server has no metrics API: nobody serves it, or it is off');
+  if (resource === undefined)
+    throw new CommandError('the server has no metrics API: it is disabled or its server is missing');
   return listed<T>(invocation, resource, place, name);
 }
 

@@ -1,6 +1,6 @@
 import { alignColumns as align, columnWidths } from '#apimachinery/columns.js';
 
-/** As clients of clusters print columns. */
+/** Gap between columns, as in kubectl. */
 const gap = 3;
 
 export function alignColumns(rows: readonly (readonly string[])[], widths = columnWidths(rows)): string[] {

@@ -4,7 +4,7 @@ import { descriptionOf } from '#cmd/orchctl/print/description.js';
 
 const now = Date.parse('2022-05-03T00:00:10Z');
 
-t.test('any object reads well', async (t) => {
+t.test('describes any object', async (t) => {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -39,7 +39,7 @@ Conditions:
   );
 });
 
-t.test('secrets are not shown', async (t) => {
+t.test('hides the values of secrets', async (t) => {
   const data = { password: Buffer.from('hunter2').toString('base64') };
   const text = descriptionOf({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data } as ApiObject, now);
   t.match(text, /password: +7 bytes/);

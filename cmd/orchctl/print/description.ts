@@ -1,6 +1,6 @@
 /**
- * Any object as readable text: names as titles, nesting as indentation, conditions as a table. Works for every kind,
- * also those that the client has never heard of.
+ * Formats any object as text: names as titles, nesting as indentation, conditions as a table. Works for every kind,
+ * including custom ones.
  */
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -9,9 +9,9 @@ import { ageOf } from '#cmd/orchctl/print/age.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 
 const titleWidth = 16;
-/** Metadata that describes the machinery rather than the object. */
+/** Metadata omitted because it describes API machinery or is printed separately. */
 const hiddenMetadata = new Set(['managedFields', 'name', 'namespace', 'labels', 'annotations', 'creationTimestamp']);
-/** Words that are written in capitals. */
+/** Words written in capitals. */
 const capitals = new Map(
   ['ip', 'ips', 'uid', 'id', 'cpu', 'dns', 'api', 'url', 'os', 'ca', 'tls', 'http', 'tcp', 'qos'].map((word) => [
     word,
@@ -19,13 +19,13 @@ const capitals = new Map(
   ]),
 );
 
-/** Fields whose keys users chose: they stay as they are. */
+/** Fields with user-defined keys, which are printed unchanged. */
 const mapFields = new Set(
   ['data', 'binaryData', 'stringData', 'nodeSelector', 'matchLabels', 'selector', 'capacity', 'allocatable', 'requests']
     .concat(['limits', 'labels', 'annotations', 'overhead', 'hard', 'used', 'parameters'])
     .map(titleOf),
 );
-/** The whole text, ending with a line break. */
+/** The whole text, ending with a newline. */
 export function descriptionOf(object: ApiObject, nowMs: number): string {
   const { metadata, apiVersion: _apiVersion, kind: _kind, ...rest } = object;
   const lines: string[] = [];
@@ -37,7 +37,7 @@ export function descriptionOf(object: ApiObject, nowMs: number): string {
   add('Created', `${metadata.creationTimestamp ?? '<unset>'} (${ageOf(metadata.creationTimestamp, nowMs)} ago)`);
   for (const [key, value] of Object.entries(metadata)) if (!hiddenMetadata.has(key)) add(titleOf(key), value);
   for (const [key, value] of Object.entries(rest)) {
-    // Spec and status are the object itself: their fields stand at the left.
+    // Fields of spec and status are not indented.
     const flat = (key === 'spec' || key === 'status') && typeof value === 'object' && value !== null;
     if (!flat) {
       add(titleOf(key), object.kind === 'Secret' && key === 'data' ? sizes(value) : value);
@@ -56,7 +56,7 @@ export function describedTemplate({ metadata, spec }: PodTemplateSpec): string {
   return `${entry('Pod Template', fields, 0).join('\n')}\n`;
 }
 
-/** Without what the client itself noted of the last apply: it repeats the object. */
+/** Without the last-applied annotation, which repeats the object. */
 function annotationsOf(annotations: Record<string, string> | undefined): Record<string, string> {
   const hidden = new Set([orchDialect.annotations.lastApplied, kubernetesDialect.annotations.lastApplied]);
   return Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !hidden.has(key)));
@@ -108,7 +108,7 @@ function pairs(title: string, map: Record<string, string> | undefined, separator
   return [`${`${title}:`.padEnd(titleWidth)}${first}`, ...more.map((text) => `${' '.repeat(titleWidth)}${text}`)];
 }
 
-/** What a secret holds stays secret; how much it is does not. */
+/** The sizes of a secret's values instead of the values. */
 function sizes(data: unknown): Record<string, string> {
   const entries = Object.entries((data ?? {}) as Record<string, string>);
   return Object.fromEntries(entries.map(([key, text]) => [key, `${Buffer.from(text, 'base64').length} bytes`]));
@@ -120,7 +120,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** `restartPolicy` → `Restart Policy`, `podIP` → `Pod IP`; keys that are not field names stay as they are. */
+/** `restartPolicy` → `Restart Policy`, `podIP` → `Pod IP`; other keys stay unchanged. */
 function titleOf(key: string): string {
   if (!/^[a-z][a-zA-Z]*$/.test(key)) return key;
   return key

@@ -1,4 +1,4 @@
-/** Prints whole objects as JSON or YAML. */
+/** Prints objects as JSON or YAML. */
 
 import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -9,12 +9,12 @@ export function objectText(object: unknown, form: 'json' | 'yaml'): string {
   return encodeYAML(object).toString();
 }
 
-/** Several objects become one List, as kubectl-style clients print them. */
+/** Wraps several objects in a List, like kubectl. */
 export function asList(objects: readonly ApiObject[]): unknown {
   return { apiVersion: 'v1', kind: 'List', items: objects, metadata: { resourceVersion: '' } };
 }
 
-/** Without the fields that only tell who set what. */
+/** Removes managedFields, which only record field ownership. */
 export function withoutManagedFields<T extends ApiObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _dropped, ...metadata } = object.metadata;

@@ -1,4 +1,4 @@
-/** Prints Tables that the server made. */
+/** Prints the server's Tables. */
 
 import { columnWidths } from '#apimachinery/columns.js';
 import type { ColumnDefinition, Table } from '#cmd/orchctl/api/table.js';
@@ -10,18 +10,18 @@ export interface TableOptions {
   readonly namespaces: boolean;
   readonly header: boolean;
   readonly labels: boolean;
-  /** Put in front of names: `pod/`. */
+  /** Prefix of names: `pod/`. */
   readonly namePrefix?: string;
 }
 
-/** Without what is between columns. */
+/** Width without the gap. */
 const minWidth = 3;
 
 export class TablePrinter {
   readonly #out: Output;
   readonly #options: TableOptions;
   #widths: number[] = [];
-  /** Later tables of a watch leave them out: they are those of the first. */
+  /** Columns of the first table; later tables of a watch omit them. */
   #columns: readonly ColumnDefinition[] = [];
   #headerDone = false;
 
@@ -30,7 +30,7 @@ export class TablePrinter {
     this.#options = options;
   }
 
-  /** Prints the rows; the header only once, also over several tables of one watch. */
+  /** Prints the rows; several tables of one watch share one header. */
   print(table: Table): void {
     const { wide, namespaces, header, labels, namePrefix } = this.#options;
     if (table.columnDefinitions !== undefined && table.columnDefinitions !== null)
@@ -65,6 +65,6 @@ export class TablePrinter {
 
 function cellText(cell: string | number | boolean | null | undefined): string {
   if (cell === null || cell === undefined) return '<none>';
-  // A cell with line breaks would break the table.
+  // A line break in a cell would break the table.
   return String(cell).replace(/[\r\n\f]+/g, ' ');
 }

@@ -1,4 +1,4 @@
-/** The proxy as its clients see it, with a server behind it that says what it was asked. */
+/** Tests the proxy from a client's side, with a server that echoes requests. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -41,7 +41,7 @@ async function apiServer(t: Test) {
   return { port: (server.address() as AddressInfo).port, gone };
 }
 
-/** Runs the command; gives where it listens. */
+/** Runs the command and returns its address. */
 async function start(t: Test, port: number, given: Record<string, string | number | boolean> = {}, path = '') {
   const options: Record<string, unknown> = {};
   for (const [name, { type, ...row }] of Object.entries(proxy.options))
@@ -49,10 +49,10 @@ async function start(t: Test, port: number, given: Record<string, string | numbe
   const values = { port: 0, ...given };
   const value = (name: string): unknown => (values as Record<string, unknown>)[name] ?? options[name];
   const stop = new AbortController();
-  let said = '';
+  let output = '';
   const out = {
     write(text: string | Buffer) {
-      said += text;
+      output += text;
     },
   };
   const api = {
@@ -78,10 +78,10 @@ async function start(t: Test, port: number, given: Record<string, string | numbe
     stop.abort();
     await running.catch(() => undefined);
   });
-  while (!said.includes('Starting to serve on ')) {
-    await Promise.race([running.then(() => Promise.reject(new Error(said))), clock.sleep(5)]);
+  while (!output.includes('Starting to serve on ')) {
+    await Promise.race([running.then(() => Promise.reject(new Error(output))), clock.sleep(5)]);
   }
-  const at = /Starting to serve on (.*)\n/.exec(said)?.[1] ?? '';
+  const at = /Starting to serve on (.*)\n/.exec(output)?.[1] ?? '';
   const listening = Number(at.split(':').at(-1));
   const ask = async (url: string, options: object = {}, body?: string) => {
     const asking = httpRequest({ host: '127.0.0.1', port: listening, path: url, ...options });
@@ -91,20 +91,20 @@ async function start(t: Test, port: number, given: Record<string, string | numbe
     for await (const chunk of answer) text += chunk;
     return { status: answer.statusCode, headers: answer.headers, text };
   };
-  return { ask, at, port: listening, said: () => said };
+  return { ask, at, port: listening, output: () => output };
 }
 
-async function upgraded(port: number, path: string): Promise<{ socket: Socket; said: () => string }> {
+async function upgraded(port: number, path: string): Promise<{ socket: Socket; output: () => string }> {
   const socket = connect(port, '127.0.0.1');
-  let said = '';
+  let output = '';
   socket.on('data', (chunk) => {
-    said += chunk;
+    output += chunk;
   });
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nearly `);
-  return { socket, said: () => said };
+  return { socket, output: () => output };
 }
 
-t.test('requests go to the API server as the user of the configuration', async (t) => {
+t.test('forwards requests with the credentials of the configuration', async (t) => {
   const server = await apiServer(t);
   const { ask, at, port } = await start(t, server.port);
   t.match(at, /^127\.0\.0\.1:\d+$/);
@@ -120,7 +120,7 @@ t.test('requests go to the API server as the user of the configuration', async (
   });
   t.equal(got.headers['x-hop'], undefined);
   const own = JSON.parse((await ask('/', { headers: { authorization: 'Bearer theirs' } })).text) as typeof got;
-  t.equal(own.headers['authorization'], 'Bearer theirs', 'a client may be another one');
+  t.equal(own.headers['authorization'], 'Bearer theirs', 'the client may use other credentials');
   t.match(await ask('/moved'), { status: 301, headers: { location: '/api/elsewhere/' } });
   t.equal((await ask('/api/../../etc')).status, 400);
   t.equal((await ask('/big', { method: 'PUT' }, 'x'.repeat(3_000_000))).status, 201);
@@ -129,13 +129,13 @@ t.test('requests go to the API server as the user of the configuration', async (
   watch.on('error', () => undefined).end();
   const [answer] = (await once(watch, 'response')) as [IncomingMessage];
   const [event] = (await once(answer, 'data')) as [Buffer];
-  t.equal(event.toString(), 'event\n', 'what there is of an answer comes at once');
+  t.equal(event.toString(), 'event\n', 'parts of a response arrive at once');
   answer.on('error', () => undefined);
   watch.destroy();
   while (!server.gone.includes('/watch')) await clock.sleep(5);
 });
 
-t.test('the filter of release 1.24', async (t) => {
+t.test('filters requests like release 1.24', async (t) => {
   const server = await apiServer(t);
   const { ask } = await start(t, server.port, { 'reject-methods': 'DELETE,^PAT' });
   const exec = '/api/v1/namespaces/a/pods/b/exec';
@@ -159,35 +159,35 @@ t.test('the filter of release 1.24', async (t) => {
     if (status === 403) t.equal(answer.text, 'Forbidden\n');
   }
   const open = await start(t, server.port, { 'disable-filter': true });
-  t.match(open.said(), /vulnerable to XSRF/);
+  t.match(open.output(), /vulnerable to XSRF/);
   t.equal((await open.ask(exec, { headers: { host: 'any.org' } })).status, 201);
   const none = await start(t, server.port, { 'accept-hosts': '' });
   t.equal((await none.ask('/', { headers: { host: 'localhost' } })).status, 403);
 });
 
-t.test('upgrades become tunnels, or are refused', async (t) => {
+t.test('tunnels upgrades, or refuses them', async (t) => {
   const server = await apiServer(t);
   const { port } = await start(t, server.port);
   const forward = await upgraded(port, '/api/v1/namespaces/a/pods/b/portforward?ports=80');
-  while (!forward.said().includes('early ')) await once(forward.socket, 'data');
+  while (!forward.output().includes('early ')) await once(forward.socket, 'data');
   t.match(
-    forward.said(),
+    forward.output(),
     /^HTTP\/1.1 101 .*\r\n\r\n\/api\/v1\/namespaces\/a\/pods\/b\/portforward\?ports=80 as Bearer mine /s,
   );
   forward.socket.end('late');
   await once(forward.socket, 'close');
-  t.match(forward.said(), /early late$/);
+  t.match(forward.output(), /early late$/);
   for (const [path, status] of [
     ['/api/v1/namespaces/a/pods/b/exec', /^HTTP\/1.1 403 Forbidden\r\n/],
     ['/no', /^HTTP\/1.1 403 Forbidden\r\n.*no$/s],
   ] as const) {
-    const { said, socket } = await upgraded(port, path);
+    const { output, socket } = await upgraded(port, path);
     await once(socket, 'close');
-    t.match(said(), status, path);
+    t.match(output(), status, path);
   }
 });
 
-t.test('prefixes, files, sockets and paths of servers', async (t) => {
+t.test('supports prefixes, files, sockets and server paths', async (t) => {
   const server = await apiServer(t);
   const folder = await mkdtemp(join(tmpdir(), 'orchctl-proxy-'));
   t.teardown(() => rm(folder, { recursive: true }));
@@ -208,7 +208,7 @@ t.test('prefixes, files, sockets and paths of servers', async (t) => {
   const below = await start(t, server.port, { 'append-server-path': true }, '/clusters/one');
   t.equal(url((await below.ask('/api/v1/pods?a')).text), '/clusters/one/api/v1/pods?a');
   const beside = await start(t, server.port, {}, '/clusters/one');
-  t.match(beside.said(), /--append-server-path/);
+  t.match(beside.output(), /--append-server-path/);
   t.equal(url((await beside.ask('/api')).text), '/api');
 
   const socketPath = join(folder, 'socket');

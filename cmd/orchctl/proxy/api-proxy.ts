@@ -1,4 +1,5 @@
-/** A server on this machine that passes requests on to the API server, as the user of the client configuration. */
+/** A local server that forwards requests to the API server with the credentials of the client configuration. */
+
 import { request as httpRequest } from 'node:http';
 import { type FastifyHttpProxyOptions, fastifyHttpProxy } from '@fastify/http-proxy';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
@@ -6,27 +7,60 @@ import { Agent } from 'undici';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { type Pattern, Patterns } from '#apimachinery/patterns/pattern.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import type { FilteredRequest } from '#cmd/orchctl/proxy/filter.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
 import { plain } from '#daemon/serving/plain-http.js';
 import { AppUpgrades, answerUpgrade, type UpgradeRequest } from '#daemon/streaming/app-upgrades.js';
 import { endToEndHeaders, forwardingOptions, unchangedReplies } from '#daemon/streaming/forwarding.js';
 import { askUpgrade } from '#daemon/streaming/tunnel.js';
 
+export const filterDefaults = {
+  acceptPaths: '^.*',
+  rejectPaths: '^/api/.*/pods/.*/exec,^/api/.*/pods/.*/attach',
+  acceptHosts: String.raw`^localhost$,^127\.0\.0\.1$,^\[::1\]$`,
+  rejectMethods: '^$',
+};
+
+/** Comma-separated regular expressions like `filterDefaults`; an empty list matches nothing. */
+export type FilterRules = Readonly<Record<keyof typeof filterDefaults, string>>;
+
+export interface FilteredRequest {
+  readonly method: string;
+  /** Decoded, as the API server receives it. */
+  readonly path: string;
+  /** The Host header, with or without a port. */
+  readonly host: string;
+}
+
+/** Which requests the proxy forwards, with the rules and defaults of release 1.24 (kubectl's `pkg/proxy`). Pure. Throws an Error for an invalid pattern. */
+export function requestFilter(rules: FilterRules): (request: FilteredRequest) => boolean {
+  const patterns = new Patterns();
+  const compiled = (text: string): readonly Pattern[] =>
+    text === '' ? [] : text.split(',').map((each) => patterns.compile(each));
+  const [acceptPaths, rejectPaths] = [compiled(rules.acceptPaths), compiled(rules.rejectPaths)];
+  const [acceptHosts, rejectMethods] = [compiled(rules.acceptHosts), compiled(rules.rejectMethods)];
+  const matches = (text: string, any: readonly Pattern[]) => any.some((pattern) => pattern.test(text));
+  return ({ method, path, host }) =>
+    !matches(path, rejectPaths) &&
+    !matches(method, rejectMethods) &&
+    matches(path, acceptPaths) &&
+    matches(host.replace(/:\d*$/, ''), acceptHosts);
+}
+
 export interface ApiProxyOptions {
   readonly clock: Clock;
-  /** How the API server is reached at the moment, and with which headers. */
+  /** Current address and headers of the API server. */
   readonly target: () => Promise<WebSocketTarget>;
-  /** Under which the API is found; begins and ends with a slash. */
+  /** Path prefix of the API; begins and ends with a slash. */
   readonly apiPrefix: string;
-  /** Ask below the path of the configuration's server. */
+  /** Append request paths to the path of the configured server. */
   readonly appendServerPath: boolean;
-  /** Absent: everything is passed on. */
+  /** Absent: every request is forwarded. */
   readonly accepts?: ((request: FilteredRequest) => boolean) | undefined;
 }
 
-/** Time for the API server to answer a request for another protocol. */
+/** Time limit for the API server's answer to a protocol upgrade. */
 const answerMs = 60_000;
 
 export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstance> {
@@ -39,7 +73,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
   const upgrades = new AppUpgrades({ isForwarding: true });
   upgrades.addTo(app);
   const agent = new Agent({
-    // Watches are silent as long as nothing happens.
+    // Watches are silent while nothing happens.
     ...{ headersTimeout: 0, bodyTimeout: 0 },
     connect: (_, done) => {
       const dialed = target().then((current) => current.dial());
@@ -51,12 +85,12 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
   });
   app.addHook('onClose', () => agent.destroy());
 
-  const headersFor = (request: FastifyRequest, own: WebSocketTarget['headers']) => {
+  const headersFor = (request: FastifyRequest, targetHeaders: WebSocketTarget['headers']) => {
     const { host: _, ...received } = endToEndHeaders(request.headers);
     const before = received['x-forwarded-for'];
-    const lower = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
+    const lower = Object.entries(targetHeaders).map(([name, value]) => [name.toLowerCase(), value]);
     const forwarded = before === undefined ? request.ip : `${before}, ${request.ip}`;
-    // What the client says of itself goes before what the configuration says.
+    // The client's headers override the configured ones.
     return { ...Object.fromEntries(lower), ...received, host, 'x-forwarded-for': forwarded };
   };
 
@@ -75,11 +109,11 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
 
   const proxying: FastifyHttpProxyOptions & { readonly websocket: false } = {
     upstream: `http://${host}`,
-    // The API's own paths keep their beginning, as in 1.24.
+    // The API's own paths keep their prefix, as in 1.24.
     rewritePrefix: apiPrefix.startsWith('/api') ? apiPrefix : '/',
     ...(apiPrefix === '/' ? {} : { prefix: apiPrefix.slice(0, -1) }),
     ...forwardingOptions,
-    // TLS, where there is any, is the dialer's.
+    // The dialer adds TLS if needed.
     undici: agent,
     handler: pass,
     replyOptions: {

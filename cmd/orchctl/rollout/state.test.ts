@@ -6,7 +6,7 @@ const metadata = { name: 'x', generation: 2 };
 const template = {};
 const selector = {};
 
-t.test('daemon sets', (t) => {
+t.test('reports rollouts of daemon sets', (t) => {
   const message = (status: object | undefined, type = 'RollingUpdate') => {
     const spec = { selector, template, updateStrategy: { type } };
     const set = { metadata, spec, ...(status === undefined ? {} : { status }) };
@@ -30,7 +30,7 @@ t.test('daemon sets', (t) => {
   t.end();
 });
 
-t.test('stateful sets', (t) => {
+t.test('reports rollouts of stateful sets', (t) => {
   const message = (status: object | undefined, partition = 0, type = 'RollingUpdate') => {
     const updateStrategy = { type, rollingUpdate: { partition } };
     const spec = { selector, template, serviceName: 'x', replicas: 3, updateStrategy };

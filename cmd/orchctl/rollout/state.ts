@@ -1,4 +1,4 @@
-/** Where rollouts stand, in the words of 1.24's clients. Pure. */
+/** The state of rollouts, with the messages of 1.24's clients. Pure. */
 import type { DaemonSet, Deployment, StatefulSet } from '#api/apps/v1/types.gen.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
@@ -10,12 +10,12 @@ export interface RolloutState {
 const waiting = (message: string): RolloutState => ({ done: false, message });
 const complete = (message: string): RolloutState => ({ done: true, message });
 
-/** What rollouts are of, by its kind. Each throws a CommandError when the rollout cannot get on. */
+/** Rollout state by kind. Throws a CommandError if the rollout cannot complete. */
 export const rolloutStates = { Deployment: ofDeployment, DaemonSet: ofDaemonSet, StatefulSet: ofStatefulSet };
 
 function ofDeployment({ metadata, spec, status: now }: Deployment): RolloutState {
   const name = metadata.name ?? '';
-  const wanted = spec.replicas ?? 1;
+  const replicas = spec.replicas ?? 1;
   const updated = now?.updatedReplicas ?? 0;
   const available = now?.availableReplicas ?? 0;
   const total = now?.replicas ?? 0;
@@ -25,7 +25,7 @@ function ofDeployment({ metadata, spec, status: now }: Deployment): RolloutState
   }
   const stuck = now?.conditions?.find((c) => c.type === 'Progressing' && c.reason === 'ProgressDeadlineExceeded');
   if (stuck !== undefined) throw new CommandError(`deployment "${name}" exceeded its progress deadline`);
-  if (updated < wanted) return waiting(`${wait} ${updated} out of ${wanted} new replicas have been updated...`);
+  if (updated < replicas) return waiting(`${wait} ${updated} out of ${replicas} new replicas have been updated...`);
   if (total > updated) return waiting(`${wait} ${total - updated} old replicas are pending termination...`);
   if (available < updated) return waiting(`${wait} ${available} of ${updated} updated replicas are available...`);
   return complete(`deployment "${name}" successfully rolled out`);
@@ -39,12 +39,12 @@ function ofDaemonSet({ metadata, spec, status }: DaemonSet): RolloutState {
     return waiting('Waiting for daemon set spec update to be observed...');
   }
   const {
-    desiredNumberScheduled: wanted,
+    desiredNumberScheduled: desired,
     updatedNumberScheduled: updated = 0,
     numberAvailable: available = 0,
   } = status;
-  if (updated < wanted) return waiting(`${wait} ${updated} out of ${wanted} new pods have been updated...`);
-  if (available < wanted) return waiting(`${wait} ${available} of ${wanted} updated pods are available...`);
+  if (updated < desired) return waiting(`${wait} ${updated} out of ${desired} new pods have been updated...`);
+  if (available < desired) return waiting(`${wait} ${available} of ${desired} updated pods are available...`);
   return complete(`daemon set "${name}" successfully rolled out`);
 }
 
@@ -55,16 +55,16 @@ function ofStatefulSet({ metadata, spec, status }: StatefulSet): RolloutState {
     return waiting('Waiting for statefulset spec update to be observed...');
   }
   const { updatedReplicas: updated = 0, updateRevision = '', currentRevision = '' } = status;
-  const wanted = spec.replicas ?? 1;
-  const unready = wanted - (status.readyReplicas ?? 0);
+  const replicas = spec.replicas ?? 1;
+  const unready = replicas - (status.readyReplicas ?? 0);
   if (unready > 0) return waiting(`Waiting for ${unready} pods to be ready...`);
   const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
   if (partition > 0) {
-    if (updated >= wanted - partition) {
+    if (updated >= replicas - partition) {
       return complete(`partitioned roll out complete: ${updated} new pods have been updated...`);
     }
     return waiting(
-      `Waiting for partitioned roll out to finish: ${updated} out of ${wanted - partition} new pods have been updated...`,
+      `Waiting for partitioned roll out to finish: ${updated} out of ${replicas - partition} new pods have been updated...`,
     );
   }
   if (updateRevision !== currentRevision) {

@@ -1,6 +1,6 @@
 /**
- * Port forwarding: a SPDY session inside a WebSocket (KEP-4006), and in it a pair of streams (data and error) for each
- * local connection.
+ * Port forwarding: a SPDY session inside a WebSocket (KEP-4006) carries a pair of streams (data and error) for each local
+ * connection.
  */
 
 import type { ClientRequest } from 'node:http';
@@ -29,20 +29,20 @@ export interface PortForward {
 const protocol = `SPDY/3.1+portforward.${kubernetesDialect.apiDomain}`;
 
 /**
- * The protocol's name has a slash, which RFC 6455 does not allow and the library therefore refuses on both ways: it is
- * asked for, and its confirmation checked, beside the library.
+ * Negotiates the subprotocol without the WebSocket library, which refuses its name because RFC 6455 does not allow the
+ * slash in it.
  */
 function negotiate(request: ClientRequest): void {
   request.setHeader('Sec-WebSocket-Protocol', protocol);
   request.prependListener('upgrade', (response) => {
     if (response.headers['sec-websocket-protocol'] !== protocol)
-      request.destroy(new Error('the server forwards no ports'));
+      request.destroy(new Error('the server does not support port forwarding'));
     delete response.headers['sec-websocket-protocol'];
   });
   request.end();
 }
 
-/** Resolves when the connection to the cluster ends. Rejects when it, or no listener at all, can be had. */
+/** Resolves when the connection to the cluster ends. Rejects if it fails, or if no local listener can be opened. */
 export async function forwardPort(forward: PortForward): Promise<void> {
   const { target, signal } = forward;
   const socket = openWebSocket(target, [], { finishRequest: negotiate });
@@ -62,7 +62,7 @@ export async function forwardPort(forward: PortForward): Promise<void> {
   socket.terminate();
 }
 
-/** Listens on every address that there is; one is enough. */
+/** Listens on all addresses of the name; one success is enough. */
 async function listen(
   forward: PortForward,
   onConnection: (connection: Socket, port: number) => void,

@@ -1,7 +1,6 @@
 /**
- * The streams of exec and attach over a WebSocket, protocols `v5.channel.k8s.io` and `v4.channel.k8s.io`: the first
- * byte of each binary message names the channel. Version 5 adds a message that closes one channel (RFC-less; described
- * in KEP-4006).
+ * Streams of exec and attach over a WebSocket, protocols `v5.channel.k8s.io` and `v4.channel.k8s.io`: the first byte of
+ * each binary message is the channel. Version 5 adds a message that closes one channel (no RFC; described in KEP-4006).
  */
 import type { WebSocket } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -22,7 +21,7 @@ export interface RemoteStreams {
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 const protocols = ['v5', 'v4'].map((version) => `${version}.channel.${kubernetesDialect.apiDomain}`);
-/** Input is not read on while this much is still on its way. */
+/** Reading of input pauses while this much is unsent. */
 const highWaterMark = 1024 * 1024;
 
 /** Resolves with the exit code of the remote program. */
@@ -39,7 +38,7 @@ export async function runRemote(target: WebSocketTarget, streams: RemoteStreams)
   }
 }
 
-/** Resolves when the WebSocket is open; a refusal carries the server's own words. */
+/** Resolves when the WebSocket is open; rejects with the server's message. */
 export function opened(socket: WebSocket): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once('open', resolve);
@@ -59,7 +58,7 @@ function refusal(code: number | undefined, body: string): string {
   } catch {
     // A plain text body.
   }
-  return `the server answered ${code}: ${body.trim()}`;
+  return `the server responded with status ${code}: ${body.trim()}`;
 }
 
 function exitCode(socket: WebSocket, { out, err, signal }: RemoteStreams): Promise<number> {
@@ -91,10 +90,10 @@ function codeOf(status: Status): number {
   if (status.status === 'Success') return 0;
   const cause = status.details?.causes?.find((c) => c.reason === 'ExitCode');
   if (status.reason === 'NonZeroExitCode' && cause?.message !== undefined) return Number(cause.message);
-  throw new CommandError(status.message ?? 'the program could not be run');
+  throw new CommandError(status.message ?? 'cannot run the program');
 }
 
-/** Sends input and terminal sizes; returns what undoes the changes to the terminal. */
+/** Sends input and terminal sizes; returns a function that restores the terminal. */
 function forwardInput(socket: WebSocket, { stdin, tty, out, onResize }: RemoteStreams): () => void {
   const undo: (() => void)[] = [];
   if (tty) {
@@ -120,7 +119,7 @@ function pump(socket: WebSocket, stdin: NodeJS.ReadStream): () => void {
     });
     if (socket.bufferedAmount > highWaterMark) stdin.pause();
   };
-  // Only version 5 can tell the far side that input has ended.
+  // Only version 5 can signal the end of input.
   const onEnd = () => {
     if (socket.protocol === protocols[0]) socket.send(Buffer.from([channels.close, channels.stdin]));
   };

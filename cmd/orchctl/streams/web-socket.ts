@@ -2,7 +2,7 @@
 import { type ClientOptions, WebSocket } from 'ws';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 
-/** A WebSocket that speaks one of `protocols`; not open yet. */
+/** A connecting WebSocket for one of `protocols`. */
 export function openWebSocket(
   target: WebSocketTarget,
   protocols: string[],
@@ -12,11 +12,11 @@ export function openWebSocket(
     target.dial().then((socket) => done(null, socket), done);
   };
   return new WebSocket(target.url, protocols, {
-    // A list is a header for each of its values; the type knows only one.
+    // An array becomes one header per value; the type allows only one value.
     headers: { ...target.headers } as Record<string, string>,
     perMessageDeflate: false,
     ...more,
-    // Connections are opened by the client's own rules; the type knows only the form that answers at once.
+    // The dialer connects asynchronously; the type allows only a synchronous function.
     createConnection: connection as unknown as NonNullable<ClientOptions['createConnection']>,
   });
 }

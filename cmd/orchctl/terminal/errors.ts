@@ -1,11 +1,11 @@
-/** How a command ends that does not succeed. */
+/** Errors that end a command. */
 
-/** The command line is wrong: exit code 2 and a hint. */
+/** The command line is wrong: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Ends with a message and that exit code. */
+/** Ends with a message and an exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;

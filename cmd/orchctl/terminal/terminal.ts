@@ -8,7 +8,7 @@ export interface Output {
   readonly rows?: number;
 }
 
-/** The process around the command, so that commands can run in tests. */
+/** The process around a command, so that tests can replace it. */
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly out: Output;
@@ -17,6 +17,6 @@ export interface Terminal {
   readonly clock: Clock;
   /** Aborts at SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Called when the terminal's size changes; returns the function that ends that. */
+  /** Calls `fn` when the terminal's size changes; returns a function that stops this. */
   onResize(fn: () => void): () => void;
 }

@@ -1,10 +1,9 @@
 /**
- * The shapes of objects that a server's OpenAPI v2 document tells of, as kubectl 1.24 reads them
- * (kube-openapi, pkg/util/proto).
+ * Models of kinds from a server's OpenAPI v2 document, as kubectl 1.24 reads them (kube-openapi, pkg/util/proto).
  */
 import type { DocumentSchema, OpenAPIDocument } from '#cmd/orchctl/api/open-api.js';
 
-/** `path`: of the definition, and of the member within it, for messages. */
+/** `path`: the definition and the member in it, for messages. */
 export type Model =
   | {
       readonly type: 'kind';
@@ -28,7 +27,7 @@ const arbitrary: Model = { type: 'arbitrary' };
 
 export class ModelSource {
   readonly #document: OpenAPIDocument;
-  /** The name of the extension that tells the kind of a definition and of an operation; each dialect has its own. */
+  /** Name of the extension with the kind of a definition or operation; differs by dialect. */
   readonly #kindExtension: `x-${string}`;
 
   constructor(document: OpenAPIDocument, kindExtension: `x-${string}`) {
@@ -36,7 +35,7 @@ export class ModelSource {
     this.#kindExtension = kindExtension;
   }
 
-  /** Undefined for kinds that the document does not tell of: there is nothing to hold their objects to. */
+  /** Undefined for kinds that the document does not describe; their objects cannot be validated. */
   modelOf(kind: GroupVersionKind): Model | undefined {
     for (const [name, schema] of Object.entries(this.#document.definitions ?? {})) {
       if (kindsOf(schema[this.#kindExtension]).some((each) => isSame(each, kind))) return this.#model(schema, name);
@@ -44,7 +43,7 @@ export class ModelSource {
     return undefined;
   }
 
-  /** Whether patches of the kind take the parameter; undefined where there is none of the kind. */
+  /** Whether patches of the kind have the parameter; undefined if the kind has no patch. */
   takes(parameter: string, kind: GroupVersionKind): boolean | undefined {
     for (const operations of Object.values(this.#document.paths ?? {})) {
       const { patch } = operations;

@@ -1,8 +1,8 @@
-/** What is wrong with an object by its model, in the words of kubectl 1.24 (kube-openapi, pkg/util/proto/validation). */
+/** Validates an object by its model, with the messages of kubectl 1.24 (kube-openapi, pkg/util/proto/validation). */
 import { quoted } from '#apimachinery/errors/shown.js';
 import type { Model } from '#cmd/orchctl/validation/model.js';
 
-/** @param name Of the whole object in messages: its kind. */
+/** @param name Name of the object in messages: its kind. */
 export function modelErrors(value: unknown, model: Model, name: string): string[] {
   if (value === null || value === undefined) return [unknownObject(name)];
   const errors: string[] = [];
@@ -11,7 +11,7 @@ export function modelErrors(value: unknown, model: Model, name: string): string[
 }
 
 interface Place {
-  /** Of the value: `Pod.spec.containers[0]`. */
+  /** Path of the value: `Pod.spec.containers[0]`. */
   readonly path: string;
   readonly errors: string[];
 }
@@ -74,7 +74,7 @@ function visitPart(value: unknown, model: Model, place: Place, step: string): vo
   else visit(value, model, { ...place, path });
 }
 
-/** Texts take every single value, and integers take fractions: 1.24 does not look closer. */
+/** Strings accept any scalar, and integers accept fractions, as in 1.24. */
 function fits(actual: string, expected: string): boolean {
   if (actual === 'map' || actual === 'array') return false;
   if (expected === 'string') return true;

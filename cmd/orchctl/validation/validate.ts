@@ -1,6 +1,6 @@
 /**
- * Checks of objects before they are sent, as kubectl 1.24 has them: a server that validates fields itself is told how,
- * and for one that does not, the objects are held to its OpenAPI document here.
+ * Validates objects before they are sent, like kubectl 1.24: servers that validate fields get the directive; for other
+ * servers the objects are validated here by the OpenAPI document.
  */
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
@@ -18,7 +18,7 @@ export const validateOption = {
     alone: 'strict',
     section: 'Writing',
     meaning:
-      'What becomes of fields that the server does not know: strict (or true) refuses the object, warn sends it and shows the warnings of the server, ignore (or false) does not look. Servers that do not validate fields themselves are asked for their OpenAPI document instead.',
+      "How to treat unknown fields: strict (or true) refuses the object, warn sends it and shows the server's warnings, ignore (or false) skips the check. For servers that do not validate fields, objects are checked against their OpenAPI document.",
   },
 } as const satisfies OptionTable;
 
@@ -26,7 +26,7 @@ export type Directive = 'Strict' | 'Warn' | 'Ignore';
 
 const directives: Readonly<Record<string, Directive>> = { strict: 'Strict', warn: 'Warn', ignore: 'Ignore' };
 
-/** What `--validate` says; the value of the query parameter `fieldValidation`. Throws a UsageError for anything else. */
+/** The value of `--validate` as query parameter `fieldValidation`. Throws a UsageError for an invalid value. */
 export function directiveOf(text: string): Directive {
   if (/^(1|t|T|true|TRUE|True)$/.test(text)) return 'Strict';
   if (/^(0|f|F|false|FALSE|False)$/.test(text)) return 'Ignore';
@@ -37,23 +37,23 @@ export function directiveOf(text: string): Directive {
   );
 }
 
-/** An object that a user wrote, and where it stands. */
-export interface Checked {
+/** An object from a file. */
+export interface CheckedObject {
   readonly object: { readonly apiVersion?: string; readonly kind?: string };
   readonly source: string;
 }
 
 export interface ValidateOptions {
   readonly directive: Directive;
-  /** Asks the server for its OpenAPI v2 document. */
+  /** Fetches the server's OpenAPI v2 document. */
   readonly document: () => Promise<OpenAPIDocument>;
   readonly warn: (text: string) => void;
 }
 
 const turnOff = 'if you choose to ignore these errors, turn validation off with --validate=false';
 
-/** Rejects with a CommandError for the first file with objects that do not fit; nothing is sent then. */
-export async function validateManifests(manifests: readonly Checked[], options: ValidateOptions): Promise<void> {
+/** Rejects with a CommandError for the first file with invalid objects; then nothing is sent. */
+export async function validateManifests(manifests: readonly CheckedObject[], options: ValidateOptions): Promise<void> {
   const { directive, document, warn } = options;
   if (directive === 'Ignore') return;
   const openAPI = await document();
@@ -75,7 +75,7 @@ export async function validateManifests(manifests: readonly Checked[], options: 
   }
 }
 
-function kindOf({ object }: Checked): GroupVersionKind {
+function kindOf({ object }: CheckedObject): GroupVersionKind {
   const { group, version } = parseGroupVersion(object.apiVersion ?? '');
   return { group, version, kind: object.kind ?? '' };
 }
@@ -90,9 +90,9 @@ function modelsFor(document: OpenAPIDocument, kind: GroupVersionKind) {
   return all.find(({ models }) => models.modelOf(kind) !== undefined) ?? first;
 }
 
-/** Custom kinds are not in the document from the first moment on; the server treats all kinds alike. */
+// Custom kinds appear in the document with a delay, so check a built-in kind: the server treats all kinds alike.
 function validatesFields(models: ModelSource, kind: GroupVersionKind, dialect: Dialect): boolean {
-  const own = models.takes('fieldValidation', kind);
+  const ownSupport = models.takes('fieldValidation', kind);
   const namespace = { group: dialect.groupName('core'), version: 'v1', kind: 'Namespace' };
-  return own ?? models.takes('fieldValidation', namespace) ?? false;
+  return ownSupport ?? models.takes('fieldValidation', namespace) ?? false;
 }

@@ -8,7 +8,7 @@ const rows: [code: number, message: string, step: string][] = [
   [
     500,
     'Internal error occurred: failed calling webhook "a.b.c": failed to call webhook: EOF',
-    'admission webhook a.b.c, which does not answer as it should',
+    'admission webhook a.b.c, which fails',
   ],
   [500, 'conversion webhook for a/v1, Kind=B failed: x', 'conversion webhook'],
   [403, 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1', 'quota'],
@@ -20,15 +20,15 @@ const rows: [code: number, message: string, step: string][] = [
   [403, 'pods "p" is forbidden: error looking up service account x/default', 'admission'],
   [401, 'Unauthorized', 'authentication'],
   [422, 'Pod "p" is invalid: spec.containers: Required value', 'validation'],
-  [400, 'strict decoding error: unknown field "x"', 'reading of the object'],
+  [400, 'strict decoding error: unknown field "x"', 'decoding of the object'],
   [500, 'boom', 'server'],
 ];
 
-t.test('which step refuses', async (t) => {
+t.test('finds the step that refuses', async (t) => {
   for (const [code, message, step] of rows) t.equal(stepOf({ code, message }), step, message);
 });
 
-t.test('headers', async (t) => {
+t.test('reads webhooks and warnings from headers', async (t) => {
   t.same(webhooksIn('cache;dur=1, webhook;desc="a.b.c allowed";dur=2.5, webhook;desc="d.e.f denied";dur=30'), [
     { webhook: 'a.b.c', outcome: 'allowed', milliseconds: 2.5 },
     { webhook: 'd.e.f', outcome: 'denied', milliseconds: 30 },
@@ -37,7 +37,7 @@ t.test('headers', async (t) => {
   t.same(warningsIn('299 - "a \\"b\\"", 299 - "c"'), ['a "b"', 'c']);
 });
 
-t.test('as people read it', async (t) => {
+t.test('prints verdicts as text', async (t) => {
   t.equal(
     verdictText({
       object: 'configmaps/one',
@@ -53,7 +53,7 @@ t.test('as people read it', async (t) => {
     `configmaps/one: would be refused by the admission webhook d.e.f
   no
 
-Webhooks that were asked:
+Called webhooks:
   WEBHOOK   OUTCOME   TIME
   a.b.c     allowed   2.5 ms
   d.e.f     denied    30 ms

@@ -1,7 +1,7 @@
-/** Why the API server refuses an object, by the step that does. Pure. */
+/** Which step of the API server refuses an object. Pure. */
 import type { Status } from '#apimachinery/errors/status.js';
 
-export interface AskedWebhook {
+export interface CalledWebhook {
   readonly webhook: string;
   readonly outcome: string;
   readonly milliseconds: number;
@@ -11,35 +11,35 @@ export interface Verdict {
   /** `configmaps/one`. */
   readonly object: string;
   readonly outcome: 'Accepted' | 'Refused';
-  /** What refuses it: a step on the way of every write. */
+  /** The step that refuses the object. */
   readonly step?: string;
   readonly message?: string;
-  /** In the order in which they answered. */
-  readonly webhooks: readonly AskedWebhook[];
+  /** In the order of their answers. */
+  readonly webhooks: readonly CalledWebhook[];
   readonly warnings: readonly string[];
 }
 
-/** The step on a request's way that a failure comes from. */
+/** The step that causes a failure. */
 export function stepOf({ code = 0, reason = '', message = '' }: Status): string {
   const [, denying] = /^admission webhook "([^"]+)" (?:denied|does not support)/.exec(message) ?? [];
   if (denying !== undefined) return `admission webhook ${denying}`;
   const [, failing] = /failed calling webhook "([^"]+)"/.exec(message) ?? [];
-  if (failing !== undefined) return `admission webhook ${failing}, which does not answer as it should`;
+  if (failing !== undefined) return `admission webhook ${failing}, which fails`;
   if (/^conversion webhook for /.test(message)) return 'conversion webhook';
   if (/exceeded quota: |failed quota: /.test(message)) return 'quota';
   if (code === 401) return 'authentication';
   if (code === 403) return /User "[^"]*" cannot /.test(message) ? 'authorization' : 'admission';
   if (code === 409)
-    return reason === 'AlreadyExists' ? 'storage: there is one of that name' : 'conflict with another manager';
+    return reason === 'AlreadyExists' ? 'storage: an object with this name exists' : 'conflict with another manager';
   if (code === 422) return 'validation';
-  if (code === 400) return 'reading of the object';
-  if (code === 404) return 'routing: there is no such kind or namespace';
-  if (code === 429) return 'limits of requests under way';
+  if (code === 400) return 'decoding of the object';
+  if (code === 404) return 'routing: the kind or namespace does not exist';
+  if (code === 429) return 'limit of concurrent requests';
   return 'server';
 }
 
-/** The webhooks that a `Server-Timing` header tells of; what else it has is left out. */
-export function webhooksIn(header: string | undefined): AskedWebhook[] {
+/** The webhooks in a `Server-Timing` header; other entries are ignored. */
+export function webhooksIn(header: string | undefined): CalledWebhook[] {
   return [...(header ?? '').matchAll(/(?:^|,\s*)webhook;desc="([^" ]+) ([^" ]+)";dur=([\d.]+)/g)].map(
     ([, webhook = '', outcome = '', ms]) => ({ webhook, outcome, milliseconds: Number(ms) }),
   );

@@ -1,4 +1,4 @@
-/** The example of the documentation is what orchctl prints. */
+/** Checks that orchctl prints the example in the documentation. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -10,7 +10,7 @@ import { explain } from '#scheduler/explain/explain.js';
 import { ClusterCopy, Pace } from '#scheduler/explain/snapshot.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
 
-t.test('an explanation', async (t) => {
+t.test('prints an explanation', async (t) => {
   const profile = defaultProfile(dialect);
   const allocatable = { cpu: '4', memory: '8Gi', pods: '110' };
   const nodes = [{ metadata: { name: 'node-1' }, spec: {}, status: { allocatable } }];
@@ -29,9 +29,9 @@ t.test('an explanation', async (t) => {
   t.equal(text, example);
 });
 
-t.test('forecasts', async (t) => {
+t.test('prints forecasts', async (t) => {
   t.equal(
-    copiesText({ asked: 9, fit: 3, nodes: [{ node: 'a', copies: 3 }], message: 'no room' }),
+    copiesText({ requested: 9, fit: 3, nodes: [{ node: 'a', copies: 3 }], message: 'no room' }),
     '3 of 9 copies fit.\n\nNODE   COPIES\na      3\n\nThe next one does not: no room\n',
   );
   t.equal(

@@ -1,4 +1,4 @@
-/** Explanations and forecasts as people read them. */
+/** Explanations and forecasts as text. */
 import type { Verdict } from '#cmd/orchctl/commands/why/refusal.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import type {
@@ -31,17 +31,17 @@ export function explanationText(explanation: Explanation): string {
   if (preemption !== undefined) lines.push('', ...preemptionLines(preemption));
   if (extenders !== undefined) lines.push('', ...extenders.map(extenderLine));
   if (remedies.length > 0) lines.push('', 'What would help:', ...remedies.flatMap(remedyLines));
-  else if (outcome === 'FitsNowhere') lines.push('', 'No small change was found that would help.');
+  else if (outcome === 'FitsNowhere') lines.push('', 'No small change would help.');
   return `${lines.join('\n')}\n`;
 }
 
-/** Whether the API server takes an object, and which step does not. */
+/** Whether the API server accepts an object, and which step refuses it. */
 export function verdictText({ object, outcome, step, message, webhooks, warnings }: Verdict): string {
   const lines = [`${object}: would be ${outcome === 'Accepted' ? 'accepted' : `refused by the ${step}`}`];
   if (message !== undefined) lines.push(indent(message));
   if (webhooks.length > 0) {
     const rows = webhooks.map((each) => [each.webhook, each.outcome, `${each.milliseconds} ms`]);
-    lines.push('', 'Webhooks that were asked:', ...alignColumns([['WEBHOOK', 'OUTCOME', 'TIME'], ...rows]).map(indent));
+    lines.push('', 'Called webhooks:', ...alignColumns([['WEBHOOK', 'OUTCOME', 'TIME'], ...rows]).map(indent));
   }
   if (warnings.length > 0) lines.push('', 'Warnings:', ...warnings.map(indent));
   return `${lines.join('\n')}\n`;
@@ -50,12 +50,12 @@ export function verdictText({ object, outcome, step, message, webhooks, warnings
 const headlines: Readonly<Record<Explanation['outcome'], string>> = {
   Fits: 'can be placed',
   FitsNowhere: 'fits on no node',
-  ExtenderFails: 'cannot be decided without an extender that fails',
+  ExtenderFails: 'cannot be decided: a required extender fails',
   Bound: 'has a node',
-  NodeMissing: 'waits for a node that does not exist',
+  NodeMissing: 'names a node that does not exist',
   OtherScheduler: "is not this scheduler's",
-  Ended: 'needs no node any more',
-  NotAdmitted: 'the API server does not create it',
+  Ended: 'no longer needs a node',
+  NotAdmitted: 'the API server refuses to create it',
 };
 
 const indent = (line: string): string => `  ${line}`;
@@ -65,33 +65,33 @@ function groupLines({ examples, facts, nodes, plugin, reasons, shortages }: Refu
   return [
     `  ${nodes}  ${plugin}: ${reasons.join(', ')} (${names})`,
     ...(shortages ?? []).map(
-      ({ asked, free, of, resource }) => `       ${resource}: asked ${asked}, at best ${free} free of ${of}`,
+      ({ requested, free, of, resource }) =>
+        `       ${resource}: requested ${requested}, at best ${free} free of ${of}`,
     ),
     ...(facts === undefined ? [] : [`       ${examples[0]}: ${facts}`]),
   ];
 }
 
 function preemptionLines({ candidates, message, node, refused, tried }: PreemptionReport): string[] {
-  const head =
-    node === undefined ? `Evicting others does not help: ${message}` : `Evicting others on ${node} would help`;
+  const head = node === undefined ? `Evicting pods does not help: ${message}` : `Evicting pods on ${node} would help`;
   return [
     head,
-    ...candidates.map(({ budgets, node: on, protected: kept, victims }) => {
+    ...candidates.map(({ budgets, node: on, protected: protectedCount, victims }) => {
       const names = victims.map(({ name, namespace, priority }) => `${namespace}/${name} (priority ${priority})`);
-      return `  ${on}: ${names.join(', ')}${kept === 0 ? '' : `; ${kept} protected by ${budgets.join(', ') || 'disruption budgets'}`}`;
+      return `  ${on}: ${names.join(', ')}${protectedCount === 0 ? '' : `; ${protectedCount} protected by ${budgets.join(', ') || 'disruption budgets'}`}`;
     }),
     ...(tried === 0 ? [] : refused.map(({ nodes, reasons }) => `  ${nodes}  ${reasons.join(', ')}`)),
   ];
 }
 
-function extenderLine({ asked, error, extender, points }: ExtenderReport): string {
-  const left = points.filter((point) => !asked.includes(point));
+function extenderLine({ called, error, extender, points }: ExtenderReport): string {
+  const uncalled = points.filter((point) => !called.includes(point));
   return [
     `Extender ${extender}:`,
-    ...(asked.length === 0 ? [] : [`asked to ${asked.join(', ')}`]),
-    ...(left.length === 0
+    ...(called.length === 0 ? [] : [`called to ${called.join(', ')}`]),
+    ...(uncalled.length === 0
       ? []
-      : [`${asked.length === 0 ? '' : 'and '}not asked to ${left.join(', ')}, which may change the result`]),
+      : [`${called.length === 0 ? '' : 'and '}not called to ${uncalled.join(', ')}, which may change the result`]),
     ...(error === undefined ? [] : [`(failed: ${error})`]),
   ].join(' ');
 }
@@ -116,9 +116,9 @@ function changeText(change: Change): string {
     : `patch ${kind} ${name}: ${JSON.stringify(change.patch)}`;
 }
 
-export function copiesText({ asked, fit, message, nodes }: CopiesForecast): string {
+export function copiesText({ requested, fit, message, nodes }: CopiesForecast): string {
   const rows = nodes.map(({ copies, node }) => [node, String(copies)]);
-  const lines = [`${fit} of ${asked} copies fit.`];
+  const lines = [`${fit} of ${requested} copies fit.`];
   if (rows.length > 0) lines.push('', ...alignColumns([['NODE', 'COPIES'], ...rows]));
   if (message !== undefined) lines.push('', `The next one does not: ${message}`);
   return `${lines.join('\n')}\n`;

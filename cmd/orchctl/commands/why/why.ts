@@ -4,7 +4,7 @@ import { filenameOption } from '#cmd/orchctl/commands/options.js';
 export const why: Command = {
   name: 'why',
   usage: '(pod NAME | -f FILE | --without-node NODE | --drain NODE)',
-  summary: 'Tell why a pod waits, who refuses an object, or what the scheduler would do, changing nothing',
+  summary: 'Explain why a pod is pending, what refuses an object, or what the scheduler would do; read-only',
   examples: [
     'orchctl why pod web-0',
     'orchctl why -f deployment.yaml --copies 50',
@@ -19,26 +19,26 @@ export const why: Command = {
       shorthand: 'o',
       section: 'Output',
       oneOf: ['json', 'yaml'],
-      meaning: 'Form of the output.',
+      meaning: 'Output format.',
     },
-    node: { type: 'string', section: 'Output', meaning: 'Tell also what that node says.' },
-    nodes: { type: 'bool', section: 'Output', meaning: 'Tell also what each node says.' },
+    node: { type: 'string', section: 'Output', meaning: 'Also show the decision about this node.' },
+    nodes: { type: 'bool', section: 'Output', meaning: 'Also show the decision about each node.' },
     copies: {
       type: 'int',
       min: 0,
       default: 0,
       section: 'Forecast',
-      meaning: 'Tell how many of so many copies of the pod fit.',
+      meaning: 'Show how many of this many copies of the pod fit.',
     },
     'without-node': {
       type: 'string',
       section: 'Forecast',
-      meaning: 'As though that node were not there; alone: what would become of its pods.',
+      meaning: 'Decide as if this node did not exist; alone: show where its pods would go.',
     },
     drain: {
       type: 'string',
       section: 'Forecast',
-      meaning: 'What would become of the pods of that node if it were drained.',
+      meaning: "Show where this node's pods would go if it were drained.",
     },
     'ask-scheduler': {
       type: 'bool',
@@ -53,7 +53,7 @@ export const why: Command = {
     },
   },
   async run(invocation) {
-    // Only this command needs the scheduler.
+    // Imported on demand: only this command needs the scheduler.
     const { answer } = await import('#cmd/orchctl/commands/why/answer.js');
     return answer(invocation);
   },
