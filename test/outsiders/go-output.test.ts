@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 
-t.test('plain tests', async (t) => {
+t.test('reads plain tests', async (t) => {
   const text = `=== RUN   TestOne
 --- PASS: TestOne (0.1s)
 === RUN   TestTwo
@@ -20,7 +20,7 @@ FAIL\texample.com/broken [build failed]`;
   });
 });
 
-t.test('specs of a suite of Ginkgo count instead of the test that runs them', async (t) => {
+t.test('counts the specs of a Ginkgo suite instead of the test that runs them', async (t) => {
   const text = `=== RUN   TestSuite
 Summarizing 1 Failure:
 

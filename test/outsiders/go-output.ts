@@ -1,4 +1,4 @@
-/** What `go test -v` prints, of plain tests and of Ginkgo's suites, as counts and failures. Pure. */
+/** Parses the output of `go test -v` for plain tests and Ginkgo suites into counts and failures. Pure. */
 import type { Failure, SuiteResult } from '#test/outsiders/report.js';
 
 type Counts = Pick<SuiteResult, 'passed' | 'failures' | 'skipped'>;
@@ -10,11 +10,11 @@ const ginkgoFailure = /^\s*\[(?:Fail|FAIL|Panic!|PANICKED!|TIMEDOUT|Timeout\.\.\
 const packageFailure = /^FAIL\s+(\S+)\s+\[(.*)\]$/;
 const noise = /^(===|---|\s*---|\s*I\d{4} |\s*W\d{4} )/;
 
-/** A suite of Ginkgo is one test of Go; its specs are counted instead. Lines before a failure are its reason. */
+/** A Ginkgo suite is one Go test; its specs are counted instead. Lines before a failure are its reason. */
 export function readGoOutput(text: string): Counts {
   const failures: Failure[] = [];
   let [passed, skipped] = [0, 0];
-  /** The counts of the suite that the next verdict is about. */
+  /** Counts of the suite to which the next verdict belongs. */
   let specs: readonly [passed: number, skipped: number] | undefined;
   let specFailures: Failure[] = [];
   let lines: string[] = [];

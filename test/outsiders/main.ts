@@ -1,4 +1,4 @@
-/** Runs the suites of others that are named, and prints what they came to; see `hack/outsiders.sh`. */
+/** Runs the named external suites and prints their results; see `hack/outsiders.sh`. */
 import { kubectls } from '#test/e2e/harness.js';
 import { peer } from '#test/integration/peers/implementations.js';
 import { recordsIn } from '#test/outsiders/bundles/records.js';
@@ -33,7 +33,7 @@ const suites: Readonly<Record<string, () => Promise<SuiteResult>>> = {
   kubectl: () => kubectlScript((process.env['WHAT'] ?? '').split(' ').filter((group) => group !== '')),
 };
 
-// What is running then ends with it.
+// Exiting also ends the running suite's processes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const [first, ...more] = process.argv.slice(2);

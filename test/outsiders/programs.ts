@@ -1,11 +1,11 @@
-/** Programs of this project under the names that suites of others start. */
+/** Programs of this project under the names that external suites start. */
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { own } from '#test/integration/peers/implementations.js';
 
 export type Daemon = Parameters<typeof own>[0];
 
-/** A shell script at `path` that becomes the daemon, with these options before those that it is given. */
+/** Writes a shell script that runs the daemon with `options` before its arguments. */
 export async function writeDaemonScript(path: string, daemon: Daemon, options: readonly string[] = []): Promise<void> {
   const words = [...own(daemon), ...options].map((word) => `'${word}'`).join(' ');
   await writeScript(path, `exec ${words} "$@"`);
@@ -16,7 +16,7 @@ export async function writeScript(path: string, ...lines: readonly string[]): Pr
   await chmod(path, 0o755);
 }
 
-/** A new folder with links to programs, by the names that they are to have there. */
+/** Creates a folder with links to programs, by link name. */
 export async function linkPrograms(folder: string, programs: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [name, program] of Object.entries(programs)) await symlink(program, join(folder, name));

@@ -1,4 +1,4 @@
-/** What suites of others came to: a table for people, and the names of what failed. */
+/** Results of external suites: a table, and the names of failures. */
 
 export interface Failure {
   readonly name: string;
@@ -11,14 +11,14 @@ export interface SuiteResult {
   readonly passed: number;
   readonly failures: readonly Failure[];
   readonly skipped: number;
-  /** Why it did not run, or what of it did not. */
+  /** Why it did not run, or which part did not. */
   readonly note?: string;
 }
 
 const columns = ['suite', 'passed', 'failed', 'skipped'] as const;
 const reasonLength = 300;
 
-/** A row for each suite; below it a line for each failure. */
+/** A row for each suite, then a line for each failure. */
 export function formatReport(results: readonly SuiteResult[]): string {
   const rows = results.map(({ suite, passed, failures, skipped, note }) => [
     suite,

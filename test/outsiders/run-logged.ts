@@ -1,4 +1,4 @@
-/** Runs a suite's program to its end, however long that takes, and keeps what it says. */
+/** Runs a suite's program without a time limit, and logs its output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
@@ -6,11 +6,11 @@ import { open, readFile } from 'node:fs/promises';
 export interface LoggedRun {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Both outputs, in their order; what was there goes. */
+  /** File for standard output and standard error, overwritten. */
   readonly log: string;
 }
 
-/** What it has printed. */
+/** The program's output. */
 export async function runLogged(
   command: string,
   args: readonly string[],

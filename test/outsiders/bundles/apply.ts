@@ -1,4 +1,4 @@
-/** Applies a bundle of manifests twice to a server of its own, as its users do. */
+/** Applies a bundle of manifests twice to a new server, as its users do. */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,34 +8,34 @@ import { type RunResult, run } from '#test/e2e/harness.js';
 import { type Command, startApiServer } from '#test/integration/peers/implementations.js';
 import { manifestTexts, objectsIn, unknownKinds } from '#test/outsiders/bundles/manifests.js';
 import { nameOf } from '#test/outsiders/bundles/objects.js';
-import { Ends } from '#test/outsiders/ends.js';
+import { Cleanup } from '#test/outsiders/cleanup.js';
 
 export type Mode = 'client-side' | 'server-side';
 
 export interface Applied {
-  /** Why not all of it could be applied. */
+  /** Why it could not be applied completely. */
   readonly problem: string | undefined;
-  /** The objects that the second time changed, with what the client or the server says of it. */
+  /** Objects changed by the second time, with the message of client or server. */
   readonly changedAgain: ReadonlyMap<string, string>;
-  /** What the server has then, by `nameOf`. */
+  /** The server's objects afterwards, by `nameOf`. */
   readonly objects: ReadonlyMap<string, unknown>;
 }
 
-/** What needs what another part of the bundle defines is applied when that is there. */
+/** Retries for objects that depend on definitions in other parts of the bundle. */
 const attempts = 5;
 const kubectlMs = 300_000;
-/** Warnings of the server, and what kubectl logs. */
+/** Server warnings, and kubectl's log lines. */
 const noise = /^(Warning:|[EWI]\d{4} )/;
 const missingNamespace = /namespaces "([^"]+)" not found/g;
 
-/** To a new server; that and all of its files are gone in the end. */
+/** Applies the bundle to a new server, which is removed with its files afterwards. */
 export async function applyBundle(server: Command, kubectl: string, path: string, mode: Mode): Promise<Applied> {
-  const ends = new Ends();
+  const cleanup = new Cleanup();
   try {
-    const { adminConfig, folder } = await startApiServer(ends, server);
+    const { adminConfig, folder } = await startApiServer(cleanup, server);
     const cache = join(folder, 'cache');
     await mkdir(cache);
-    ends.teardown(() => rm(cache, { recursive: true, force: true }));
+    cleanup.teardown(() => rm(cache, { recursive: true, force: true }));
     const ask = (...args: string[]) =>
       run(kubectl, [`--cache-dir=${cache}`, ...args], { env: { KUBECONFIG: adminConfig }, timeoutMs: kubectlMs });
     const files = ['-R', '-f', path];
@@ -43,16 +43,16 @@ export async function applyBundle(server: Command, kubectl: string, path: string
     const problem = await applyOnce(ask, apply);
     await ask('wait', '--for=condition=Established', 'customresourcedefinitions', '--all', '--timeout=60s');
     const scratch = join(folder, 'known.json');
-    ends.teardown(() => rm(scratch, { force: true }));
+    cleanup.teardown(() => rm(scratch, { force: true }));
     const before = await objectsOf(ask, path, scratch);
-    // Entries of managers count in seconds: what changes the time of one does not show within the same.
+    // Managers' times have seconds, so a change within the same second would be invisible.
     await realClock.sleep(1000);
     const again = await apply();
     const after = await objectsOf(ask, path, scratch);
     const changedAgain = mode === 'server-side' ? changedBetween(before, after) : notUnchanged(again);
     return { problem, changedAgain, objects: after };
   } finally {
-    await ends.end();
+    await cleanup.end();
   }
 }
 
@@ -73,7 +73,7 @@ async function applyOnce(ask: Ask, apply: () => Promise<RunResult>): Promise<str
   return problem;
 }
 
-/** Without noise. */
+/** Error lines without warnings and log lines. */
 function errorsOf(stderr: string): string {
   return stderr
     .split('\n')
@@ -89,17 +89,17 @@ function notUnchanged({ stdout }: RunResult): Map<string, string> {
   );
 }
 
-/** Of the kinds that the server has: kubectl shows none where it misses one. `scratch`: a file to write. */
+/** Objects of kinds that the server has, since kubectl shows none if one kind is missing. `scratch`: a file to write. */
 async function objectsOf(ask: Ask, path: string, scratch: string): Promise<Map<string, unknown>> {
   const get = (...files: string[]) => ask('get', '--ignore-not-found', '--show-managed-fields', '-o', 'json', ...files);
   const all = await get('-R', '-f', path);
   const missing = unknownKinds(all.stderr);
-  const known = async () => {
+  const objectsOfPresentKinds = async () => {
     const items = (await manifestTexts(path)).flatMap((text) => objectsIn(text, missing));
     await writeFile(scratch, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
     return get('-f', scratch);
   };
-  const { stdout } = missing.size === 0 ? all : await known();
+  const { stdout } = missing.size === 0 ? all : await objectsOfPresentKinds();
   if (stdout === '') return new Map();
   const answer: unknown = JSON.parse(stdout);
   const items = isJsonObject(answer) && Array.isArray(answer['items']) ? answer['items'] : [answer];

@@ -5,7 +5,7 @@ const complaint = `resource mapping not found for name: "a" namespace: "" from "
 ensure CRDs are installed first
 `;
 
-t.test('kinds that a server does not have do not hide the objects of the others', async (t) => {
+t.test('missing kinds do not hide objects of other kinds', async (t) => {
   const kinds = unknownKinds(complaint);
   t.strictSame([...kinds], ['cert-manager.io/v1 Issuer']);
   const text = `apiVersion: cert-manager.io/v1

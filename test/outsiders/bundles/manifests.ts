@@ -1,4 +1,4 @@
-/** What manifests of a bundle say, where kubectl takes all or nothing. */
+/** Reads a bundle's manifests, since kubectl accepts all of them or none. */
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js'
 const manifestFile = /\.(ya?ml|json)$/;
 const unknownKind = /no matches for kind "([^"]+)" in version "([^"]+)"/g;
 
-/** `VERSION KIND` of the kinds that the server does not have, as kubectl complains of them. */
+/** `VERSION KIND` of the kinds that the server lacks, from kubectl's errors. */
 export function unknownKinds(stderr: string): ReadonlySet<string> {
   return new Set([...stderr.matchAll(unknownKind)].map(([, kind, version]) => `${version} ${kind}`));
 }
 
-/** The objects of a text of several documents, of which some are lists, but for those of these kinds. Pure. */
+/** The objects in YAML documents and lists, except objects of the kinds in `without`. Pure. */
 export function objectsIn(text: string, without: ReadonlySet<string>): JsonObject[] {
   const documents = parseAllDocuments(text, { merge: true });
   const values: unknown[] = Array.isArray(documents) ? documents.map((document) => document.toJS()) : [];
@@ -23,7 +23,7 @@ export function objectsIn(text: string, without: ReadonlySet<string>): JsonObjec
     .filter(({ apiVersion, kind }) => !without.has(`${String(apiVersion)} ${String(kind)}`));
 }
 
-/** The texts of the manifests at `path`, a file or a folder with folders, as kubectl reads them. */
+/** The texts of the manifests at `path`, a file or a folder read recursively, like kubectl. */
 export async function manifestTexts(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [await readFile(path, 'utf8')];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { differences, nameOf } from '#test/outsiders/bundles/objects.js';
 
-t.test('only what servers do not choose for themselves counts', async (t) => {
+t.test('values chosen by servers are ignored', async (t) => {
   const service = (uid: string, clusterIP: string, nodePort: number, time: string) => ({
     kind: 'Service',
     metadata: { name: 'web', namespace: 'shop', uid, resourceVersion: uid, managedFields: [{ manager: 'm', time }] },
@@ -20,7 +20,7 @@ t.test('only what servers do not choose for themselves counts', async (t) => {
   t.equal(differences(one, changed, 1).length, 1);
 });
 
-t.test('uids and times of observations do not count, other times do', async (t) => {
+t.test('UIDs and observation times are ignored, other times are compared', async (t) => {
   const job = (id: string) => {
     const labels = { 'controller-uid': id };
     return { kind: 'Job', metadata: { labels }, spec: { selector: { matchLabels: labels } } };
@@ -33,13 +33,13 @@ t.test('uids and times of observations do not count, other times do', async (t) 
   t.same(differences(times('spec', early), times('spec', late), 9), [`.spec.at: "${early}", there "${late}"`]);
 });
 
-t.test('nor does the order of entries of managers', async (t) => {
+t.test('the order of managers’ entries is ignored', async (t) => {
   const entries = ['kube-apiserver', 'kubectl'].map((manager) => ({ manager, operation: 'Update' }));
   const object = (managedFields: readonly object[]) => ({ kind: 'A', metadata: { managedFields } });
   t.same(differences(object(entries), object([...entries].reverse()), 9), []);
 });
 
-t.test('nor the order of conditions', async (t) => {
+t.test('the order of conditions is ignored', async (t) => {
   const object = (conditions: readonly object[]) => ({ kind: 'A', status: { conditions } });
   const [one, other] = [{ type: 'Ready', status: 'True' }, { type: 'Named' }];
   t.same(differences(object([one, other]), object([other, one]), 9), []);
@@ -48,7 +48,7 @@ t.test('nor the order of conditions', async (t) => {
   ]);
 });
 
-t.test('nor do generations of definitions', async (t) => {
+t.test('generations of definitions are ignored', async (t) => {
   const object = (kind: string, generation: number) => ({ kind, metadata: { generation } });
   const kind = 'CustomResourceDefinition';
   t.same(differences(object(kind, 1), object(kind, 2), 9), []);

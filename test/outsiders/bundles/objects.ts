@@ -1,9 +1,9 @@
-/** Objects as two servers have them after the same requests: what may differ is taken out. Pure. */
+/** Compares objects of two servers after the same requests, without values that may differ. Pure. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 
-/** Chosen by each server for itself. */
+/** Fields that each server chooses itself. */
 const ownToMetadata = ['uid', 'resourceVersion', 'creationTimestamp'];
 const chosenOfServices = ['clusterIP', 'clusterIPs', 'healthCheckNodePort'];
 const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -16,7 +16,7 @@ export function nameOf(object: unknown): string {
   return `${kind ?? '?'} ${metadata?.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata?.name ?? '?'}`;
 }
 
-/** Paths of an object's fields that differ between two servers, at most `limit`. */
+/** Fields that differ between two servers, at most `limit`. */
 export function differences(one: unknown, other: unknown, limit: number): string[] {
   const out: string[] = [];
   compare(comparable(one), comparable(other), '', out);
@@ -30,9 +30,9 @@ function comparable(object: unknown): JsonObject {
     JsonObject;
   const common = { ...metadata };
   for (const field of ownToMetadata) delete common[field];
-  // 1.24 counts a change of fields of gates that are off, and drops these fields only then.
+  // 1.24 increments the generation for fields of disabled gates before it drops the fields.
   if (kind === 'CustomResourceDefinition') delete common['generation'];
-  // Entries of the same second are sorted by their managers, and seconds end where they do.
+  // The order of entries depends on whether they were written in the same second.
   if (Array.isArray(common['managedFields']))
     common['managedFields'] = [...common['managedFields']].sort((a, b) => (entryName(a) < entryName(b) ? -1 : 1));
   const own = { ...spec };
@@ -44,7 +44,7 @@ function comparable(object: unknown): JsonObject {
   return replaceTexts({ kind, spec: own, ...rest, ...observed }, uid, 'a uid') as JsonObject;
 }
 
-/** Conditions come in the order in which controllers get to an object. */
+/** Sorts conditions, since their order depends on when controllers run. */
 function ordered(status: JsonObject | undefined): JsonObject | undefined {
   const conditions = status?.['conditions'];
   if (!Array.isArray(conditions)) return status;

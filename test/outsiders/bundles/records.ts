@@ -1,4 +1,4 @@
-/** What another server came to with a bundle, kept in files: it does the same every time, and takes its time. */
+/** Caches another server's results for a bundle in files, since they are slow to compute and never change. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Applied } from '#test/outsiders/bundles/apply.js';
@@ -9,7 +9,7 @@ interface Written {
   readonly objects: readonly (readonly [string, unknown])[];
 }
 
-/** Without a folder nothing is kept. */
+/** Without a folder, nothing is cached. */
 export function recordsIn(folder: string | undefined) {
   return async (name: string, apply: () => Promise<Applied>): Promise<Applied> => {
     if (folder === undefined) return apply();

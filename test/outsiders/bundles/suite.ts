@@ -1,7 +1,7 @@
 /**
- * Bundles of manifests that others publish, each applied twice by client-side apply and twice by server-side apply, to
- * servers of their own. Where another implementation's API server is given, the same is done with it: what it refuses, what
- * it changes the second time and, if asked for, the objects that it has then are what is expected of ours.
+ * Published bundles of manifests, each applied twice by client-side apply and twice by server-side apply to new servers.
+ * If another implementation's API server is configured, ours must refuse the same bundles, change the same objects the
+ * second time and, if requested, end with the same objects.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -12,20 +12,20 @@ import { differences } from '#test/outsiders/bundles/objects.js';
 import type { Failure, SuiteResult } from '#test/outsiders/report.js';
 
 const modes: readonly Mode[] = ['client-side', 'server-side'];
-const differencesTold = 8;
+const maxDifferences = 8;
 
 interface BundleOptions {
   readonly kubectl: string;
-  /** Asked where ours refuses something or changes something the second time. */
+  /** Compared if ours refuses or changes something the second time. */
   readonly peer: Command | undefined;
-  /** It is asked always, and the objects of both are compared, too. */
+  /** Always compare with the peer, including the objects. */
   readonly objects: boolean;
-  /** What the other server came to under that name, from before or from now. */
+  /** The peer's result under that name, cached or computed now. */
   readonly recorded: (name: string, apply: () => Promise<Applied>) => Promise<Applied>;
   readonly say: (line: string) => void;
 }
 
-/** Each folder and each file of `folder` is a bundle; `only` are the names of those to try, all if there is none. */
+/** Each folder and file in `folder` is a bundle; `only`: names of the bundles to try; empty: all. */
 export async function runBundles(
   folder: string,
   only: readonly string[],
@@ -39,18 +39,20 @@ export async function runBundles(
     if (only.length > 0 && !only.includes(bundle)) continue;
     for (const mode of modes) {
       const name = `${bundle} ${mode}`;
-      const found = await tryBundle(join(folder, bundle), mode, options).catch((error: unknown) => [messageOf(error)]);
-      say(`${found.length === 0 ? 'ok' : 'not ok'} - ${name}`);
-      for (const reason of found) say(`    ${reason}`);
-      if (found.length === 0) passed++;
-      else failures.push({ name, reason: found.join('; ') });
+      const reasons = await tryBundle(join(folder, bundle), mode, options).catch((error: unknown) => [
+        messageOf(error),
+      ]);
+      say(`${reasons.length === 0 ? 'ok' : 'not ok'} - ${name}`);
+      for (const reason of reasons) say(`    ${reason}`);
+      if (reasons.length === 0) passed++;
+      else failures.push({ name, reason: reasons.join('; ') });
     }
   }
   const note = peer === undefined ? 'not compared with another server: PEER_APISERVER is empty' : undefined;
   return { suite: 'bundles', passed, failures, skipped: 0, ...(note === undefined ? {} : { note }) };
 }
 
-/** What does not hold. */
+/** The failed expectations. */
 async function tryBundle(
   path: string,
   mode: Mode,
@@ -69,16 +71,17 @@ function shortcomings({ problem, changedAgain }: Applied): string[] {
 }
 
 function disagreements(ours: Applied, theirs: Applied, objects: boolean): string[] {
-  const found: string[] = [];
+  const failures: string[] = [];
   if (ours.problem !== theirs.problem)
-    found.push(`${ours.problem ?? 'no error'}, there ${theirs.problem ?? 'no error'}`);
+    failures.push(`${ours.problem ?? 'no error'}, there ${theirs.problem ?? 'no error'}`);
   for (const [name, what] of ours.changedAgain)
-    if (!theirs.changedAgain.has(name)) found.push(`the second time ${name} is ${what}, there unchanged`);
-  if (!objects) return found;
+    if (!theirs.changedAgain.has(name)) failures.push(`the second time ${name} is ${what}, there unchanged`);
+  if (!objects) return failures;
   for (const name of new Set([...ours.objects.keys(), ...theirs.objects.keys()])) {
     const [one, other] = [ours.objects.get(name), theirs.objects.get(name)];
-    if (one === undefined || other === undefined) found.push(`${name} is only ${one === undefined ? 'there' : 'here'}`);
-    else for (const each of differences(one, other, differencesTold)) found.push(`${name}${each}`);
+    if (one === undefined || other === undefined)
+      failures.push(`${name} is only ${one === undefined ? 'there' : 'here'}`);
+    else for (const each of differences(one, other, maxDifferences)) failures.push(`${name}${each}`);
   }
-  return found;
+  return failures;
 }

@@ -1,6 +1,6 @@
 /**
- * The images of the conformance suite, made of its published programs and of this machine's: no registry is asked. Servers
- * of pages are busybox's, which is all that the suite wants of them.
+ * Builds the images of the conformance suite from its published programs and this machine's, without a registry. Web
+ * servers are busybox's, which suffices for the suite.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,20 +12,20 @@ import { librariesOf, pathOf, programFile } from '../../../hack/images/runtime-f
 const busybox = '/bin/busybox';
 const setUserId = 0o4755;
 const page = '<html><body><h1>It works!</h1></body></html>\n';
-/** Debian's name of the folder of this machine's libraries. */
+/** Debian's folder name for this machine's libraries. */
 const multiarch = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
 
-/** Where hack/build-outsiders.sh has put what they are made of. */
+/** Folders that hack/build-outsiders.sh has filled. */
 export interface ImageParts {
-  /** `agnhost` and other programs of the suite. */
+  /** The suite's programs, such as `agnhost`. */
   readonly bin: string;
-  /** Unpacked packages of Debian. */
+  /** Unpacked Debian packages. */
   readonly debian: string;
   /** The published module. */
   readonly release: string;
 }
 
-/** An OCI archive with those of these images that can be made. @param names Full references, as the suite lists them. */
+/** An OCI archive of the images that can be built. @param names Full references, as in the suite's list. */
 export function conformanceImages(names: readonly string[], parts: ImageParts): Buffer {
   const makers = makersOf(parts);
   const images = names.flatMap((name): ImageDefinition[] => {
@@ -35,7 +35,7 @@ export function conformanceImages(names: readonly string[], parts: ImageParts): 
   return imageArchive(images, { arch: process.arch });
 }
 
-/** The last part of the repository. */
+/** The last part of the repository name. */
 function baseOf(name: string): string {
   return /([^/:]+):[^/:]+$/.exec(name)?.[1] ?? name;
 }
@@ -69,7 +69,7 @@ function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string,
     ],
     cmd: ['test-webserver'],
   });
-  // The suite takes a page away and puts it back where the image it means has its pages.
+  // The suite removes and restores a page at the path that the original image uses.
   const web = (folder: string) => ({
     below: [shell],
     files: [{ type: 'file', path: `${folder}/index.html`, mode: 0o644, data: Buffer.from(page) } as const],
@@ -83,7 +83,7 @@ function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string,
     pause: { files: agnhost.files, entrypoint: ['/agnhost', 'pause'], user: '65535:65535' },
     kitten: pages('kitten'),
     nautilus: pages('nautilus'),
-    // Its own shell where the suite asks for it by its path; `sh` alone, of which it wants all variables, is the other.
+    // busybox's own shell at /bin/sh; `sh` from PATH is bash, since the suite needs all variables there.
     busybox: {
       ...plain,
       files: [{ type: 'link', path: 'bin/sh', target: 'busybox' }, programFile(pathOf('bash'), 'usr/local/bin/sh')],
@@ -114,7 +114,7 @@ function textOf(release: string, path: string, name: string): TarEntry {
   return { type: 'file', path: name, mode: 0o644, data: readFileSync(join(release, path)) };
 }
 
-/** Shared libraries at the paths where the loader looks; `root`, which has some of them, is not part of them. */
+/** Shared libraries at the loader's paths; the prefix `root` is removed. */
 function libraries(programs: readonly string[], root: string): TarEntry[] {
   const folders = root === '' ? [] : [join(root, 'usr', 'lib', multiarch)];
   return programs
@@ -126,7 +126,7 @@ function distinct(files: readonly TarEntry[]): TarEntry[] {
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
-/** A busybox with all of its names, and what programs expect of a system. */
+/** busybox with all of its applets, and files that programs expect of a system. */
 function shellFiles(): TarEntry[] {
   const directory = (path: string, mode = 0o755): TarEntry => ({ type: 'directory', path, mode });
   const text = (path: string, content: string): TarEntry => ({
@@ -141,7 +141,7 @@ function shellFiles(): TarEntry[] {
     ...folders.map((path) => directory(path)),
     directory('tmp', 0o1777),
     programFile(busybox, 'bin/busybox'),
-    // busybox's own prefers its applets to programs of the PATH, and drops variables that are no names to it.
+    // busybox's shell prefers applets to programs in PATH, and drops variables with invalid names.
     ...libraries([pathOf('bash')], ''),
     programFile(pathOf('bash'), 'bin/sh'),
     ...applets

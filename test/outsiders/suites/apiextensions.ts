@@ -12,17 +12,17 @@ import { readGoOutput } from '#test/outsiders/go-output.js';
 import { writeDaemonScript } from '#test/outsiders/programs.js';
 import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
-import { inSurroundings } from '#test/outsiders/surroundings.js';
+import { inSuiteEnvironment } from '#test/outsiders/suite-environment.js';
 
 const timeout = '20m';
-/** Each mostly waits. */
-const sideBySide = 3;
+/** Number of concurrent tests, which mostly wait. */
+const concurrency = 3;
 
-/** @param only A regular expression for names of tests; empty for all. */
+/** @param only A regular expression for test names; empty: all. */
 export function apiextensions(only: string): Promise<SuiteResult> {
-  return inSurroundings('apiextensions', async ({ built, folder, ends, log }) => {
+  return inSuiteEnvironment('apiextensions', async ({ built, folder, cleanup, log }) => {
     const etcd = await startEtcd();
-    ends.teardown(() => etcd.stop());
+    cleanup.teardown(() => etcd.stop());
     const { serviceAccount } = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: realClock.now() });
     const server = join(folder, 'apiserver');
     await writeDaemonScript(server, 'orch-apiserver', [
@@ -42,11 +42,11 @@ export function apiextensions(only: string): Promise<SuiteResult> {
       const tests = listed
         .split('\n')
         .filter((test) => /^Test/.test(test) && (only === '' || new RegExp(only).test(test)));
-      // One that panics ends its process.
-      await allWithin(tests, sideBySide, async (test) => {
+      // A test that panics ends its process, so each test gets its own.
+      await allWithin(tests, concurrency, async (test) => {
         const args = ['-test.v', `-test.timeout=${timeout}`, `-test.run=^${test}$`];
-        const said = await runLogged(program, args, { env, cwd, log: join(folder, `${test}.log`) });
-        output += said;
+        const text = await runLogged(program, args, { env, cwd, log: join(folder, `${test}.log`) });
+        output += text;
       });
     }
     await writeFile(log, output);

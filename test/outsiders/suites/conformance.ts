@@ -1,33 +1,70 @@
 /**
- * The conformance suite of release 1.24 on a cluster of two machines (network namespaces) with real containers. First what
- * can run side by side, then what needs the cluster for itself.
+ * The conformance suite of release 1.24 on a cluster of two machines (network namespaces) with real containers: first the
+ * tests that can run concurrently, then those that need the cluster for themselves.
  */
+
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { layoutOf } from '#cluster/config/layout.js';
 import { ownRanges, rangeArguments, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 import { conformanceImages } from '#test/outsiders/conformance/images.js';
-import { conformanceTests, focusOn } from '#test/outsiders/conformance/tests.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
-import { inSurroundings, type Surroundings } from '#test/outsiders/surroundings.js';
+import { inSuiteEnvironment, type SuiteEnvironment } from '#test/outsiders/suite-environment.js';
+
+export interface ConformanceTests {
+  /** Tests that can run concurrently. */
+  readonly together: readonly string[];
+  /** Tests that need the cluster for themselves. */
+  readonly alone: readonly string[];
+}
+
+const needsCluster = /\[(Serial|Disruptive)\]/;
+
+/**
+ * Full names of tests, in the order of the list.
+ * @param list The text of `conformance.yaml`. Throws if it is no list of tests.
+ * @param focus A regular expression for names; empty: all.
+ */
+export function conformanceTests(list: string, focus: string): ConformanceTests {
+  const entries: unknown = parse(list);
+  if (!Array.isArray(entries)) throw new Error('the list of conformance tests must be a list');
+  const chosen = new RegExp(focus);
+  const names = entries.map(nameOf).filter((name) => chosen.test(name));
+  return {
+    together: names.filter((name) => !needsCluster.test(name)),
+    alone: names.filter((name) => needsCluster.test(name)),
+  };
+}
+
+function nameOf(entry: unknown): string {
+  const name = (entry as { readonly codename?: unknown } | null)?.codename;
+  if (typeof name !== 'string') throw new Error(`no test of the conformance suite: ${JSON.stringify(entry)}`);
+  return name;
+}
+
+/** One Go regular expression for exactly these names, since Ginkgo treats several as alternatives. */
+export function focusOn(names: readonly string[]): string {
+  return names.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|');
+}
 
 const startMs = 300_000;
 const testsInRelease = 'test/conformance/testdata/conformance.yaml';
 
-/** @param focus A regular expression that names of tests match; all of the conformance suite if it is empty. */
+/** @param focus A regular expression for test names; empty: the whole conformance suite. */
 export async function conformance(focus: string): Promise<SuiteResult> {
   const impossible = whyNoServices();
   if (impossible !== undefined) return { suite: 'conformance', passed: 0, failures: [], skipped: 0, note: impossible };
-  return inSurroundings('conformance', async (surroundings) => {
-    const { built, folder, ends, log } = surroundings;
+  return inSuiteEnvironment('conformance', async (surroundings) => {
+    const { built, folder, cleanup, log } = surroundings;
     const network = makeHosts([2]);
-    ends.teardown(() => network.destroy());
+    cleanup.teardown(() => network.destroy());
     const [first, second] = network.hosts as [Host, Host];
     const config = await startMachines(surroundings, first, second);
     const suite = join(built, 'bin', 'conformance.test');
@@ -44,13 +81,13 @@ export async function conformance(focus: string): Promise<SuiteResult> {
     const parts: string[] = [];
     if (together.length > 0) parts.push(await runPart('together', 4, together));
     if (alone.length > 0) parts.push(await runPart('alone', 1, alone));
-    // Ginkgo's own program prints no verdict of Go.
+    // Ginkgo's own program does not print Go's verdict.
     return readGoOutput(parts.map((part) => `${part}\n--- FAIL: ginkgo\n`).join(''));
   });
 }
 
-/** A cluster of both, with the suite's images; the path of the administrator's configuration. */
-async function startMachines({ built, folder, ends }: Surroundings, first: Host, second: Host): Promise<string> {
+/** Starts a cluster of both machines with the suite's images; returns the path of the administrator's configuration. */
+async function startMachines({ built, folder, cleanup }: SuiteEnvironment, first: Host, second: Host): Promise<string> {
   const dirOf = (host: Host) => join(folder, host === first ? '1' : '2');
   const orch = join(root, 'bin', 'orch');
   const ok = async (host: Host, program: string, args: readonly string[], env: Record<string, string> = {}) => {
@@ -60,7 +97,7 @@ async function startMachines({ built, folder, ends }: Surroundings, first: Host,
   };
   for (const host of [first, second]) {
     await mkdir(dirOf(host));
-    ends.teardown(async () => {
+    cleanup.teardown(async () => {
       if (existsSync(layoutOf(dirOf(host)).settings))
         await ok(host, orch, ['down', '--delete', '--data-dir', dirOf(host)]);
     });

@@ -1,16 +1,16 @@
-/** The tests of controller-runtime, whose test environment starts an API server of this project. */
+/** The tests of controller-runtime, with an API server of this project in its test environment. */
 import { join } from 'node:path';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 import { linkPrograms, writeDaemonScript } from '#test/outsiders/programs.js';
 import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
-import { inSurroundings } from '#test/outsiders/surroundings.js';
+import { inSuiteEnvironment } from '#test/outsiders/suite-environment.js';
 
-/** For starting and stopping; its own 20 s are short for machines that do other things, too. */
+/** Time limit for starting and stopping; the default of 20 s is too short for loaded machines. */
 const timeout = '120s';
 
 export function controllerRuntime(): Promise<SuiteResult> {
-  return inSurroundings('controller-runtime', async ({ built, folder, log }) => {
+  return inSuiteEnvironment('controller-runtime', async ({ built, folder, log }) => {
     const assets = join(folder, 'assets');
     await linkPrograms(assets, { etcd: '/usr/bin/etcd', kubectl: join(built, 'bin', 'kubectl') });
     await writeDaemonScript(join(assets, 'kube-apiserver'), 'orch-apiserver');

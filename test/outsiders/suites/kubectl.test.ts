@@ -1,7 +1,7 @@
 import t from 'tap';
-import { readKubectlOutput } from '#test/outsiders/kubectl-output.js';
+import { readKubectlOutput } from '#test/outsiders/suites/kubectl.js';
 
-t.test('groups of the script', async (t) => {
+t.test('reads groups of the script', async (t) => {
   const text = `Recording: record_command_canary
 bogus: command not found
 Recording: run_one_tests

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { conformanceTests, focusOn } from '#test/outsiders/conformance/tests.js';
+import { conformanceTests, focusOn } from '#test/outsiders/suites/conformance.js';
 
 const list = `- testname: Daemon set, creation
   codename: '[sig-apps] Daemon set [Serial] should run and stop simple
@@ -11,7 +11,7 @@ const list = `- testname: Daemon set, creation
   codename: '[sig-node] Pods should be updated [Conformance]'
 `;
 
-t.test('tests that need the cluster for themselves are apart', async (t) => {
+t.test('separates tests that need the cluster for themselves', async (t) => {
   t.same(conformanceTests(list, ''), {
     together: ['[sig-node] Pods should be updated [Conformance]'],
     alone: [
@@ -21,18 +21,18 @@ t.test('tests that need the cluster for themselves are apart', async (t) => {
   });
 });
 
-t.test('a focus chooses among both', async (t) => {
+t.test('a focus selects from both groups', async (t) => {
   t.same(conformanceTests(list, 'sig-apps.*Serial'), {
     together: [],
     alone: ['[sig-apps] Daemon set [Serial] should run and stop simple daemon [Conformance]'],
   });
 });
 
-t.test('what is no list of tests', async (t) => {
-  t.throws(() => conformanceTests('tests: []', ''), /no list/);
+t.test('refuses an invalid list of tests', async (t) => {
+  t.throws(() => conformanceTests('tests: []', ''), /must be a list/);
   t.throws(() => conformanceTests('- testname: Pods', ''), /no test/);
 });
 
-t.test('Ginkgo is asked for names to the letter', async (t) => {
+t.test('matches names literally', async (t) => {
   t.equal(focusOn(['[a] b.c (d)', 'e|f']), '\\[a\\] b\\.c \\(d\\)|e\\|f');
 });

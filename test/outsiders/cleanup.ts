@@ -1,12 +1,12 @@
-/** What is to be done in the end, the last first: of a program that is no test. */
+/** Cleanup of a program that is no test: runs the steps in reverse order. */
 import type { Lifetime } from '#test/integration/peers/implementations.js';
 
-export class Ends implements Lifetime {
+export class Cleanup implements Lifetime {
   readonly #ends: (() => unknown)[] = [];
 
   readonly teardown = (end: () => unknown): void => void this.#ends.unshift(end);
 
-  /** Does all of it, whatever fails; throws the first failure then. */
+  /** Runs all steps even if some fail; then throws the first failure. */
   async end(): Promise<void> {
     const errors: unknown[] = [];
     for (const end of this.#ends.splice(0)) {
