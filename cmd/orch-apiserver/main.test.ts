@@ -12,7 +12,7 @@ import { startEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
 
 const program = fileURLToPath(new URL('main.js', import.meta.url));
-/** The same as it is run: out of a few files, which have to find each other. */
+/** The bundled program, whose files must find each other. */
 const bundled = fileURLToPath(new URL('../../bundle/orch-apiserver/main.js', import.meta.url));
 
 interface Answer {
@@ -64,7 +64,7 @@ async function startProgram(t: Test, argv: readonly string[], port: number, cert
       const { status } = await ask({ port, ca }, '/readyz');
       if (status === 200) return { child, exited, target: { port, ca } };
     } catch {
-      // It does not listen yet.
+      // The server does not listen yet.
     }
     await realClock.sleep(50);
   }

@@ -9,8 +9,8 @@ import type { AuditMetrics } from '#apiserver/audit/metrics.js';
 import { type Level, levels, type Recording, type Stage } from '#apiserver/audit/policy.js';
 import { sourcesOf } from '#apiserver/audit/request-origin.js';
 import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/response-capture.js';
-import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
+import type { AuditTrail } from '#apiserver/http/request-context.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { PartsBody, SeparatedParts } from '#http/server/body.js';
 

@@ -47,7 +47,7 @@ async function setUp(t: Test) {
     );
     return slice;
   };
-  /** Work that no clock holds up takes its turns. */
+  /** Lets pending work finish that does not wait for the clock. */
   const settled = async () => {
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -48,7 +48,7 @@ export function bootstrapClusterRoles(dialect: Dialect, gate: Gate): ClusterRole
   roles.push({ metadata: { name: 'system:node' }, rules: nodeRules(dialect) });
   for (const [name, texts] of Object.entries(controllerRulesFor(gate)))
     roles.push(role(`system:controller:${name}`, texts));
-  return roles.map((made) => withBootstrapMarks(made, dialect));
+  return roles.map((clusterRole) => withBootstrapMarks(clusterRole, dialect));
 }
 
 type MakeRole = (name: string, texts: readonly string[], labels?: Record<string, string>) => ClusterRole;

@@ -87,7 +87,7 @@ export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, sig
         if (signal.aborted) return;
         // The watch delivers the newer object.
         if (isConflict(err) || isNotFound(err)) continue;
-        log.warn({ err, flowSchema: schema.metadata.name }, 'Could not write the status of a flow schema');
+        log.warn({ err, flowSchema: schema.metadata.name }, 'could not write the status of a flow schema');
         dirty = true;
       }
     }

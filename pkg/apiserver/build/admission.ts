@@ -28,7 +28,8 @@ export async function buildAdmission(
   const { limitedByQuota, unconfigurable, webhookCredentials } = await readAdmissionConfig(values, dialect, clock);
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
   for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
-  for (const plugin of unconfigurable) log.warn({ plugin }, 'This admission plugin takes no configuration');
+  for (const plugin of unconfigurable)
+    log.warn({ plugin }, 'ignoring the configuration of an admission plugin that has none');
   const chosen = admissionPlugins(
     {
       dialect,

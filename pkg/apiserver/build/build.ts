@@ -84,7 +84,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   if (worker === undefined && values.workers > 1) {
     log.warn(
       { workers: values.workers },
-      'This server does not listen, or is a part of a larger process: it has one worker',
+      'ignoring --workers: this server does not listen, or is part of a larger process',
     );
   }
   let server: CompleteApiServer | undefined;

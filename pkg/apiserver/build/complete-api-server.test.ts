@@ -68,7 +68,7 @@ async function startServer(t: Test, given?: { store: Store; directory: string })
   ];
   const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
   if (parsed.kind !== 'run') throw new Error(parsed.kind);
-  // Port 0 means no socket on the command line; a test wants one that the system picks.
+  // On the command line, port 0 means no socket; tests listen on a free port instead.
   const { values } = parsed;
   const base = { dialect, clock: realClock, log: silentLogger, random: Math.random, store };
   const built = await buildApiServer({ ...base, values, listenOnAnyPort: true });
@@ -152,7 +152,7 @@ t.test('rights follow bindings, and cannot be handed on beyond them', async (t) 
     roleRef: { apiGroup: dialect.groupName('rbac'), kind: 'ClusterRole', name: role },
     subjects: [{ kind: 'Group', apiGroup: dialect.groupName('rbac'), name: 'dev' }],
   });
-  // Of these two the controller manager, which is not there, makes the role of administrators.
+  // The aggregated administrator role stays empty: no controller manager runs.
   for (const part of ['admin', 'view'])
     await server.client
       .resource<RoleBinding>(rolebindings)
@@ -458,7 +458,7 @@ t.test('logs and streams reach the node agent', async (t) => {
   t.match(await get(`${base}/proxy`), { status: 400, text: /address not allowed/ }, 'the same without a path');
   t.match(await get('/api/v1/namespaces/default/services/none/proxy/'), { status: 404 });
   t.match(await get('/api/v1/nodes/none/proxy/'), { status: 404 });
-  // With the rights that it has at agents, it would tell all that is stored.
+  // With its rights at agents, a request to itself could read all objects.
   const self = await client.resource<Node>(nodes).create({ metadata: { name: 'self' }, spec: {} });
   const port = server.address?.port ?? 0;
   await client.resource<Node>(nodes).updateStatus({

@@ -1,4 +1,4 @@
-/** What every part of the server needs from its process. */
+/** The environment that every part of the server uses. */
 import type { Registry } from 'prom-client';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';

@@ -1,8 +1,8 @@
 /** Plain paths that options turn on: the token issuer's discovery, `/metrics`, `/configz`, `/debug/…` and `/logs/`. */
 import type { Registry } from 'prom-client';
 import type { AuthenticationParts } from '#apiserver/build/authentication.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { configurationPath, issuerDiscovery, jwksPath } from '#apiserver/serviceaccount/discovery.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';

@@ -5,12 +5,12 @@ import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { parseAhead, smallBodyBytes } from '#apiserver/bodies/parse-ahead.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
-import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import { Pipeline, type PipelineOptions } from '#apiserver/pipeline/pipeline.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
-/** What decides who may send a request, and what records it. */
+/** Authentication, authorization and auditing of requests. */
 export interface RequestAccess {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;

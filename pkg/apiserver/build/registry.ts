@@ -1,4 +1,4 @@
-/** What the verbs of the generic registry use. */
+/** The dependencies of the generic registry's verbs. */
 import { SharedCancellation } from '#apimachinery/cancellation.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';

@@ -7,7 +7,7 @@ import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import { CustomResources } from '#apiserver/customresources/follow-definitions.js';
-import { RequestMetrics } from '#apiserver/http/metrics.js';
+import { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { Codec } from '#apiserver/resources/codec.js';
 import { ResourceTable } from '#apiserver/resources/resource-table.js';

@@ -11,7 +11,7 @@ import { opensslCipher } from '#daemon/serving/tls-names.js';
 import type { TLSMaterial } from '#http/server/https-server.js';
 
 export interface ServingSetup {
-  /** The server asks for client certificates only if there are any. */
+  /** Without any, the server requests no client certificates. */
   readonly authorities: Pick<ClientAuthorities, 'all'>;
   /** Memory that the process may use. */
   readonly memoryBytes?: number | undefined;
@@ -27,7 +27,7 @@ export interface ServingParts {
   readonly load: () => Promise<TLSMaterial>;
 }
 
-/** Throws OptionsError for a certificate that cannot be read or made. */
+/** Throws OptionsError for a certificate that cannot be read or created. */
 export async function buildServing(
   values: ApiServerValues,
   { clock, random, metrics }: ServerEnvironment,

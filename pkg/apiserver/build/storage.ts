@@ -47,13 +47,13 @@ export async function buildStorage(
     ...{ dialect, store: stores, clock, turns, random, log, metrics, prefix, transformers, gate },
   });
   for (const resource of storages.unknown(transformers.keys())) {
-    log.warn({ resource }, 'The encryption config names a resource that is not stored here');
+    log.warn({ resource }, 'the encryption configuration names a resource that this server does not store');
   }
   const { resources } = schemeFor(dialect);
   for (const resource of storages.unknown(stores.named)) {
     // Definitions may create resources of groups that are not built in.
     if (resources.some(({ groupName }) => resource.endsWith(`.${groupName}`) || !resource.includes('.')))
-      log.warn({ resource }, '--etcd-servers-overrides names a resource that is not stored here');
+      log.warn({ resource }, '--etcd-servers-overrides names a resource that this server does not store');
   }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log });
   return { stores, storages, reader, metrics };

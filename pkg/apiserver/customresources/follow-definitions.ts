@@ -9,7 +9,7 @@ import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { ServedCustomResource } from '#apiserver/customresources/served-custom-resource.js';
 import type { ConversionWebhooks } from '#apiserver/customresources/webhook-conversion.js';
-import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';

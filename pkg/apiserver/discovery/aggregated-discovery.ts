@@ -8,9 +8,9 @@ import { parseAccept } from '#apimachinery/codec/negotiate.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from '#apiserver/discovery/resource-list.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { deflatePart, GzipDocument, gzipDocumentResponse } from '#apiserver/representation/gzip-document.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 

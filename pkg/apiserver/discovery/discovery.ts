@@ -9,9 +9,9 @@ import {
   type RemoteVersion,
   resourceDocuments,
 } from '#apiserver/discovery/resource-list.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import { tagged } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';

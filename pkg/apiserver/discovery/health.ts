@@ -1,8 +1,8 @@
 /** `/healthz`, `/livez`, `/readyz`: named checks, one or all, with `?verbose` and `?exclude=NAME`. */
 
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { plainText } from '#http/server/exchange.js';
 

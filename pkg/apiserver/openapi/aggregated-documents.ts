@@ -1,6 +1,7 @@
 /** OpenAPI documents of other servers that serve some group versions in place of this one. */
-import type { RequestContext } from '#apiserver/http/context.js';
+
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 
 /** A document of version 3. */

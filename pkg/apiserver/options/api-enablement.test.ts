@@ -1,4 +1,4 @@
-/** What is served under each form of `--runtime-config`. */
+/** Served resources for each form of `--runtime-config`. */
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -8,7 +8,7 @@ const { resources } = schemeFor(dialect);
 const flow = dialect.groupName('flowcontrol');
 const internal = dialect.groupName('apiserverinternal');
 
-/** `group/version/resource` of what is on. */
+/** `group/version/resource` of served resources. */
 function served(config: Record<string, string>): Set<string> {
   const isEnabled = apiEnablement(config, resources);
   return new Set(

@@ -15,7 +15,7 @@ function parse(argv: readonly string[], dialect: Dialect = orchDialect): ParsedO
   return parsed;
 }
 
-/** What no server does without. */
+/** Options that every server needs. */
 const needed = [
   '--etcd-servers=https://127.0.0.1:2379',
   '--service-account-issuer=https://issuer.example',
@@ -32,7 +32,7 @@ function messages(argv: readonly string[], base: readonly string[] = needed): re
   return [];
 }
 
-/** Names of release 1.24, the product's part left out where `%` stands. */
+/** Names of release 1.24; `%` stands for the product's part. */
 const names124 = `
 admission-control admission-control-config-file advertise-address allow-metric-labels allow-privileged anonymous-auth
 api-audiences apiserver-count audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait

@@ -1,6 +1,6 @@
 /** Limits requests in flight, reads and writes separately, like 1.24's max-in-flight filter. */
 import { tooManyRequests } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { InFlightKind } from '#apiserver/http/request-failures.js';
 import { isLongRunning } from '#apiserver/http/request-info.js';
 

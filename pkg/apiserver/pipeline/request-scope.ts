@@ -3,8 +3,8 @@ import type { Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { RequestAudit } from '#apiserver/audit/request-audit.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
 const anonymous: UserInfo = { name: 'system:anonymous', groups: [] };

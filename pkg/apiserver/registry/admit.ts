@@ -14,8 +14,8 @@ import type {
   MutableAttributes,
 } from '#apiserver/admission/admission.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
-import { warn } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import { warn } from '#apiserver/http/request-context.js';
 import { concernedWith } from '#apiserver/resources/write-hook.js';
 import { PlainHistogram, PlainSummary } from '#daemon/metrics/plain-series.js';
 import type { WriteCondition } from '#storage/resource-storage.js';

@@ -2,8 +2,8 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { type Negotiated, type Transform, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { isLarge, pauseOf } from '#apiserver/registry/write-steps.js';
 import { objectNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';

@@ -1,8 +1,8 @@
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
+import { type Negotiated, type Transform, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { isUncached, type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';

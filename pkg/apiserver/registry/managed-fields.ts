@@ -25,7 +25,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 

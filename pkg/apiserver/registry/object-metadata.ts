@@ -6,7 +6,7 @@ import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, unclassified } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import type { Revision } from '#storage/store.js';
 
 const maxRevision = 2n ** 64n - 1n;

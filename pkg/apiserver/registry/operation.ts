@@ -1,6 +1,6 @@
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import type { RequestContext } from '#apiserver/http/context.js';
-import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
+import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import type { Admission } from '#apiserver/registry/admit.js';
 import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { WatchEnvironment } from '#apiserver/registry/watch-environment.js';

@@ -22,7 +22,7 @@ import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { toJSON, undecoded } from '#apiserver/bodies/parse-ahead.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';

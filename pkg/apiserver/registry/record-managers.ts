@@ -10,7 +10,7 @@ import { withoutEmpties } from '#apimachinery/codec/json/empty-members.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import type { ManagedWrite } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';

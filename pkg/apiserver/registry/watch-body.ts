@@ -2,8 +2,8 @@
 
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
-import type { WatchEventSeries } from '#apiserver/http/metrics.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
+import type { WatchEventSeries } from '#apiserver/http/request-metrics.js';
 import type { RegistryContext } from '#apiserver/registry/operation.js';
 import type { WatchEnvironment } from '#apiserver/registry/watch-environment.js';
 import { toStatus } from '#apiserver/representation/respond.js';

@@ -3,8 +3,8 @@
 import { type Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
+import { type Negotiated, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { type Negotiated, transforms } from '#apiserver/http/media-type.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { onlyField, selection, selectionName } from '#apiserver/registry/selectors.js';

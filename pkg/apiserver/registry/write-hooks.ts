@@ -19,7 +19,7 @@ import {
   showsTerm,
   termIsOver,
 } from '#apimachinery/leader-fence.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { concernedWith, type Undo, type WriteHook } from '#apiserver/resources/write-hook.js';

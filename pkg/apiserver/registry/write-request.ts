@@ -10,7 +10,7 @@ import { isPrintable, quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { invalidOptions, type OptionsKind } from '#apiserver/registry/request-errors.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';

@@ -8,7 +8,7 @@ import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/a
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type FieldFailure, invalid, type StatusError } from '#apimachinery/errors/status.js';
 import { none } from '#apimachinery/validation/failure.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 

@@ -6,8 +6,8 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { combineCrc32, gzipHead, gzipTail, gzipTailBytes } from '#apiserver/representation/gzip-member.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { IterableBody, PartsBody } from '#http/server/body.js';

@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { nullsOf } from '#apimachinery/codec/json/empty-members.js';
 import { notAcceptableAs, type StatusError, unclassified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import type { Transform } from '#apiserver/http/media-type.js';
+import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 

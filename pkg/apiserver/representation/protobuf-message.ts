@@ -1,5 +1,5 @@
 import { protobufItem, protobufItemMessage } from '#apimachinery/codec/protobuf/protobuf.js';
-import type { Transform } from '#apiserver/http/media-type.js';
+import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialOfEntry, viewName } from '#apiserver/representation/partial-metadata.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';

@@ -5,7 +5,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import type { Transform } from '#apiserver/http/media-type.js';
+import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialJson } from '#apiserver/representation/partial-metadata.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';

@@ -5,7 +5,7 @@
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import type { Transform } from '#apiserver/http/media-type.js';
+import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';

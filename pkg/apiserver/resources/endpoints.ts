@@ -2,8 +2,8 @@
 import type { Duplex } from 'node:stream';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { MessageSender } from '#apiserver/http/websocket.js';
 
 export interface VirtualRequest {

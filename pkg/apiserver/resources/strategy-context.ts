@@ -2,7 +2,7 @@ import type { Requester, StrategyContext } from '#api/strategy/strategy.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
 /** The server's settings that strategies depend on. */

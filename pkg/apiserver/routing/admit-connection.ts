@@ -1,7 +1,7 @@
 /** Admission of connections (`exec`, `attach`, `portforward`, `proxy`). */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import type { Operation } from '#apiserver/registry/operation.js';

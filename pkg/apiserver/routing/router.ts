@@ -10,8 +10,8 @@ import {
   serviceUnavailable,
 } from '#apimachinery/errors/status.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { createObject } from '#apiserver/registry/create.js';
 import { deleteObject } from '#apiserver/registry/delete.js';
 import { deleteCollection } from '#apiserver/registry/delete-collection.js';

@@ -1,8 +1,8 @@
 /** Upgrade requests pass the same pipeline as all others; then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
-import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { AuditTrail } from '#apiserver/http/request-context.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/operation.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';

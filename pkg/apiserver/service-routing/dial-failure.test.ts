@@ -17,7 +17,7 @@ async function reasonOfHandshake(t: Test, server: Server): Promise<string> {
 }
 
 t.test('a failed TLS handshake has a readable message', async (t) => {
-  // It has no certificate yet, as servers that make their own at first.
+  // The server has no certificate yet.
   t.match(await reasonOfHandshake(t, createServer()), /^remote error: tls: handshake failure$/);
   const plain = createPlain((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   t.equal(await reasonOfHandshake(t, plain), 'http: server gave HTTP response to HTTPS client');

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';

@@ -6,7 +6,7 @@ import type { StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.j
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { recordName } from '#apiserver/storageversions/version-records.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';

@@ -3,7 +3,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';

@@ -12,8 +12,8 @@ import {
   invalid,
   StatusError,
 } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';

@@ -13,14 +13,14 @@ import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
 import { staticTls } from '#http/client/credentials.js';
 
-/** A server of this machine, the objects that lead to it, and a way to ask. */
+/** A server on this machine, objects that refer to it, and a client. */
 async function start(t: Test) {
   const seen: string[] = [];
   const victim = createServer((request, response) => {
     seen.push(request.url ?? '');
     response.end('reached');
   });
-  // All ways to this machine, IPv6 among them where it is there.
+  // All interfaces, with IPv6 if available.
   await new Promise<void>((resolve) => victim.listen(0, resolve));
   t.teardown(() => victim.close());
   const { port } = victim.address() as AddressInfo;
@@ -172,7 +172,7 @@ t.test("a node's agent may run on this machine, and its name is resolved once", 
       metadata: { name: 'n' },
       status: { addresses: [{ type, address }], daemonEndpoints: { kubeletEndpoint: { Port: port } } },
     } as unknown as Node);
-  // Agents speak TLS: that it was reached shows in what this plain one cannot answer.
+  // Agents use TLS; the error of this plain server shows that it was reached.
   const reached = /^503 error trying to reach service: http: server gave HTTP response to HTTPS client$/;
   at('InternalIP', '127.0.0.1');
   t.match(await ask('/api/v1/nodes/n/proxy/x'), reached);

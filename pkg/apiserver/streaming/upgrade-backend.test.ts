@@ -72,7 +72,7 @@ async function textOf(socket: Socket): Promise<string> {
 
 const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x/1\r\nX-Other: a\r\n\r\n';
 
-/** Answers each request with this text, and gives what it got. */
+/** Answers each request with the text, and returns the received requests. */
 async function answering(t: Test, text: string, then: (socket: Socket) => void = () => undefined) {
   const seen: string[] = [];
   const port = await backend(t, (socket) => {
@@ -165,7 +165,7 @@ t.test('after the backend has ended, clients that disconnect or only send are cl
   await tunnel(port, gone.server);
   await once(gone.server, 'finish');
   gone.client.write('more than was asked for');
-  // It may break with an error, which once() would reject with.
+  // `once` would reject if the connection ends with an error.
   const closed = new Promise((resolve) => gone.server.once('close', resolve));
   gone.client.resetAndDestroy();
   await closed;
@@ -187,7 +187,7 @@ t.test('a client that keeps sending gets the last data of a backend that ends or
       socket.once('data', () => (breaksOff ? socket.write('last words') : socket.end('last words')));
     });
     let got = '';
-    // Takes one piece at a time, and says something more whenever it is given something.
+    // Reads one piece at a time and replies to each.
     const client = new Duplex({
       read: () => undefined,
       write(chunk: Buffer, _encoding, done) {
@@ -217,7 +217,7 @@ t.test('a client that resets its connection under backpressure ends the tunnel',
   const { client, server } = await socketPair(t);
   await tunnel(port, server, { clock });
   const chunk = Buffer.alloc(1024 * 1024);
-  // Until its peer takes no more of it.
+  // Write until there is backpressure.
   for (let written = -1; written !== client.bytesWritten - client.writableLength; await realClock.sleep(50)) {
     written = client.bytesWritten - client.writableLength;
     client.write(chunk);

@@ -7,7 +7,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { invalid, notFound } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { warn } from '#apiserver/http/context.js';
+import { warn } from '#apiserver/http/request-context.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';

@@ -6,7 +6,7 @@ t.test('paths are normalized like in Go', (t) => {
     ['', '/'],
     ['/', '/'],
     ['/check', '/check'],
-    // As controller-runtime's envtest writes it for a path with a slash.
+    // The form of controller-runtime's envtest for a path with a slash.
     ['//failing', '/failing'],
     ['/a//b/', '/a/b'],
     ['/a/./b/../c', '/a/c'],

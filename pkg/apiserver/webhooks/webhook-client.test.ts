@@ -214,7 +214,7 @@ for (const [name, answer, expected] of answers) {
   t.test(`gets ${name}`, async (t) => {
     const { server, post } = await pair(t, answer);
     t.match(await failureOf(post()), expected);
-    // What failed leaves no connection that still brings something.
+    // A failed call closes its connection.
     const again = await failureOf(post());
     t.equal(again.failure, expected.failure);
     t.ok(server.open() <= 2);

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
-import { RequestMetrics } from '#apiserver/http/metrics.js';
+import { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import { listening } from '#client/testing/tls-server.js';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import { expositionText } from '#daemon/metrics/exposition.js';

@@ -13,8 +13,7 @@ export const pair = (): Promise<KeyPair> => generateKeyPair(algorithm, { modulus
 
 export class Issuer {
   readonly keys = new Map<string, KeyPair>();
-  /** Paths that were asked for. */
-  readonly asked: string[] = [];
+  readonly requestedPaths: string[] = [];
   /** PEM of the authority that vouches for it. */
   ca = '';
   url = '';
@@ -41,7 +40,7 @@ export class Issuer {
 
   #server(serving: { cert: string; key: string }): Server {
     return createServer(serving, async (request, response) => {
-      this.asked.push(request.url ?? '');
+      this.requestedPaths.push(request.url ?? '');
       const publics = [...this.keys].map(async ([kid, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid }));
       const documents: Record<string, unknown> = {
         '/.well-known/openid-configuration': { issuer: this.name ?? this.url, jwks_uri: `${this.url}/keys` },

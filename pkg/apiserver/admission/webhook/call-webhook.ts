@@ -15,7 +15,7 @@ import { type Invocation, isNamespace, type Subject } from '#apiserver/admission
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
 import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/webhook-errors.js';
 import { resourceName, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
-import { timed } from '#apiserver/http/context.js';
+import { timed } from '#apiserver/http/request-context.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
 
 /** Clients are warned about webhooks that take longer. */

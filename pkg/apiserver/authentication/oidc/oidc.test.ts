@@ -35,14 +35,14 @@ t.test('a token of the issuer authenticates a user', async (t) => {
   const { issuer, authenticator } = await world(t);
   t.same(await authenticator.authenticateToken(await issuer.token()), { name: `${issuer.url}#jane`, groups: [] });
   await authenticator.authenticateToken(await issuer.token({ sub: 'joe' }));
-  t.same(issuer.asked, ['/.well-known/openid-configuration', '/keys'], 'its keys are asked for once');
+  t.same(issuer.requestedPaths, ['/.well-known/openid-configuration', '/keys'], 'its keys are asked for once');
 });
 
 t.test('tokens of other issuers are left to other authenticators', async (t) => {
   const { issuer, authenticator } = await world(t);
   t.equal(await authenticator.authenticateToken(await issuer.token({ iss: 'https://elsewhere' })), undefined);
   t.equal(await authenticator.authenticateToken('no.token'), undefined);
-  t.same(issuer.asked, []);
+  t.same(issuer.requestedPaths, []);
 });
 
 t.test('a review gets a user only for an audience of this server', async (t) => {
@@ -108,7 +108,7 @@ t.test('the provider rotates its keys', async (t) => {
   await refuses(t, authenticator, newer, 'they are not asked for again at once');
   issuer.nowMs += 10_000;
   t.ok(await authenticator.authenticateToken(newer));
-  t.equal(issuer.asked.length, 4);
+  t.equal(issuer.requestedPaths.length, 4);
   t.ok(await authenticator.authenticateToken(await issuer.token({}, '', issuer.keys.get('two'))), 'of a key not named');
 });
 
@@ -119,7 +119,7 @@ t.test('an unavailable or wrong provider is tried again later', async (t) => {
   await refuses(t, authenticator, token, 'away');
   issuer.down = false;
   await refuses(t, authenticator, token, 'not asked again at once');
-  t.equal(issuer.asked.length, 1);
+  t.equal(issuer.requestedPaths.length, 1);
   issuer.nowMs += 10_000;
   issuer.name = 'https://elsewhere';
   await refuses(t, authenticator, token, 'it is another one');

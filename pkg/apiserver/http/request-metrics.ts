@@ -50,7 +50,7 @@ export interface FilterSeries {
   readonly authorization: HistogramSeries;
 }
 
-/** What the events of watches of one kind are counted in. */
+/** Series of the events that watchers of one kind get. */
 export interface WatchEventSeries {
   readonly count: CounterSeries;
   readonly sizes: HistogramSeries;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
+import { type Negotiated, negotiate, type Transform } from '#apiserver/http/content-negotiation.js';
 
 const formats = ['json', 'yaml', 'protobuf'] as const;
 const transforms = ['Table', 'PartialObjectMetadata'] as const;
