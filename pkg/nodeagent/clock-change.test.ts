@@ -48,10 +48,10 @@ async function course(byMs: readonly number[]): Promise<string[]> {
       const container = status?.containerStatuses?.[0];
       const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
       const { restartCount, started, state } = container ?? {};
-      const shown = [status?.phase, ready, restartCount, started, state?.waiting?.reason, status?.reason].join(' ');
-      if (last.get(metadata.name ?? '') === shown) continue;
-      last.set(metadata.name ?? '', shown);
-      lines.push(`${Math.round((clock.monotonic() - start) / 1000)} s ${metadata.name}: ${shown}`);
+      const fields = [status?.phase, ready, restartCount, started, state?.waiting?.reason, status?.reason].join(' ');
+      if (last.get(metadata.name ?? '') === fields) continue;
+      last.set(metadata.name ?? '', fields);
+      lines.push(`${Math.round((clock.monotonic() - start) / 1000)} s ${metadata.name}: ${fields}`);
     }
   }
   await fixture.stop();

@@ -42,7 +42,7 @@ t.test('an agent and a faulty runtime', { skip }, async (t) => {
     command: ['sh', '-c', script],
   });
   /** Counts the starts of each run of a pod's container, by restart count. */
-  const begun = async (name: string) => {
+  const startCounts = async (name: string) => {
     const uid = api.get(pods, `default/${name}`)?.metadata.uid ?? '';
     const logs = join(dir, 'logs', `default_${name}_${uid}`, 'main');
     const counts: Record<string, number> = {};
@@ -100,18 +100,20 @@ t.test('an agent and a faulty runtime', { skip }, async (t) => {
     ListContainers: ofLists('containers'),
   };
   /** Each call of the failing methods fails in the next way until none is left; the false responses follow. */
-  const each = (failing: readonly string[], lying: readonly string[] = []): Faults => {
+  const faultsOf = (failing: readonly string[], lying: readonly string[] = []): Faults => {
     const liesOf = (method: string) => (lies[method] ?? []).map((change) => faulty.lie(method, change));
-    const left = new Map<string, Fault[]>([
+    const pending = new Map<string, Fault[]>([
       ...failing.map((method): [string, Fault[]] => [method, [...failures]]),
       ...lying.map((method): [string, Fault[]] => [method, liesOf(method)]),
     ]);
-    return (method) => left.get(method)?.shift();
+    return (method) => pending.get(method)?.shift();
   };
 
   await t.test("whatever a call's outcome, no run starts twice and all pods run", async (t) => {
     const names = Array.from({ length: failures.length }, (_, n) => `pod-${n}`);
-    faulty.fail(each(['RunPodSandbox', 'CreateContainer', 'StartContainer', 'PodSandboxStatus', 'ContainerStatus']));
+    faulty.fail(
+      faultsOf(['RunPodSandbox', 'CreateContainer', 'StartContainer', 'PodSandboxStatus', 'ContainerStatus']),
+    );
     for (const name of names) seeded(name);
     await until('all pods run', () => names.every(isReady)).catch((error) => {
       throw new Error(
@@ -123,13 +125,13 @@ t.test('an agent and a faulty runtime', { skip }, async (t) => {
       );
     });
     // False responses about these pods and the next ones, for a while.
-    faulty.fail(each([], ['PodSandboxStatus', 'ContainerStatus', 'ListPodSandbox', 'ListContainers']));
+    faulty.fail(faultsOf([], ['PodSandboxStatus', 'ContainerStatus', 'ListPodSandbox', 'ListContainers']));
     const liar = ['liar-0', 'liar-1', 'liar-2'];
     for (const name of liar) seeded(name);
     await until('pods run in spite of lies', () => liar.every(isReady));
     names.push(...liar);
     for (const name of names) {
-      const counts = Object.values(await begun(name));
+      const counts = Object.values(await startCounts(name));
       t.ok(counts.length > 0 && counts.every((count) => count <= 1), `${name} began ${counts.join()}`);
     }
     faulty.recover();
@@ -137,7 +139,7 @@ t.test('an agent and a faulty runtime', { skip }, async (t) => {
     const running = async () => (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).length;
     const isAsItShould = async () => (await ready()) === names.length && (await running()) === names.length;
     await until('all run, and nothing else', async () => names.every(isReady) && (await isAsItShould()));
-    faulty.fail(each(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers']));
+    faulty.fail(faultsOf(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers']));
     for (const name of names)
       await api.client.resource(pods).delete(name, { namespace: 'default', gracePeriodSeconds: 1 });
     await until('all pods are gone', () => api.list(pods).length === 0);

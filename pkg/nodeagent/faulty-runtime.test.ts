@@ -28,7 +28,7 @@ async function agentWithFaults(t: { teardown(fn: () => unknown): void }, calls: 
 }
 
 /** A runtime without events; it is listed every second. */
-const mute = (handler: RuntimeEventHandler) => {
+const withoutEvents = (handler: RuntimeEventHandler) => {
   handler.onConnected(false);
   return () => undefined;
 };
@@ -55,29 +55,29 @@ t.test('a node with an unresponsive runtime reports it after 30 seconds and keep
 });
 
 t.test('a container without a readable status hides no other', async (t) => {
-  const { api, calls, real, status, until } = await agentWithFaults(t, { subscribe: mute });
-  let bad = '';
+  const { api, calls, real, status, until } = await agentWithFaults(t, { subscribe: withoutEvents });
+  let unreadableID = '';
   calls.containerStatus = async (id) => {
-    if (id === bad) throw new CRIError('Unknown', 'its shim is gone');
+    if (id === unreadableID) throw new CRIError('Unknown', 'its shim is gone');
     return real.containerStatus(id);
   };
   calls.createContainer = async (...args) => {
     const id = await real.createContainer(...args);
-    if (args[2].metadata.name === 'first') bad = id;
+    if (args[2].metadata.name === 'first') unreadableID = id;
     return id;
   };
   api.seed(pods, testPod('first'));
-  await until(() => bad !== '');
+  await until(() => unreadableID !== '');
   api.seed(pods, testPod('second', { restartPolicy: 'Never' }, { 'simulation.orch.io/exit-after': '20s' }));
   await until(() => status('second')?.phase === 'Succeeded');
   t.equal(status('first')?.phase, 'Pending', 'no status is invented');
-  bad = '';
+  unreadableID = '';
   await until(() => status('first')?.phase === 'Running');
   t.equal((await real.listContainers()).length, 2);
 });
 
 t.test('a container missing from a list is queried before it is restarted', async (t) => {
-  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: withoutEvents });
   api.seed(pods, testPod('web'));
   await until(() => main('web')?.state?.running !== undefined);
   calls.listContainers = async () => [];
@@ -94,7 +94,7 @@ t.test('a container missing from a list is queried before it is restarted', asyn
 });
 
 t.test('duplicate list entries count once, and those without a name are ignored', async (t) => {
-  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: withoutEvents });
   calls.listContainers = async (filter) => {
     const listed = await real.listContainers(filter);
     return [...listed, ...listed, ...listed.map((each) => ({ ...each, id: '' }))];
@@ -111,7 +111,7 @@ t.test('duplicate list entries count once, and those without a name are ignored'
 });
 
 t.test('a container in an unknown state is stopped and restarted as its policy allows', async (t) => {
-  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: withoutEvents });
   const isUnknown = new Set<string>();
   const withoutState = <T extends { id: string; state: string }>(each: T): T =>
     isUnknown.has(each.id) && each.state === 'CONTAINER_RUNNING' ? { ...each, state: 'CONTAINER_UNKNOWN' } : each;
@@ -134,16 +134,16 @@ t.test('a container in an unknown state is stopped and restarted as its policy a
 });
 
 t.test('a container that starts after a failed call is kept', async (t) => {
-  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: withoutEvents });
   // The call fails; the runtime starts the container after the agent has listed it and before it acts.
   let lateID = '';
   calls.startContainer = async (id) => {
     lateID = id;
     throw new CRIError('DeadlineExceeded', 'no answer in time');
   };
-  let looks = 0;
+  let lists = 0;
   calls.containerStatus = async (id) => {
-    if (id === lateID && looks++ === 1) await real.startContainer(id);
+    if (id === lateID && lists++ === 1) await real.startContainer(id);
     return real.containerStatus(id);
   };
   api.seed(pods, testPod('late', { restartPolicy: 'Never' }));
@@ -157,11 +157,11 @@ t.test('a container that starts after a failed call is kept', async (t) => {
 });
 
 t.test('the attempt number of a late start is not reused', async (t) => {
-  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
-  const begun: number[] = [];
+  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: withoutEvents });
+  const attempts: number[] = [];
   const start = async (id: string) => {
     await real.startContainer(id);
-    begun.push((await real.containerStatus(id)).metadata.attempt);
+    attempts.push((await real.containerStatus(id)).metadata.attempt);
   };
   // The call fails; the runtime starts the container between the agent's listing and its removal call.
   calls.startContainer = async () => {
@@ -175,12 +175,12 @@ t.test('the attempt number of a late start is not reused', async (t) => {
   };
   api.seed(pods, testPod('late'));
   await until(() => main('late')?.state?.running !== undefined);
-  t.same(begun, [0, 1]);
+  t.same(attempts, [0, 1]);
   t.equal(main('late')?.restartCount, 1);
 });
 
 t.test('a container still listed is not gone, whatever its status says', async (t) => {
-  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: withoutEvents });
   api.seed(pods, testPod('stays'));
   await until(() => main('stays')?.state?.running !== undefined);
   calls.removePodSandbox = async () => undefined;
@@ -193,7 +193,7 @@ t.test('a container still listed is not gone, whatever its status says', async (
 });
 
 t.test("a pod's end is reported before its sandbox has stopped", async (t) => {
-  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
+  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: withoutEvents });
   let stop = async () => {};
   calls.stopPodSandbox = (id) =>
     new Promise((resolve, reject) => {
@@ -211,7 +211,7 @@ t.test("a pod's end is reported before its sandbox has stopped", async (t) => {
 });
 
 t.test('an orphaned pod is removed, however often that fails', async (t) => {
-  const { calls, real, until } = await agentWithFaults(t, { subscribe: mute });
+  const { calls, real, until } = await agentWithFaults(t, { subscribe: withoutEvents });
   let refused = 0;
   calls.stopPodSandbox = async (id) => {
     if (refused++ < 3) throw new CRIError('Unknown', 'not now');

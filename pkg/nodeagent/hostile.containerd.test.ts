@@ -40,7 +40,7 @@ t.test('hostile containers', { skip }, async (t) => {
 
   await t.test('a link in a volume creates nothing on the host and exposes none of it', async (t) => {
     const at = (subPath: string, mountPath = '/mnt') => ({ volumeMounts: [{ name: 'data', mountPath, subPath }] });
-    const look = 'ls -A /mnt > /dev/termination-log; exec sleep 1000';
+    const listScript = 'ls -A /mnt > /dev/termination-log; exec sleep 1000';
     api.seed(
       pods,
       testPod('links', {
@@ -51,15 +51,15 @@ t.test('hostile containers', { skip }, async (t) => {
           }),
         ],
         containers: [
-          shell('created', look, at('link/created')),
-          shell('read', look, at('link/sub')),
-          shell('direct', look, at('link')),
-          shell('expanded', look, {
+          shell('created', listScript, at('link/created')),
+          shell('read', listScript, at('link/sub')),
+          shell('direct', listScript, at('link')),
+          shell('expanded', listScript, {
             env: [{ name: 'WHERE', value: 'link' }],
             volumeMounts: [{ name: 'data', mountPath: '/mnt', subPathExpr: '$(WHERE)/created' }],
           }),
-          shell('good', look, at('good')),
-          shell('new', look, at('new/part')),
+          shell('good', listScript, at('good')),
+          shell('new', listScript, at('new/part')),
           shell('file', 'cat /mnt; exec sleep 1000', at('real/file')),
         ],
         volumes: [{ name: 'data', emptyDir: {} }],

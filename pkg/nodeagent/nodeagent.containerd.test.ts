@@ -48,14 +48,14 @@ async function read(port: number, path: string): Promise<string> {
 
 /** Compares the summary of pod `web` with its cgroup files, its volumes and its log. */
 async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid: string): Promise<void> {
-  const ask = async (query = '') => JSON.parse(await read(agent().agent.port, `/stats/summary${query}`));
-  const before = await ask();
+  const readSummary = async (query = '') => JSON.parse(await read(agent().agent.port, `/stats/summary${query}`));
+  const before = await readSummary();
   const [sandbox] = await cri.listPodSandbox();
   const version = await cgroupVersion();
   const cgroup = `${containerdPaths(dir).cgroupRoot}/orchpods/pod${uid}`;
   const cgroups = new CgroupReader({ mountPoint: '/sys/fs/cgroup', version });
   const kernel = await cgroups.usage(cgroup);
-  const after = await ask();
+  const after = await readSummary();
   const podOf = (summary: typeof before) =>
     summary.pods.find((each: { podRef: { uid: string } }) => each.podRef.uid === uid);
   const [older, newer] = [podOf(before), podOf(after)];
@@ -72,7 +72,7 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   // Probes start and end processes between the two reads.
   await eventually(async () => {
     const inside = await Promise.all(running.map((id) => cgroups.processes(`${cgroup}/${id}`)));
-    return podOf(await ask()).process_stats.process_count === inside.flat().length;
+    return podOf(await readSummary()).process_stats.process_count === inside.flat().length;
   }, 'the summary counts the processes that the kernel has');
   const page = () => read(agent().agent.port, '/metrics/cadvisor');
   await cadvisorOfWeb(t, page, cgroups, [cgroup, ...running.map((id) => `${cgroup}/${id}`)]);
@@ -89,7 +89,7 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   t.ok(after.node.rlimit.curproc > 0 && after.node.rlimit.maxpid > after.node.rlimit.curproc);
   // The runtime measures its images every ten seconds, so usage may still be 0.
   t.ok(after.node.runtime.imageFs.capacityBytes > 0);
-  const small = await ask('?only_cpu_and_memory=true');
+  const small = await readSummary('?only_cpu_and_memory=true');
   t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime', 'systemContainers']);
   const ofPods = small.node.systemContainers.find(({ name }: { name: string }) => name === 'pods');
   // Equal if the only pod has been idle since: the kernel's value was converted to seconds and lost a fraction.
@@ -137,7 +137,7 @@ async function cadvisorOfWeb(
 ) {
   let kernel: Record<string, number>[] = [];
   let page: typeof kernel = [];
-  const look = async () => {
+  const agree = async () => {
     kernel = await Promise.all(paths.map((path) => kernelFigures(cgroups, path)));
     const lines = (await readPage()).split('\n');
     page = paths.map((path, index) => {
@@ -152,7 +152,7 @@ async function cadvisorOfWeb(
     return isDeepStrictEqual(page, kernel);
   };
   // Remaining differences are reported below.
-  await eventually(look).catch(() => undefined);
+  await eventually(agree).catch(() => undefined);
   t.same(page, kernel);
 }
 
@@ -276,10 +276,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.equal(status('host')?.podIP, '127.0.0.1');
     const uid = api.get(pods, 'default/host')?.metadata.uid ?? '';
     const logFile = join(dir, 'logs', `default_host_${uid}`, 'main', '0.log');
-    const said = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
-    await eventually(async () => (await said()).includes(`${hostname()}\n`), 'the container has said all');
-    t.match(await said(), /^options ndots:3 rotate$/m);
-    t.match(await said(), /^# Orch-managed hosts file \(host network\)\.$/m);
+    const output = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
+    await eventually(async () => (await output()).includes(`${hostname()}\n`), 'the container has said all');
+    t.match(await output(), /^options ndots:3 rotate$/m);
+    t.match(await output(), /^# Orch-managed hosts file \(host network\)\.$/m);
     t.equal((await cri.listPodSandbox({ labelSelector: { [new RuntimeLabels(orchDialect).podUID]: uid } })).length, 1);
     await fixture.remove('host');
   });
@@ -333,10 +333,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
     });
     const uid = api.get(pods, 'default/claims')?.metadata.uid ?? '';
     const logFile = join(dir, 'logs', `default_claims_${uid}`, 'main', '0.log');
-    const said = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
-    await eventually(async () => (await said()).includes('/mem '), 'the container has said all');
-    t.match(await said(), /^0( \d+)* 1234 4321$|^0( \d+)* 4321 1234$/m);
-    t.match(await said(), /^\/disk 1234 2775\n\/disk\/part\/file 1234 660\n\/mem 1234 3777$/m);
+    const output = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
+    await eventually(async () => (await output()).includes('/mem '), 'the container has said all');
+    t.match(await output(), /^0( \d+)* 1234 4321$|^0( \d+)* 4321 1234$/m);
+    t.match(await output(), /^\/disk 1234 2775\n\/disk\/part\/file 1234 660\n\/mem 1234 3777$/m);
     const processes = await readdir('/proc');
     const tables = await Promise.all(
       processes
@@ -449,10 +449,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
       // The size travels separately, so it is queried until it arrives.
       const type = setInterval(() => socket.send(Buffer.from('\0stty size\n')), 100);
       socket.once('close', () => clearInterval(type));
-      let shown = '';
+      let received = '';
       socket.on('message', (data: Buffer) => {
-        shown += data.toString('latin1', 1);
-        if (!shown.includes('45 123\r\n')) return;
+        received += data.toString('latin1', 1);
+        if (!received.includes('45 123\r\n')) return;
         clearInterval(type);
         socket.send(Buffer.from('\0exit 0\n'));
       });

@@ -67,13 +67,13 @@ t.test("a node's address follows the machine's and is kept while there is none",
     return { addresses };
   };
   const { api, clock, until } = await virtualAgent(t, { dependencies: { machine } });
-  const shown = () => api.get(nodes, nodeName)?.status?.addresses?.[0]?.address;
-  t.equal(shown(), '192.0.2.7');
+  const address = () => api.get(nodes, nodeName)?.status?.addresses?.[0]?.address;
+  t.equal(address(), '192.0.2.7');
   addresses = ['198.51.100.7'];
-  await until(() => shown() === '198.51.100.7');
+  await until(() => address() === '198.51.100.7');
   addresses = [];
   await clock.advance(60_000);
-  t.equal(shown(), '198.51.100.7');
+  t.equal(address(), '198.51.100.7');
 });
 
 t.test('a node marked unreachable reports ready at once', async (t) => {
@@ -338,8 +338,8 @@ t.test('a crashed sandbox is replaced', async (t) => {
   const [sandbox] = await runtime.listPodSandbox();
   await runtime.stopPodSandbox(sandbox?.id ?? '');
   await until(() => main('web')?.restartCount === 1 && isTrue('web', 'Ready'));
-  const left = await runtime.listPodSandbox({ state: 'SANDBOX_READY' });
-  t.equal(left.length, 1);
+  const ready = await runtime.listPodSandbox({ state: 'SANDBOX_READY' });
+  t.equal(ready.length, 1);
 });
 
 t.test('recreation of an unsuitable sandbox backs off', async (t) => {

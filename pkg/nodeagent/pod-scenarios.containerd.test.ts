@@ -135,11 +135,18 @@ t.test('pod scenarios on containerd', { skip }, async (t) => {
   });
 
   await t.test("namespaces are the host's, the pod's or the container's", async (t) => {
-    const look = 'for n in pid ipc net; do readlink /proc/self/ns/$n; done > /dev/termination-log';
+    const namespaceScript = 'for n in pid ipc net; do readlink /proc/self/ns/$n; done > /dev/termination-log';
     const ofHost = await Promise.all(['pid', 'ipc', 'net'].map((name) => readlink(`/proc/self/ns/${name}`)));
-    const host = await outputOf('host', { hostPID: true, hostIPC: true, hostNetwork: true, containers: [shell(look)] });
+    const host = await outputOf('host', {
+      hostPID: true,
+      hostIPC: true,
+      hostNetwork: true,
+      containers: [shell(namespaceScript)],
+    });
     t.same(host.message.trim().split('\n'), ofHost);
-    const alone = await outputOf('alone', { containers: [shell(`${look}; echo $$$$ >> /dev/termination-log`)] });
+    const alone = await outputOf('alone', {
+      containers: [shell(`${namespaceScript}; echo $$$$ >> /dev/termination-log`)],
+    });
     const [pid, ipc, net, self] = alone.message.trim().split('\n');
     for (const namespace of [pid, ipc, net]) t.notOk(ofHost.includes(namespace ?? ''));
     t.equal(self, '1');

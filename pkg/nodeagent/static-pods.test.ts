@@ -62,7 +62,7 @@ t.test('a manifest becomes a pod of this node', async (t) => {
   t.throws(() => parse(manifest('')), /name is needed/);
   t.throws(() => parse(manifest('UPPER_')), /^invalid pod: \[metadata.name: Invalid value/);
   const list = `{"apiVersion":"v1","kind":"PodList","items":[${manifest('a')},${manifest('b')}]}`;
-  const listed = reader.answer(Buffer.from(list), 'http://x/');
+  const listed = reader.podsOf(Buffer.from(list), 'http://x/');
   t.same(
     listed.map(({ metadata }) => metadata.name),
     ['a-node-1', 'b-node-1'],
@@ -109,10 +109,10 @@ t.test('files are added, changed and removed', async (t) => {
 
 t.test('requests to a web server have the headers, and its invalid responses change nothing', async (t) => {
   const headers: (string | string[] | undefined)[] = [];
-  let answer = { code: 200, text: manifest('web') };
-  const server = createServer((request, response) => {
+  let response = { code: 200, text: manifest('web') };
+  const server = createServer((request, reply) => {
     headers.push(request.headers['x-key']);
-    response.writeHead(answer.code).end(answer.text);
+    reply.writeHead(response.code).end(response.text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
@@ -128,14 +128,14 @@ t.test('requests to a web server have the headers, and its invalid responses cha
   await eventually(() => headers.length > 2);
   t.same(got, ['web-node-1']);
   t.equal(headers[0], 'a, b');
-  answer = { code: 500, text: '' };
+  response = { code: 500, text: '' };
   const before = headers.length;
   await eventually(() => headers.length > before + 2);
   t.same(got, ['web-node-1']);
-  answer = { code: 200, text: 'x'.repeat(maxManifestBytes + 1) };
+  response = { code: 200, text: 'x'.repeat(maxManifestBytes + 1) };
   await eventually(() => headers.length > before + 5);
   t.same(got, ['web-node-1']);
-  answer = { code: 200, text: '' };
+  response = { code: 200, text: '' };
   await eventually(() => got.at(-1) === '');
   stop.abort();
   await running;
@@ -254,7 +254,7 @@ t.test('static pods run without the API, and are reported once it is available',
   await alone.agent.ready();
   t.match(alone.agent.nodeName, nodeName);
   await alone.stop();
-  const kept = (await running()).map(({ id }) => id);
+  const ids = (await running()).map(({ id }) => id);
 
   let isAway = true;
   const { api, ...newAgent } = startAgent({ clock, runtime, args });
@@ -262,7 +262,7 @@ t.test('static pods run without the API, and are reported once it is available',
   api.intercept(() => (isAway ? serviceUnavailable('not now') : undefined));
   await writeFile(join(dir, 'other.json'), manifest('other'));
   await eventually(async () => (await running()).length === 2);
-  t.ok((await running()).some(({ id }) => id === kept[0]));
+  t.ok((await running()).some(({ id }) => id === ids[0]));
   isAway = false;
   await eventually(
     () => ['web', 'other'].every((name) => api.get(pods, `default/${name}-${nodeName}`)?.status?.phase === 'Running'),

@@ -76,8 +76,8 @@ export class PodAdmission {
       if (!(error instanceof PreemptionError)) throw error;
       this.#admitted.delete(uid);
       this.#waiting.delete(uid);
-      const what = 'Unexpected error while attempting to recover from admission failure';
-      const message = `${what}: preemption: error finding a set of pods to preempt: ${error.message}`;
+      const messagePrefix = 'Unexpected error while attempting to recover from admission failure';
+      const message = `${messagePrefix}: preemption: error finding a set of pods to preempt: ${error.message}`;
       return { type: 'refused', refusal: { reason: 'UnexpectedAdmissionError', message } };
     }
     // Reserve the freed resources for this pod.

@@ -48,11 +48,11 @@ export function podsToPreempt({ pod, others, shortages, isCritical }: Preemption
 
 /** Repeatedly selects the pod that covers most of the remaining needs; ties go to smaller requests. */
 function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
-  const left = [...pods];
+  const candidates = [...pods];
   const chosen: Pod[] = [];
   let open = needs;
   while (open.length > 0) {
-    const [first, ...rest] = left;
+    const [first, ...rest] = candidates;
     if (first === undefined) throw noSetOf(open);
     let best = first;
     for (const pod of rest) {
@@ -61,7 +61,7 @@ function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
     }
     open = remainingNeeds(open, [best]);
     chosen.push(best);
-    left.splice(left.indexOf(best), 1);
+    candidates.splice(candidates.indexOf(best), 1);
   }
   return chosen;
 }

@@ -56,8 +56,8 @@ async function start(t: Test) {
     new Announcer({ informers, clock, log, nodeName: 'a', links: machine }).run(stop.signal),
   ];
   const advance = async (ms: number) => {
-    for (let left = ms; left > 0; left -= 500) {
-      await clock.advance(Math.min(left, 500));
+    for (let remainingMs = ms; remainingMs > 0; remainingMs -= 500) {
+      await clock.advance(Math.min(remainingMs, 500));
       for (let turn = 0; turn < 20; turn += 1) await eventLoopTurn();
     }
   };

@@ -32,7 +32,7 @@ export interface DNSForming {
   /** The agent's name in messages. */
   readonly agent: string;
   /** Called with reason and message of an event for dropped settings. */
-  readonly tell?: (reason: string, message: string) => void;
+  readonly report?: (reason: string, message: string) => void;
 }
 
 /** The host's resolver configuration, from the text of its `resolv.conf`. */
@@ -58,7 +58,7 @@ function mergeOptions(base: readonly string[], added: readonly string[]): string
 
 /** Applies `dnsPolicy` and `dnsConfig`; pods on the host's network fall back to Default as in 1.24. */
 export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig, forming: DNSForming): DNSConfig {
-  const { tell } = forming;
+  const { report } = forming;
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false, dnsConfig } = pod.spec;
   const clusterFirst = dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork);
   let config: DNSConfig;
@@ -72,14 +72,14 @@ export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig, forming: 
       options: ['ndots:5'],
     };
   } else {
-    if (clusterFirst) tell?.('MissingClusterDNS', missingClusterDNS(pod, dnsPolicy, forming.agent));
+    if (clusterFirst) report?.('MissingClusterDNS', missingClusterDNS(pod, dnsPolicy, forming.agent));
     config = { servers: [...host.servers], searches: [...host.searches], options: [...host.options] };
   }
   const options = (dnsConfig?.options ?? []).map(({ name = '', value }) =>
     value === undefined || value === '' ? name : `${name}:${value}`,
   );
   return {
-    servers: fittingServers([...new Set([...config.servers, ...(dnsConfig?.nameservers ?? [])])], tell),
+    servers: fittingServers([...new Set([...config.servers, ...(dnsConfig?.nameservers ?? [])])], report),
     searches: fittingSearches([...new Set([...config.searches, ...(dnsConfig?.searches ?? [])])], forming),
     options: mergeOptions(config.options, options),
   };
@@ -90,21 +90,22 @@ function missingClusterDNS({ metadata: { name, namespace, uid } }: Pod, policy: 
   return `pod: ${pod}. ${agent} does not have ClusterDNS IP configured and cannot create Pod using "${policy}" policy. Falling back to "Default" policy.`;
 }
 
-function fittingServers(servers: readonly string[], tell: DNSForming['tell']): string[] {
+function fittingServers(servers: readonly string[], report: DNSForming['report']): string[] {
   const applied = servers.slice(0, maxServers);
   if (applied.length < servers.length) {
-    const what = 'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is';
-    tell?.('DNSConfigForming', `${what}: ${applied.join(' ')}`);
+    const prefix =
+      'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is';
+    report?.('DNSConfigForming', `${prefix}: ${applied.join(' ')}`);
   }
   return applied;
 }
 
-function fittingSearches(searches: readonly string[], { limits, tell }: DNSForming): string[] {
+function fittingSearches(searches: readonly string[], { limits, report }: DNSForming): string[] {
   const applied = searches.slice(0, limits.paths).filter((search) => search.length <= maxSearch);
   while (applied.join(' ').length > limits.characters) applied.pop();
   if (applied.length < searches.length) {
-    const what = 'Search Line limits were exceeded, some search paths have been omitted, the applied search line is';
-    tell?.('DNSConfigForming', `${what}: ${applied.join(' ')}`);
+    const prefix = 'Search Line limits were exceeded, some search paths have been omitted, the applied search line is';
+    report?.('DNSConfigForming', `${prefix}: ${applied.join(' ')}`);
   }
   return applied;
 }

@@ -177,10 +177,10 @@ const forming = { limits: searchLimits, agent: 'kubelet' };
 t.test('a resolver configuration is cut to the limits of resolvers', async (t) => {
   const host = { servers: ['1.1.1.1', '2.2.2.2'], searches: ['a', 'b', 'x'.repeat(254)], options: [] };
   const events: string[] = [];
-  const tell = (reason: string, message: string) => events.push(`${reason}: ${message}`);
+  const report = (reason: string, message: string) => events.push(`${reason}: ${message}`);
   const dnsConfig = { nameservers: ['3.3.3.3', '4.4.4.4'], searches: ['c', 'd', 'e', 'f'] };
   const spec = { ...pod.spec, dnsPolicy: 'Default', dnsConfig };
-  t.same(podDNS({ ...pod, spec }, { servers: [], domain: '' }, host, { ...forming, tell }), {
+  t.same(podDNS({ ...pod, spec }, { servers: [], domain: '' }, host, { ...forming, report }), {
     servers: ['1.1.1.1', '2.2.2.2', '3.3.3.3'],
     searches: ['a', 'b', 'c', 'd', 'e'],
     options: [],
@@ -195,7 +195,7 @@ t.test('a resolver configuration is cut to the limits of resolvers', async (t) =
     podDNS(ofHost, { servers: [], domain: '' }, long, { ...forming, limits }).searches.length;
   t.equal(searches(searchLimits), 2);
   t.equal(searches(expandedSearchLimits), 3);
-  podDNS(pod, { servers: [], domain: '' }, { servers: [], searches: [], options: [] }, { ...forming, tell });
+  podDNS(pod, { servers: [], domain: '' }, { servers: [], searches: [], options: [] }, { ...forming, report });
   t.same(events, [
     'MissingClusterDNS: pod: "p_ns(u)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
   ]);

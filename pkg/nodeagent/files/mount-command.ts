@@ -33,9 +33,9 @@ export async function runMount(request: MountRequest, signal: AbortSignal): Prom
   const commandArgs = mounter === undefined ? args : ['mount', ...args];
   const { status, output } = await runCommand(command, commandArgs, signal);
   if (status === 0) return;
-  const shown = commandArgs.filter((arg) => arg !== '--').join(' ');
-  const what = `Mounting command: ${command}\nMounting arguments: ${shown}\nOutput: ${output}`;
-  throw new Error(`mount failed: exit status ${status ?? -1}\n${what}`);
+  const argumentText = commandArgs.filter((arg) => arg !== '--').join(' ');
+  const details = `Mounting command: ${command}\nMounting arguments: ${argumentText}\nOutput: ${output}`;
+  throw new Error(`mount failed: exit status ${status ?? -1}\n${details}`);
 }
 
 /**

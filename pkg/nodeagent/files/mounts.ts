@@ -125,9 +125,9 @@ export async function bindMount(source: FileHandle, target: string): Promise<voi
     await unmount(point);
   }
   // `--no-canonicalize`: resolving the descriptor's path to a file name could reach another file.
-  const from = `/proc/${process.pid}/fd/${source.fd}`;
+  const sourcePath = `/proc/${process.pid}/fd/${source.fd}`;
   try {
-    await run('mount', ['--no-canonicalize', '--bind', from, target]);
+    await run('mount', ['--no-canonicalize', '--bind', sourcePath, target]);
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string };
     if (/permission denied|not permitted|must be superuser/i.test(stderr)) {

@@ -12,7 +12,7 @@ import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-const untold = { onFailure: () => undefined, signal: new AbortController().signal };
+const defaults = { onFailure: () => undefined, signal: new AbortController().signal };
 
 async function credentials(image: string, contents: Readonly<Record<string, unknown>>, raw = false) {
   const secretOf = (name: string): Secret | undefined => {
@@ -30,7 +30,7 @@ async function credentials(image: string, contents: Readonly<Record<string, unkn
   } as unknown as Pick<ReferencedObjects, 'get'>;
   const imagePullSecrets = ['missing', ...Object.keys(contents)].map((name) => ({ name }));
   const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
-  return pullCredentials(pod, image, { ...untold, objects, dialect });
+  return pullCredentials(pod, image, { ...defaults, objects, dialect });
 }
 
 t.test('an unreadable secret is skipped, and a terminating pod reads none', async (t) => {
@@ -44,15 +44,15 @@ t.test('an unreadable secret is skipped, and a terminating pod reads none', asyn
       throw new Error('timed out');
     },
   } as unknown as Pick<ReferencedObjects, 'get'>;
-  const ask = (...names: string[]) => {
+  const credentialsOf = (...names: string[]) => {
     const imagePullSecrets = names.map((name) => ({ name }));
     const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
     const onFailure = (name: string) => failed.push(name);
     return pullCredentials(pod, 'app:1', { objects, dialect, onFailure, signal: stop.signal });
   };
-  t.same(await ask('one', 'two'), []);
+  t.same(await credentialsOf('one', 'two'), []);
   t.same(failed, ['one', 'two']);
-  await t.rejects(ask('last', 'never'), { message: 'the pod has gone' });
+  await t.rejects(credentialsOf('last', 'never'), { message: 'the pod has gone' });
   t.same(reads, ['one', 'two', 'last']);
 });
 

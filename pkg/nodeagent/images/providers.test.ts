@@ -19,7 +19,7 @@ const provider: CredentialProvider = {
 };
 const log = pino({ level: 'silent' });
 const auth = (username: string) => ({ username, password: 'p' });
-const answer = (more: object) =>
+const responseText = (more: object) =>
   JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', ...more });
 
 /** A zombie counts as dead. */
@@ -35,7 +35,7 @@ function setUp(run: RunPlugin, providers: readonly CredentialProvider[] = [provi
     runs.push((JSON.parse(request) as { image: string }).image);
     return run(each, request);
   };
-  return { clock, asked: runs, plugins: new CredentialProviders(providers, { clock, log, run: counted }) };
+  return { clock, runs, plugins: new CredentialProviders(providers, { clock, log, run: counted }) };
 }
 
 t.test('responses are cached per image, per registry or globally, for their cache duration', async (t) => {
@@ -46,33 +46,33 @@ t.test('responses are cached per image, per registry or globally, for their cach
     ['Global', '1m', 1],
     ['Global', '0s', 4],
   ] as const) {
-    const { plugins, asked, clock } = setUp(async () =>
-      answer({ cacheKeyType, cacheDuration, auth: { '*.example.com': auth('u') } }),
+    const { plugins, runs, clock } = setUp(async () =>
+      responseText({ cacheKeyType, cacheDuration, auth: { '*.example.com': auth('u') } }),
     );
     for (const image of images) {
       t.same(await plugins.credentials(image), image.startsWith('other') ? [] : [auth('u')], image);
     }
-    t.equal(asked.length, count, `${cacheKeyType} ${cacheDuration}`);
+    t.equal(runs.length, count, `${cacheKeyType} ${cacheDuration}`);
     await clock.advance(59_999);
     await plugins.credentials('eu.example.com/a');
-    t.equal(asked.length, cacheDuration === '0s' ? count + 1 : count);
+    t.equal(runs.length, cacheDuration === '0s' ? count + 1 : count);
     await clock.advance(1);
     await plugins.credentials('eu.example.com/a');
-    t.equal(asked.length, cacheDuration === '0s' ? count + 2 : count + 1);
+    t.equal(runs.length, cacheDuration === '0s' ? count + 2 : count + 1);
   }
 });
 
 t.test('concurrent requests for one key share a run', async (t) => {
-  const { plugins, asked } = setUp(async () => answer({ auth: { 'eu.example.com': auth('u') } }));
+  const { plugins, runs } = setUp(async () => responseText({ auth: { 'eu.example.com': auth('u') } }));
   await Promise.all([plugins.credentials('eu.example.com/a:1'), plugins.credentials('eu.example.com/a:2')]);
-  t.same(asked, ['eu.example.com/a']);
+  t.same(runs, ['eu.example.com/a']);
 });
 
 t.test('credentials keep the order of the providers, and a failing provider is skipped', async (t) => {
   const named = ['broken', 'first', 'second'].map((name) => ({ ...provider, name }));
   const { plugins } = setUp(async ({ name }) => {
     if (name === 'broken') throw new Error('no');
-    return answer({ auth: { 'eu.example.com': auth(name), [`eu.example.com/${name}`]: auth(`${name} path`) } });
+    return responseText({ auth: { 'eu.example.com': auth(name), [`eu.example.com/${name}`]: auth(`${name} path`) } });
   }, named);
   t.same(await plugins.credentials('eu.example.com/second/a'), [auth('second path'), auth('first'), auth('second')]);
 });
@@ -81,24 +81,24 @@ t.test('invalid responses give no credentials and are not cached', async (t) => 
   for (const text of [
     'x',
     '7',
-    answer({ apiVersion: 'credentialprovider.kubelet.k8s.io/v1alpha1' }),
-    answer({ kind: 'Other' }),
-    answer({ cacheKeyType: 'constructor' }),
-    answer({ cacheKeyType: { toString: 1 } }),
-    answer({ apiVersion: { toString: 1 }, kind: ['x'.repeat(100_000)] }),
+    responseText({ apiVersion: 'credentialprovider.kubelet.k8s.io/v1alpha1' }),
+    responseText({ kind: 'Other' }),
+    responseText({ cacheKeyType: 'constructor' }),
+    responseText({ cacheKeyType: { toString: 1 } }),
+    responseText({ apiVersion: { toString: 1 }, kind: ['x'.repeat(100_000)] }),
     '['.repeat(500_000),
     `{"auth":${'{"a":'.repeat(100_000)}`,
     'null',
     '',
-    answer({ cacheDuration: 7 }),
-    answer({ cacheDuration: 'long' }),
-    answer({ auth: [] }),
-    answer({ auth: { 'eu.example.com': { username: 1 } } }),
+    responseText({ cacheDuration: 7 }),
+    responseText({ cacheDuration: 'long' }),
+    responseText({ auth: [] }),
+    responseText({ auth: { 'eu.example.com': { username: 1 } } }),
   ]) {
-    const { plugins, asked } = setUp(async () => text);
+    const { plugins, runs } = setUp(async () => text);
     t.same(await plugins.credentials('eu.example.com/a'), [], text);
     t.same(await plugins.credentials('eu.example.com/a'), [], text);
-    t.equal(asked.length, 2);
+    t.equal(runs.length, 2);
   }
 });
 
@@ -128,12 +128,12 @@ t.test('a real plugin receives the request, arguments and environment', async (t
   process.kill(Number(await readFile(`${leaves.path}.pid`, 'utf8')), 'SIGKILL');
   const hides = await plugin('hides', 'sleep 1000 & echo $! >"$0.pid"; wait');
   // A busy machine may need more than the shortest time limits to reach the second line.
-  let said = '';
-  for (let limitMs = 300; said === '' && limitMs < 60_000; limitMs *= 4) {
+  let output = '';
+  for (let limitMs = 300; output === '' && limitMs < 60_000; limitMs *= 4) {
     await t.rejects(pluginRunner(limitMs)(hides, '{}'), /did not answer in time/);
-    said = await readFile(`${hides.path}.pid`, 'utf8').catch(() => '');
+    output = await readFile(`${hides.path}.pid`, 'utf8').catch(() => '');
   }
-  const pid = Number(said);
+  const pid = Number(output);
   await eventually(() => isDead(pid), 'its child goes with it');
   t.equal(await runPlugin(await plugin('deaf', 'exec <&-; echo {}'), 'x'.repeat(1_000_000)), '{}\n');
 });

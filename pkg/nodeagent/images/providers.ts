@@ -66,20 +66,20 @@ function parsed(text: string): unknown {
 
 /** Throws Error or DurationError for an invalid response. */
 function parseAnswer(text: string, provider: CredentialProvider, repository: string): Answer {
-  const answer = parsed(text);
-  if (!isPlain(answer)) throw new Error('the answer is not an object');
-  if (answer['kind'] !== 'CredentialProviderResponse' || answer['apiVersion'] !== provider.apiVersion) {
-    const actual = JSON.stringify([answer['apiVersion'], answer['kind']]).slice(0, maxShown);
+  const response = parsed(text);
+  if (!isPlain(response)) throw new Error('the answer is not an object');
+  if (response['kind'] !== 'CredentialProviderResponse' || response['apiVersion'] !== provider.apiVersion) {
+    const actual = JSON.stringify([response['apiVersion'], response['kind']]).slice(0, maxShown);
     throw new Error(`the answer must be a CredentialProviderResponse of ${provider.apiVersion}, not ${actual}`);
   }
-  const keyType = answer['cacheKeyType'];
+  const keyType = response['cacheKeyType'];
   const keys = cacheKeys(repository);
   const cacheKey = typeof keyType === 'string' && Object.hasOwn(keys, keyType) ? keys[keyType] : undefined;
   if (cacheKey === undefined)
     throw new Error(`the answer's cacheKeyType ${String(JSON.stringify(keyType)).slice(0, maxShown)} is not known`);
-  const duration = answer['cacheDuration'] ?? undefined;
+  const duration = response['cacheDuration'] ?? undefined;
   if (duration !== undefined && typeof duration !== 'string') throw new DurationError('cacheDuration must be a text');
-  const auth = answer['auth'] ?? {};
+  const auth = response['auth'] ?? {};
   if (!isPlain(auth)) throw new Error("the answer's auth is not an object");
   const entries = Object.entries(auth).map(([registry, entry]) => {
     const { username, password } = isPlain(entry) ? entry : {};
@@ -136,20 +136,20 @@ class Plugin {
     const { run, clock } = this.#options;
     const { apiVersion } = this.#provider;
     const request = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
-    let answer: Answer;
+    let response: Answer;
     try {
-      answer = parseAnswer(await run(this.#provider, request), this.#provider, repository);
+      response = parseAnswer(await run(this.#provider, request), this.#provider, repository);
     } catch (error) {
-      const what = `error execing credential provider plugin ${this.#provider.name} for image ${repository}`;
-      throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
+      const prefix = `error execing credential provider plugin ${this.#provider.name} for image ${repository}`;
+      throw new Error(`${prefix}: ${messageOf(error)}`, { cause: error });
     }
-    if (answer.cacheMs > 0) {
-      this.#cache.delete(answer.cacheKey);
-      this.#cache.set(answer.cacheKey, { entries: answer.entries, until: clock.monotonic() + answer.cacheMs });
+    if (response.cacheMs > 0) {
+      this.#cache.delete(response.cacheKey);
+      this.#cache.set(response.cacheKey, { entries: response.entries, until: clock.monotonic() + response.cacheMs });
       const [oldest] = this.#cache.keys();
       if (this.#cache.size > maxCached && oldest !== undefined) this.#cache.delete(oldest);
     }
-    return answer.entries;
+    return response.entries;
   }
 }
 

@@ -54,14 +54,14 @@ function setUpPulls(serialize: boolean) {
     imageStatus: async (name: string) => (present.has(name) ? ({ id: name } as Image) : undefined),
     pullImage: (name: string, { auth, signal }: PullOptions) =>
       new Promise<string>((resolve, reject) => {
-        const what = `${name.split(':')[1]}${auth === undefined ? '' : ` as ${auth.username}`}`;
-        calls.push(what);
+        const call = `${name.split(':')[1]}${auth === undefined ? '' : ` as ${auth.username}`}`;
+        calls.push(call);
         signal?.addEventListener('abort', () => {
-          if (ends.delete(what)) calls.push(`${what} aborted`);
+          if (ends.delete(call)) calls.push(`${call} aborted`);
           reject(new Error('cancelled'));
         });
-        ends.set(what, () => {
-          ends.delete(what);
+        ends.set(call, () => {
+          ends.delete(call);
           present.add(name);
           resolve(name);
         });
@@ -83,40 +83,40 @@ function setUpPulls(serialize: boolean) {
     return { done, stop };
   };
   const settle = () => clock.advance(0);
-  return { clock, told: calls, ends, pull, settle };
+  return { clock, calls, ends, pull, settle };
 }
 
 t.test('a pull without waiting pods is aborted, and the next one starts', async (t) => {
-  const { told, ends, pull, settle } = setUpPulls(true);
+  const { calls, ends, pull, settle } = setUpPulls(true);
   const [first, same, second, third] = [pull('1'), pull('1'), pull('2'), pull('3')];
   await settle();
-  t.same(told, ['1']);
+  t.same(calls, ['1']);
   first.stop.abort(new Error('the pod has gone'));
   second.stop.abort(new Error('the pod has gone'));
   await t.rejects(first.done, { message: 'the pod has gone' });
   await t.rejects(second.done, { message: 'the pod has gone' });
-  t.same(told, ['1'], 'one pod still waits for it');
+  t.same(calls, ['1'], 'one pod still waits for it');
   same.stop.abort(new Error('the pod has gone'));
   await t.rejects(same.done, { message: 'the pod has gone' });
   await settle();
-  t.same(told, ['1', '1 aborted', '3'], 'an abandoned queued pull is skipped');
+  t.same(calls, ['1', '1 aborted', '3'], 'an abandoned queued pull is skipped');
   ends.get('3')?.();
   t.match(await third.done, { id: 'docker.io/test/app:3' });
   const again = pull('1');
   await settle();
   ends.get('1')?.();
   await again.done;
-  t.same(told.slice(3), ['1'], 'a new pull, not the aborted one');
+  t.same(calls.slice(3), ['1'], 'a new pull, not the aborted one');
 });
 
 t.test('an unresponsive registry does not block other pulls for ever', async (t) => {
-  const { clock, told, ends, pull, settle } = setUpPulls(true);
+  const { clock, calls, ends, pull, settle } = setUpPulls(true);
   const [silent, other] = [pull('1'), pull('2')];
   await settle();
   await clock.advance(119_999);
-  t.same(told, ['1']);
+  t.same(calls, ['1']);
   await clock.advance(1);
-  t.same(told, ['1', '2']);
+  t.same(calls, ['1', '2']);
   ends.get('2')?.();
   await other.done;
   ends.get('1')?.();
@@ -124,10 +124,10 @@ t.test('an unresponsive registry does not block other pulls for ever', async (t)
 });
 
 t.test('only pods with the same credentials share a pull', async (t) => {
-  const { told, ends, pull, settle } = setUpPulls(false);
+  const { calls, ends, pull, settle } = setUpPulls(false);
   const pulls = [pull('1', 'a'), pull('1', 'a'), pull('1', 'b'), pull('1')];
   await settle();
-  t.same(told, ['1 as a', '1 as b', '1']);
+  t.same(calls, ['1 as a', '1 as b', '1']);
   for (const end of ends.values()) end();
   for (const { done } of pulls) t.match(await done, { id: 'docker.io/test/app:1' });
 });

@@ -43,8 +43,10 @@ t.test('images are pulled with credentials of the pod, of plugins and of the nod
   for (const { name, apiVersion } of providers) {
     const [username, password] = (passwords as Record<string, string>)[`of/${name}`]?.split(':') ?? [];
     const auth = { [`${address}/of/${name}`]: { username, password } };
-    const answer = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', auth };
-    await writeFile(join(folder, name), `#!/bin/sh\nread request\necho '${JSON.stringify(answer)}'\n`, { mode: 0o755 });
+    const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', auth };
+    await writeFile(join(folder, name), `#!/bin/sh\nread request\necho '${JSON.stringify(response)}'\n`, {
+      mode: 0o755,
+    });
   }
   const config = join(folder, 'providers.json');
   const header = {

@@ -142,12 +142,12 @@ export async function* readLog(options: ReadLogOptions): AsyncGenerator<Buffer> 
   if (file === undefined) return;
   const offset = request.tailLines === undefined ? 0 : await tailOffset(file, request.tailLines);
   const followed = new FollowedFile(files, path, file, offset);
-  let left = request.limitBytes ?? Number.POSITIVE_INFINITY;
+  let remaining = request.limitBytes ?? Number.POSITIVE_INFINITY;
   try {
     for await (const chunk of lines(followed, options)) {
-      yield chunk.length > left ? chunk.subarray(0, left) : chunk;
-      left -= chunk.length;
-      if (left <= 0) return;
+      yield chunk.length > remaining ? chunk.subarray(0, remaining) : chunk;
+      remaining -= chunk.length;
+      if (remaining <= 0) return;
     }
   } finally {
     await followed.close();

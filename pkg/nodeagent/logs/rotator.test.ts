@@ -41,9 +41,9 @@ t.test('all but the latest rotated log are compressed, and leftovers of a crash 
   await writeFile(join(dir, `${rotated[1]?.slice(0, -3)}`), 'again');
   await writeFile(logPath, 'the log number 5');
   await rotator.rotateAll();
-  const left = await readdir(dir);
-  t.equal(left.length, 4);
-  t.notOk(left.some((name) => name.endsWith('.tmp')));
+  const remaining = await readdir(dir);
+  t.equal(remaining.length, 4);
+  t.notOk(remaining.some((name) => name.endsWith('.tmp')));
 });
 
 t.test('links to missing logs are removed', async (t) => {

@@ -15,17 +15,17 @@ function fixture() {
   const queried: string[] = [];
   const hung = new Map<string, () => void>();
   let open = 0;
-  let most = 0;
+  let maxConcurrent = 0;
   let used = 0;
   const figures = new FilesystemUsage(clock, async (path) => {
     queried.push(path);
-    most = Math.max(most, ++open);
+    maxConcurrent = Math.max(maxConcurrent, ++open);
     try {
       await Promise.resolve();
       if (path.startsWith('/hung') && used > 0) {
-        const answer = deferred();
-        hung.set(path, answer.resolve);
-        await answer.promise;
+        const pending = deferred();
+        hung.set(path, pending.resolve);
+        await pending.promise;
       }
       if (path === '/gone') throw new Error('ENOENT');
       return state(used);
@@ -33,27 +33,27 @@ function fixture() {
       open -= 1;
     }
   });
-  const ask = async (path: string) => {
-    const answer = figures.read(path).then((usage) => usage?.usedBytes ?? 'none');
+  const usedBytes = async (path: string) => {
+    const result = figures.read(path).then((usage) => usage?.usedBytes ?? 'none');
     await clock.advance(0);
-    return Promise.race([answer, clock.advance(queryTimeoutMs).then(() => answer)]);
+    return Promise.race([result, clock.advance(queryTimeoutMs).then(() => result)]);
   };
-  return { ask, asked: queried, hung, clock, most: () => most, use: (bytes: number) => (used = bytes) };
+  return { ask: usedBytes, queried, hung, clock, most: () => maxConcurrent, use: (bytes: number) => (used = bytes) };
 }
 
 t.test('a responsive file system is reported as it is', async (t) => {
-  const { ask, asked, most, use } = fixture();
+  const { ask, queried, most, use } = fixture();
   t.equal(await ask('/a'), 0);
   use(7);
   t.equal(await ask('/a'), 7);
   t.equal(await ask('/gone'), 'none');
   t.same(await Promise.all(['/b', '/c', '/d', '/e', '/b'].map((path) => ask(path))), [7, 7, 7, 7, 7]);
   t.equal(most(), maxOpen, 'never more at once');
-  t.same(asked.slice(3), ['/b', '/c', '/d', '/e'], 'concurrent queries of a path are shared');
+  t.same(queried.slice(3), ['/b', '/c', '/d', '/e'], 'concurrent queries of a path are shared');
 });
 
 t.test('a hung file system is queried once and its last usage reported', async (t) => {
-  const { ask, asked, hung, most, use } = fixture();
+  const { ask, queried, hung, most, use } = fixture();
   t.equal(await ask('/hung/1'), 0);
   use(5);
   t.equal(await ask('/hung/1'), 0, 'the last usage');
@@ -62,7 +62,7 @@ t.test('a hung file system is queried once and its last usage reported', async (
   t.equal(await ask('/hung/2'), 'none', 'no usage so far');
   t.equal(await ask('/hung/3'), 'none');
   t.equal(await ask('/b'), 5, 'the last usage; threads are reserved for other work');
-  t.same(asked, ['/hung/1', '/hung/1', '/b', '/hung/2']);
+  t.same(queried, ['/hung/1', '/hung/1', '/b', '/hung/2']);
   t.equal(most(), maxOpen);
   use(9);
   hung.get('/hung/1')?.();

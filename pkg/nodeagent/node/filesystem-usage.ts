@@ -44,13 +44,13 @@ interface Query {
 
 export class FilesystemUsage {
   readonly #clock: Clock;
-  readonly #ask: AskFilesystem;
+  readonly #query: AskFilesystem;
   readonly #last = new Map<string, FilesystemState>();
   readonly #open = new Map<string, Query>();
 
   constructor(clock: Clock, ask: AskFilesystem = askKernel) {
     this.#clock = clock;
-    this.#ask = ask;
+    this.#query = ask;
   }
 
   /** The current or last known values of the file system that contains the path; undefined if there are none. */
@@ -82,7 +82,7 @@ export class FilesystemUsage {
   /** Undefined if too many queries are open. */
   #begin(path: string): Query | undefined {
     if (this.#open.size >= maxOpen) return undefined;
-    const answered = this.#ask(path).then(
+    const answered = this.#query(path).then(
       (state) => this.#cache(path, state),
       () => void this.#last.delete(path),
     );

@@ -82,8 +82,8 @@ export class PressureTracker {
     }
     this.#crossed = crossed;
     const has = (condition: keyof Pressures) => {
-      const seen = this.#lastSeen.get(condition);
-      return seen !== undefined && (seen === nowMs || nowMs - seen < transitionMs);
+      const lastSeen = this.#lastSeen.get(condition);
+      return lastSeen !== undefined && (lastSeen === nowMs || nowMs - lastSeen < transitionMs);
     };
     return { memory: has('memory'), disk: has('disk'), pid: has('pid') };
   }

@@ -113,6 +113,6 @@ export function resourcesPatch(
   fresh: Readonly<Record<string, string>> | undefined,
 ): Record<string, string | null> {
   const changed = Object.entries(fresh ?? {}).filter(([name, amount]) => old?.[name] !== amount);
-  const gone = Object.keys(old ?? {}).filter((name) => fresh?.[name] === undefined);
-  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((name) => [name, null])) };
+  const removed = Object.keys(old ?? {}).filter((name) => fresh?.[name] === undefined);
+  return { ...Object.fromEntries(changed), ...Object.fromEntries(removed.map((name) => [name, null])) };
 }

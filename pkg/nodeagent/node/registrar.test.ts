@@ -62,14 +62,14 @@ t.test('messages of a node that is not ready are those of 1.24', async (t) => {
   await until(() => ready()?.status === 'True');
   t.match(ready(), { reason: 'NodeagentReady', message: 'nodeagent is posting ready status. AppArmor enabled' });
   const problem = (type: string) => ({ type, status: false, reason: 'Broken', message: 'it is' });
-  const words = (type: string) => `${type}=false reason:Broken message:it is`;
-  const network = `container runtime network not ready: ${words('NetworkReady')}`;
+  const conditionText = (type: string) => `${type}=false reason:Broken message:it is`;
+  const network = `container runtime network not ready: ${conditionText('NetworkReady')}`;
   runtime.status = async () => [problem('NetworkReady')];
   await until(() => ready()?.status === 'False');
   t.match(ready(), { reason: 'NodeagentNotReady', message: network });
   runtime.status = async () => [problem('RuntimeReady'), problem('NetworkReady')];
   await until(() => ready()?.message !== network);
-  t.equal(ready()?.message, `[container runtime not ready: ${words('RuntimeReady')}, ${network}]`);
+  t.equal(ready()?.message, `[container runtime not ready: ${conditionText('RuntimeReady')}, ${network}]`);
   runtime.status = () => Promise.reject(new Error('no answer'));
   // The last reported condition is kept in the message.
   await until(() => ready()?.message?.startsWith('[container runtime is down, container runtime not ready: ') === true);
@@ -201,19 +201,19 @@ t.test('the pod CIDR is passed to a runtime that lacks it', async (t) => {
     },
   };
   const network = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '' });
-  t.notOk(await network.tell(node([])));
-  t.notOk(await network.tell(node([]), true), 'there is nothing to tell');
+  t.notOk(await network.sendPodCIDR(node([])));
+  t.notOk(await network.sendPodCIDR(node([]), true), 'there is nothing to tell');
   failing = true;
-  t.notOk(await network.tell(node(['10.0.0.0/24'])));
+  t.notOk(await network.sendPodCIDR(node(['10.0.0.0/24'])));
   failing = false;
-  t.ok(await network.tell(node(['10.0.0.0/24'])));
-  t.notOk(await network.tell(node(['10.0.0.0/24'])));
-  t.ok(await network.tell(node(['10.0.0.0/24']), true), 'one that was started anew');
-  t.ok(await network.tell(node(['10.0.0.0/24', 'fd00::/64'])));
+  t.ok(await network.sendPodCIDR(node(['10.0.0.0/24'])));
+  t.notOk(await network.sendPodCIDR(node(['10.0.0.0/24'])));
+  t.ok(await network.sendPodCIDR(node(['10.0.0.0/24']), true), 'one that was started anew');
+  t.ok(await network.sendPodCIDR(node(['10.0.0.0/24', 'fd00::/64'])));
   t.same(podCIDRs, ['10.0.0.0/24', '10.0.0.0/24', '10.0.0.0/24,fd00::/64']);
   const alone = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '10.9.0.0/24' });
-  t.ok(await alone.tell(node([])));
-  t.ok(await alone.tell(node(['10.0.0.0/24'])));
+  t.ok(await alone.sendPodCIDR(node([])));
+  t.ok(await alone.sendPodCIDR(node(['10.0.0.0/24'])));
   t.same(podCIDRs.slice(3), ['10.9.0.0/24', '10.0.0.0/24'], "the node's range takes precedence");
 });
 

@@ -249,7 +249,7 @@ export class NodeRegistrar {
 
   /** Without an API, only tells the runtime the pods' addresses. */
   async standAlone(): Promise<void> {
-    await this.#options.network.tell(this.currentNode);
+    await this.#options.network.sendPodCIDR(this.currentNode);
   }
 
   /** Reports a changed status at once. */
@@ -265,7 +265,7 @@ export class NodeRegistrar {
   }
 
   #configure(node: Node, again = false): void {
-    const update = this.#configuring.then(() => this.#options.network.tell(node, again));
+    const update = this.#configuring.then(() => this.#options.network.sendPodCIDR(node, again));
     this.#configuring = update.then((isNew) => {
       if (!isNew || again) return;
       this.#networkBackoff.reset();

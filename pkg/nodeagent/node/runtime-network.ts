@@ -19,10 +19,10 @@ export class RuntimeNetwork {
   }
 
   /**
-   * Resolves with true if the runtime was told. Repeats the last addresses only with `again`, as after the runtime's
+   * True if the CIDRs were sent. Repeats the last addresses only with `again`, as after the runtime's
    * restart. Never rejects; failures are logged.
    */
-  async tell({ spec }: Node, again = false): Promise<boolean> {
+  async sendPodCIDR({ spec }: Node, again = false): Promise<boolean> {
     const { cri, log, podCIDR } = this.#options;
     const cidrs = (spec.podCIDRs ?? []).join() || podCIDR;
     if (cidrs === '' || (cidrs === this.#lastCIDRs && !again)) return false;

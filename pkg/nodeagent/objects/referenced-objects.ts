@@ -135,14 +135,14 @@ interface ReadResult<T> {
 /** An object of the API that is read on demand, and reread when it is too old. */
 class CachedObject<T extends ApiObject> {
   readonly #type: ResourceType<T>;
-  readonly #place: ObjectLocation;
+  readonly #location: ObjectLocation;
   readonly #options: CachedObjectOptions;
   #last: ReadResult<T> | undefined;
   #reading: Promise<ReadResult<T>> | undefined;
 
   constructor(type: ResourceType<T>, place: ObjectLocation, options: CachedObjectOptions) {
     this.#type = type;
-    this.#place = place;
+    this.#location = place;
     this.#options = options;
   }
 
@@ -172,7 +172,7 @@ class CachedObject<T extends ApiObject> {
 
   async #read(): Promise<ReadResult<T>> {
     const { client, clock } = this.#options;
-    const { namespace, name } = this.#place;
+    const { namespace, name } = this.#location;
     // A reread may be served from the server's cache.
     const version = this.#last?.object === undefined ? {} : { resourceVersion: '0' };
     const at = clock.monotonic();

@@ -50,12 +50,7 @@ const common = {
  * effect.
  */
 export const collectorOptions = {
-  'application-metrics-count-limit': {
-    ...common,
-    type: 'int',
-    default: 100,
-    meaning: 'Maximum number of metrics per container.',
-  },
+  'application-metrics-count-limit': { ...common, type: 'int', default: 100, meaning: 'Metrics per container.' },
   'boot-id-file': {
     ...common,
     type: 'string',
@@ -76,18 +71,8 @@ export const collectorOptions = {
   },
   'containerd-namespace': { ...common, type: 'string', default: 'k8s.io', meaning: 'Namespace in containerd.' },
   'enable-load-reader': { ...common, type: 'bool', meaning: 'Read the CPU load.' },
-  'event-storage-age-limit': {
-    ...common,
-    type: 'string',
-    default: 'default=0',
-    meaning: 'Maximum age of stored events.',
-  },
-  'event-storage-event-limit': {
-    ...common,
-    type: 'string',
-    default: 'default=0',
-    meaning: 'Maximum number of stored events.',
-  },
+  'event-storage-age-limit': { ...common, type: 'string', default: 'default=0', meaning: 'Age limit of events.' },
+  'event-storage-event-limit': { ...common, type: 'string', default: 'default=0', meaning: 'Limit of stored events.' },
   'global-housekeeping-interval': {
     ...common,
     type: 'duration',
@@ -108,47 +93,13 @@ export const collectorOptions = {
     default: '/etc/machine-id,/var/lib/dbus/machine-id',
     meaning: 'Files with the machine ID; the first existing one counts.',
   },
-  'storage-driver-buffer-duration': {
-    ...common,
-    type: 'duration',
-    default: 60_000,
-    meaning: 'Buffer duration of the storage driver.',
-  },
-  'storage-driver-db': {
-    ...common,
-    type: 'string',
-    default: 'cadvisor',
-    meaning: 'Database name of the storage driver.',
-  },
-  'storage-driver-host': {
-    ...common,
-    type: 'string',
-    default: 'localhost:8086',
-    meaning: 'Database host of the storage driver.',
-  },
-  'storage-driver-password': {
-    ...common,
-    type: 'string',
-    default: 'root',
-    meaning: 'Database password of the storage driver.',
-  },
-  'storage-driver-secure': {
-    ...common,
-    type: 'bool',
-    meaning: 'Connect to the database of the storage driver with TLS.',
-  },
-  'storage-driver-table': {
-    ...common,
-    type: 'string',
-    default: 'stats',
-    meaning: 'Database table of the storage driver.',
-  },
-  'storage-driver-user': {
-    ...common,
-    type: 'string',
-    default: 'root',
-    meaning: 'Database user of the storage driver.',
-  },
+  'storage-driver-buffer-duration': { ...common, type: 'duration', default: 60_000, meaning: 'Buffer duration.' },
+  'storage-driver-db': { ...common, type: 'string', default: 'cadvisor', meaning: 'Database name.' },
+  'storage-driver-host': { ...common, type: 'string', default: 'localhost:8086', meaning: 'Database host.' },
+  'storage-driver-password': { ...common, type: 'string', default: 'root', meaning: 'Database password.' },
+  'storage-driver-secure': { ...common, type: 'bool', meaning: 'Use TLS for the database.' },
+  'storage-driver-table': { ...common, type: 'string', default: 'stats', meaning: 'Database table.' },
+  'storage-driver-user': { ...common, type: 'string', default: 'root', meaning: 'Database user.' },
 } as const satisfies OptionTable;
 
 export const nodeAgentOptions = {

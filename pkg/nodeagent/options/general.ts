@@ -149,12 +149,7 @@ export const generalOptions = {
     inert: 'this process cannot detect lock contention',
     meaning: 'Exit when another process requests the lock file.',
   },
-  'lock-file': {
-    type: 'string',
-    section: 'General',
-    inert: 'this process cannot lock files',
-    meaning: 'Lock file.',
-  },
+  'lock-file': { type: 'string', section: 'General', inert: 'this process cannot lock files', meaning: 'Lock file.' },
   'experimental-mounter-path': {
     type: 'string',
     default: 'mount',

@@ -93,8 +93,8 @@ function repeatedTaints(texts: readonly string[]): string[] {
     const taint = parseTaint(text);
     if (taint === undefined) return [];
     const key = `${taint.key}:${taint.effect}`;
-    const shown = `{${taint.key} ${taint.value ?? ''} ${taint.effect} <nil>}`;
-    const errors = seen.has(key) ? [`duplicated taints with the same key and effect: ${shown}`] : [];
+    const taintText = `{${taint.key} ${taint.value ?? ''} ${taint.effect} <nil>}`;
+    const errors = seen.has(key) ? [`duplicated taints with the same key and effect: ${taintText}`] : [];
     seen.add(key);
     return errors;
   });

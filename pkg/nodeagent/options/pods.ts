@@ -207,12 +207,7 @@ export const podsOptions = {
     configField: 'clusterDomain',
     meaning: 'Search domain of pods.',
   },
-  runonce: {
-    type: 'bool',
-    section: 'Pods',
-    configField: 'runOnce',
-    meaning: 'Run static pods once and exit.',
-  },
+  runonce: { type: 'bool', section: 'Pods', configField: 'runOnce', meaning: 'Run static pods once and exit.' },
   'container-log-max-files': {
     type: 'int',
     default: 5,

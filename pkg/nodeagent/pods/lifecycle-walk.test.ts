@@ -74,7 +74,7 @@ class Walk {
 
   #runFairly(): void {
     for (let i = 0; i < fairSteps; i++) {
-      if (this.#task !== undefined) this.#answer('well');
+      if (this.#task !== undefined) this.#finishTask('well');
       else if (this.#wakeUp) this.#wake();
       else return;
     }
@@ -84,7 +84,7 @@ class Walk {
   #event(): void {
     const dice = this.#below(100);
     if (dice < 60 && this.#task !== undefined) {
-      this.#answer(
+      this.#finishTask(
         (['well', 'well', 'well', 'held', 'failed before', 'failed after'] as const)[this.#below(6)] ?? 'well',
       );
     } else if (dice < 70) this.#input({ type: 'changed' });
@@ -171,7 +171,7 @@ class Walk {
     }
   }
 
-  #answer(how: 'well' | 'held' | 'failed before' | 'failed after'): void {
+  #finishTask(how: 'well' | 'held' | 'failed before' | 'failed after'): void {
     const task = this.#task;
     if (task === undefined) return;
     this.trace.push(`${task.type} ${how}`);

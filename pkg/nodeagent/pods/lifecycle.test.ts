@@ -352,7 +352,7 @@ const table: Record<keyof typeof states, Row> = {
 };
 
 /** For example `run prepare`, `wake at 5000`, `retry in 500`, `hasten 1`, `interrupt`. */
-function words(action: Action): string {
+function describeAction(action: Action): string {
   switch (action.type) {
     case 'run':
       return `run ${action.task.type}${action.task.type === 'stopPod' ? ` ${action.task.graceSeconds}` : ''}`;
@@ -397,7 +397,7 @@ function endingOf({ graceSeconds, forgotten: gone }: Ending): string {
 function outcome(state: State, input: Input): string {
   try {
     const { state: next, actions } = step(state, input);
-    return [described(next, state), ...actions.map(words)].join('; ');
+    return [described(next, state), ...actions.map(describeAction)].join('; ');
   } catch (error) {
     return (error as Error).message.startsWith('invariant broken') ? 'never' : String(error);
   }
@@ -443,7 +443,7 @@ t.test('failures back off', async (t) => {
   const delays = (input: Input) =>
     Array.from({ length: 10 }, (_, failures) =>
       step({ phase: 'syncing', ...syncing, failures }, input)
-        .actions.map(words)
+        .actions.map(describeAction)
         .join(),
     );
   const growing = [500, 1000, 2000, 4000, 8000];

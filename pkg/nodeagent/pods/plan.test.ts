@@ -69,7 +69,7 @@ function pod(spec: Partial<PodSpec> = {}, status: PodStatus = {}): Pod {
 }
 
 /** Describes the plan, such as `sandbox 0`, `kill a-0`, `start a 1`, `remove a-0`, `finish`. */
-function words(result: PodPlan): string[] {
+function describePlan(result: PodPlan): string[] {
   if (result.type === 'finish') return ['finish'];
   return [
     ...(result.createSandbox === undefined ? [] : [`sandbox ${result.createSandbox}`]),
@@ -329,7 +329,7 @@ for (const row of table) {
   t.test(row.name, async (t) => {
     const verdicts = new Map(Object.entries(row.verdicts ?? {}));
     t.same(
-      words(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })),
+      describePlan(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })),
       row.expected,
     );
   });
@@ -342,5 +342,5 @@ t.test("a sandbox must match the pod's host networking", async (t) => {
     verdicts: new Map(),
     hashAnnotation,
   });
-  t.same(words(result), ['sandbox 1', 'kill a-0', 'start a 1']);
+  t.same(describePlan(result), ['sandbox 1', 'kill a-0', 'start a 1']);
 });

@@ -6,7 +6,7 @@ t.test('a directory that cannot be removed yet blocks no other and is reported',
   const folders = new Set(['busy', 'known', 'runs', 'orphan']);
   let inUse = true;
   const nothing = async () => {};
-  const remains = new PodCleanup({
+  const cleanup = new PodCleanup({
     log: silentLogger,
     cri: { removeContainer: nothing, stopPodSandbox: nothing, removePodSandbox: nothing },
     observer: {
@@ -24,10 +24,10 @@ t.test('a directory that cannot be removed yet blocks no other and is reported',
     podLogsDir: '/logs',
   });
   const isKnown = (uid: string) => uid === 'known';
-  await remains.removeUnknown(isKnown);
+  await cleanup.removeUnknown(isKnown);
   t.same([...folders], ['busy', 'known', 'runs']);
   inUse = false;
-  await remains.removeUnknown(isKnown);
+  await cleanup.removeUnknown(isKnown);
   t.same([...folders], ['known', 'runs']);
 });
 
@@ -35,7 +35,7 @@ t.test('the newest run is removed last, so that an interrupted removal keeps it'
   const removed: string[] = [];
   const nothing = async () => {};
   const empty = { name: '', namespace: '', sandboxes: [], containers: [] };
-  const remains = new PodCleanup({
+  const cleanup = new PodCleanup({
     log: silentLogger,
     cri: {
       removeContainer: async (id) => void removed.push(id),
@@ -48,6 +48,6 @@ t.test('the newest run is removed last, so that an interrupted removal keeps it'
     podLogsDir: '/logs',
   });
   const run = (attempt: number) => ({ id: `run-${attempt}`, metadata: { name: 'main', attempt } }) as never;
-  await remains.remove({ ...empty, uid: 'u', containers: [run(2), run(1), run(0)] });
+  await cleanup.remove({ ...empty, uid: 'u', containers: [run(2), run(1), run(0)] });
   t.same(removed, ['run-0', 'run-1', 'run-2']);
 });

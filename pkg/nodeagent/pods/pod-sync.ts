@@ -49,7 +49,7 @@ export interface SyncServices {
 export interface PodSyncParts {
   readonly backoff: StartBackoff;
   readonly reporter: StatusReporter;
-  readonly lost: LostContainers;
+  readonly lostContainers: LostContainers;
 }
 
 /** Retry delay while the network is not ready, as in 1.24. */
@@ -73,18 +73,18 @@ export class PodSync {
   #needsRefresh = false;
   /** Objects created since the last refresh by successful calls; only these need a lookup. */
   #createdObjects: CreatedObject[] = [];
-  readonly #lost: LostContainers;
+  readonly #lostContainers: LostContainers;
   /** Container name → lowest attempt number for its next run. */
   readonly #nextAttempt = new Map<string, number>();
   /** The pod's start: as its status has it, and in monotonic ms. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
-  constructor(services: SyncServices, pod: () => Pod, { backoff, reporter, lost }: PodSyncParts) {
+  constructor(services: SyncServices, pod: () => Pod, { backoff, reporter, lostContainers: lost }: PodSyncParts) {
     this.#services = services;
     this.#pod = pod;
     this.#backoff = backoff;
     this.#reporter = reporter;
-    this.#lost = lost;
+    this.#lostContainers = lost;
   }
 
   /** The next sync ends the pod. False if it is already condemned. */
@@ -117,7 +117,7 @@ export class PodSync {
     if (clock.monotonic() >= deadline) {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
     }
-    const runtime = await this.#look();
+    const runtime = await this.#refreshRuntime();
     // Runs before slow steps: a container that was ready before the agent's restart stays ready.
     prober.sync(pod, runtime);
     const renewAt = await this.#setUpVolumes(runtime, signal);
@@ -136,14 +136,14 @@ export class PodSync {
   }
 
   async observe(): Promise<Input> {
-    const runtime = await this.#look();
+    const runtime = await this.#refreshRuntime();
     // Skip the report for an empty sandbox: the pod's status has not changed.
     if (runtime.containers.length > 0) await this.#reporter.report();
     return this.#planned(runtime, never);
   }
 
   /** Uses the cached state unless a call failed since the last refresh. */
-  async #look(): Promise<PodRuntime> {
+  async #refreshRuntime(): Promise<PodRuntime> {
     const { observer } = this.#services;
     if (this.#needsRefresh || observer.isUnclear(this.#uid)) return this.#refresh();
     for (
@@ -176,7 +176,7 @@ export class PodSync {
   }
 
   async #checkLost(runtime: PodRuntime): Promise<void> {
-    await this.#lost.check(this.#services.statuses.latest(this.#pod()), runtime);
+    await this.#lostContainers.check(this.#services.statuses.latest(this.#pod()), runtime);
   }
 
   get #uid(): string {

@@ -93,7 +93,7 @@ export function podTasks(services: PodServices, pod: () => Pod): PodOperations {
   const backoff = new StartBackoff(services, pod().metadata.uid ?? '');
   const lost = new LostContainers(services.verifier);
   const reporter = new StatusReporter(services, pod, { backoff, lost });
-  const sync = new PodSync(services, pod, { backoff, reporter, lost });
+  const sync = new PodSync(services, pod, { backoff, reporter, lostContainers: lost });
   const termination = new PodTermination(services, pod, backoff, reporter);
   return new PodTasks({ sync, termination, reporter, backoff });
 }

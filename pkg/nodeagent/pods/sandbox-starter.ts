@@ -44,10 +44,10 @@ export class SandboxStarter {
     this.#options = options;
   }
 
-  /** `tell` reports DNS settings of the pod that were dropped. */
-  async config(pod: Pod, attempt: number, tell?: DNSForming['tell']): Promise<PodSandboxConfig> {
+  /** `report` reports DNS settings of the pod that were dropped. */
+  async config(pod: Pod, attempt: number, report?: DNSForming['report']): Promise<PodSandboxConfig> {
     const { labels, cgroups, podLogsDir, clusterDNS, hostDNS, searchLimits: limits, dialect, quota } = this.#options;
-    const forming = { limits, agent: dialect.components.nodeAgent, ...(tell && { tell }) };
+    const forming = { limits, agent: dialect.components.nodeAgent, ...(report && { report }) };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const parent = cgroups?.parentOf(pod);
     return sandboxConfig({

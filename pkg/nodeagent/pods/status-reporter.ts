@@ -33,7 +33,7 @@ export class StatusReporter {
   readonly #services: ReportServices;
   readonly #pod: () => Pod;
   readonly #backoff: StartBackoff;
-  readonly #lost: LostContainers;
+  readonly #lostContainers: LostContainers;
   /** Container ID → its termination message. */
   readonly #messages = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class StatusReporter {
     this.#services = services;
     this.#pod = pod;
     this.#backoff = backoff;
-    this.#lost = lost;
+    this.#lostContainers = lost;
     this.#firstSeenMs = services.clock.monotonic();
   }
 
@@ -102,7 +102,7 @@ export class StatusReporter {
     const { observer, statuses, messages, node, clock, runtimeName } = this.#services;
     const { uid = '' } = this.#pod().metadata;
     const runtime = observer.get(uid) ?? emptyRuntime(this.#pod());
-    await this.#lost.check(statuses.latest(this.#pod()), runtime);
+    await this.#lostContainers.check(statuses.latest(this.#pod()), runtime);
     // Collect messages before the first report of an exit: clients take that report as final.
     await messages.collect(this.#pod(), runtime, this.#messages);
     if (this.#isSilent) return;

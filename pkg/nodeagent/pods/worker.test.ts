@@ -35,7 +35,7 @@ class RecordedOperations implements PodOperations {
     return this.#answer.promise;
   }
 
-  async answer(input: Input | Error): Promise<void> {
+  async finishTask(input: Input | Error): Promise<void> {
     if (input instanceof Error) this.#answer?.reject(input);
     else this.#answer?.resolve(input);
     await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +63,7 @@ class RecordedOperations implements PodOperations {
   }
 
   /** Returns the calls since the previous one. */
-  take(): string[] {
+  takeCalls(): string[] {
     return this.calls.splice(0);
   }
 }
@@ -87,82 +87,82 @@ function setUp() {
 
 t.test('a pod without events is checked periodically', async (t) => {
   const { clock, operations, worker } = setUp();
-  operations.take();
-  await operations.answer(nothingToDo);
-  operations.take();
+  operations.takeCalls();
+  await operations.finishTask(nothingToDo);
+  operations.takeCalls();
   await clock.advance(59_999);
-  t.same(operations.take(), []);
+  t.same(operations.takeCalls(), []);
   await clock.advance(1);
-  t.same(operations.take(), ['prepare']);
+  t.same(operations.takeCalls(), ['prepare']);
   await clock.advance(120_000);
-  t.same(operations.take(), ['report'], 'not while it is looked at, which takes long');
-  await operations.answer(nothingToDo);
-  t.same(operations.take(), ['report']);
+  t.same(operations.takeCalls(), ['report'], 'not while it is looked at, which takes long');
+  await operations.finishTask(nothingToDo);
+  t.same(operations.takeCalls(), ['report']);
   await clock.advance(30_000);
   worker.poke();
-  t.same(operations.take(), ['prepare']);
-  await operations.answer(nothingToDo);
-  operations.take();
+  t.same(operations.takeCalls(), ['prepare']);
+  await operations.finishTask(nothingToDo);
+  operations.takeCalls();
   await clock.advance(59_999);
-  t.same(operations.take(), [], 'counted from the last look');
+  t.same(operations.takeCalls(), [], 'counted from the last look');
   await worker.stop();
   await clock.advance(60_000);
-  t.same(operations.take(), []);
+  t.same(operations.takeCalls(), []);
 });
 
 t.test('a condemned pod ends at once', async (t) => {
   const { operations, worker } = setUp();
   const failure = { reason: 'Evicted', message: 'too large' };
-  operations.take();
+  operations.takeCalls();
   t.equal(worker.condemn(failure), true);
   t.equal(operations.signal?.aborted, true, 'such as an image, or a hook without end');
-  await operations.answer(new Error('aborted'));
-  t.same(operations.take(), ['condemn Evicted', 'prepare']);
-  await operations.answer({ type: 'planned', plan: { type: 'finish', failure }, wakeAt: never });
-  t.same(operations.take(), ['finish']);
+  await operations.finishTask(new Error('aborted'));
+  t.same(operations.takeCalls(), ['condemn Evicted', 'prepare']);
+  await operations.finishTask({ type: 'planned', plan: { type: 'finish', failure }, wakeAt: never });
+  t.same(operations.takeCalls(), ['finish']);
   t.equal(worker.condemn(failure), false, 'it ends already');
 });
 
 t.test('syncs, rests, and syncs again on a change or when due', async (t) => {
   const { clock, operations, worker } = setUp();
-  t.same(operations.take(), ['prepare']);
+  t.same(operations.takeCalls(), ['prepare']);
   worker.poke();
-  t.same(operations.take(), [], 'one task at a time');
-  await operations.answer(nothingToDo);
-  t.same(operations.take(), ['report', 'prepare'], 'once more for what changed meanwhile');
-  await operations.answer({ ...nothingToDo, wakeAt: clock.monotonic() + 5000 });
-  t.same(operations.take(), ['report']);
+  t.same(operations.takeCalls(), [], 'one task at a time');
+  await operations.finishTask(nothingToDo);
+  t.same(operations.takeCalls(), ['report', 'prepare'], 'once more for what changed meanwhile');
+  await operations.finishTask({ ...nothingToDo, wakeAt: clock.monotonic() + 5000 });
+  t.same(operations.takeCalls(), ['report']);
   await clock.advance(4999);
-  t.same(operations.take(), []);
+  t.same(operations.takeCalls(), []);
   await clock.advance(1);
-  t.same(operations.take(), ['prepare']);
-  await operations.answer(nothingToDo);
+  t.same(operations.takeCalls(), ['prepare']);
+  await operations.finishTask(nothingToDo);
   worker.retryNow();
-  t.same(operations.take(), ['report', 'reset', 'prepare']);
+  t.same(operations.takeCalls(), ['report', 'reset', 'prepare']);
 });
 
 t.test('retries failures with a back-off, and at once on a change', async (t) => {
   const { clock, operations, worker } = setUp();
   for (const ms of [500, 1000, 2000]) {
-    operations.take();
-    await operations.answer(new Error('no such mount'));
+    operations.takeCalls();
+    await operations.finishTask(new Error('no such mount'));
     await clock.advance(ms - 1);
-    t.notOk(operations.take().includes('prepare'));
+    t.notOk(operations.takeCalls().includes('prepare'));
     await clock.advance(1);
-    t.ok(operations.take().includes('prepare'), `after ${ms} ms`);
+    t.ok(operations.takeCalls().includes('prepare'), `after ${ms} ms`);
   }
-  await operations.answer(new Error('no such mount'));
+  await operations.finishTask(new Error('no such mount'));
   worker.poke();
-  t.ok(operations.take().includes('prepare'));
+  t.ok(operations.takeCalls().includes('prepare'));
 });
 
 t.test('reports a slow sync', async (t) => {
   const { clock, operations } = setUp();
-  operations.take();
+  operations.takeCalls();
   await clock.advance(150);
-  t.same(operations.take(), ['report']);
+  t.same(operations.takeCalls(), ['report']);
   await clock.advance(10_000);
-  t.same(operations.take(), []);
+  t.same(operations.takeCalls(), []);
 });
 
 t.test('terminates a deleted pod, sooner on a shorter grace period', async (t) => {
@@ -170,30 +170,30 @@ t.test('terminates a deleted pod, sooner on a shorter grace period', async (t) =
   const deletion = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 };
   worker.update(pod(deletion));
   t.ok(operations.signal?.aborted, 'what is under way gives up waiting');
-  await operations.answer(new Error('aborted'));
-  t.same(operations.take(), ['prepare', 'stopPod']);
+  await operations.finishTask(new Error('aborted'));
+  t.same(operations.takeCalls(), ['prepare', 'stopPod']);
   worker.update(pod({ ...deletion, deletionGracePeriodSeconds: 1 }));
-  t.same(operations.take(), ['hasten 1']);
+  t.same(operations.takeCalls(), ['hasten 1']);
   for (const calls of [['conclude'], ['silence', 'removePod'], ['deleteObject'], []]) {
-    await operations.answer(done);
-    t.same(operations.take(), calls);
+    await operations.finishTask(done);
+    t.same(operations.takeCalls(), calls);
   }
   await worker.gone;
   worker.update(pod(deletion));
   worker.remove();
   worker.poke();
-  t.same(operations.take(), []);
+  t.same(operations.takeCalls(), []);
 });
 
 t.test('removes a pod without an object, without reporting', async (t) => {
   const { operations, worker } = setUp();
   worker.remove();
-  await operations.answer(nothingToDo);
-  await operations.answer(done);
-  await operations.answer(done);
+  await operations.finishTask(nothingToDo);
+  await operations.finishTask(done);
+  await operations.finishTask(done);
   await worker.gone;
   t.same(
-    operations.take().filter((call) => call !== 'silence'),
+    operations.takeCalls().filter((call) => call !== 'silence'),
     ['prepare', 'stopPod', 'removePod'],
   );
 });
@@ -201,18 +201,18 @@ t.test('removes a pod without an object, without reporting', async (t) => {
 t.test('does nothing once stopped', async (t) => {
   const { clock, operations, worker } = setUp();
   const stopped = worker.stop();
-  await operations.answer(nothingToDo);
+  await operations.finishTask(nothingToDo);
   await stopped;
   worker.poke();
   await clock.advance(60_000);
-  t.same(operations.take(), ['prepare']);
+  t.same(operations.takeCalls(), ['prepare']);
 });
 
 t.test('measures each pass by its type', async (t) => {
   const { clock, operations, worker, registry } = setUp();
   const pass = async (seconds: number, input: Input) => {
     await clock.advance(seconds * 1000);
-    await operations.answer(input);
+    await operations.finishTask(input);
   };
   await pass(1, nothingToDo);
   worker.poke();

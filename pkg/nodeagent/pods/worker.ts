@@ -57,7 +57,7 @@ export class PodWorker {
   readonly #metrics: SyncMetrics;
   readonly #resyncMs: () => number;
   readonly #interrupt = new AbortController();
-  readonly #gone: Deferred<void> = deferred();
+  readonly #removed: Deferred<void> = deferred();
   #pod: Pod;
   #state: State = initialState;
   #work: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export class PodWorker {
 
   /** Resolves once nothing of the pod is left on this node. */
   get gone(): Promise<void> {
-    return this.#gone.promise;
+    return this.#removed.promise;
   }
 
   /** Begins with the pod's current version. */
@@ -159,7 +159,7 @@ export class PodWorker {
     if (phase === 'syncing') this.#slowSync = this.#clock.setTimer(() => void this.#operations.report(), slowSyncMs);
     if (phase === 'resting') this.#resync = this.#clock.setTimer(() => this.poke(), this.#resyncMs());
     if (phase === 'gone' || phase === 'stopped') this.#wakeUp?.cancel();
-    if (phase === 'gone') this.#gone.resolve();
+    if (phase === 'gone') this.#removed.resolve();
   }
 
   #perform(action: Action): void {
@@ -198,17 +198,17 @@ export class PodWorker {
   }
 
   async #run(task: Task): Promise<void> {
-    let answer: Input;
+    let result: Input;
     try {
-      answer = await this.#metrics.task(task.type, () => this.#operations.run(task, this.#interrupt.signal));
+      result = await this.#metrics.task(task.type, () => this.#operations.run(task, this.#interrupt.signal));
     } catch (error) {
       // An interrupted task fails as expected.
       if (!this.#wasInterrupted()) {
         const { name, namespace } = this.#pod.metadata;
         this.#log.warn({ err: error, namespace, name, task: task.type }, 'syncing the pod failed');
       }
-      answer = { type: 'failed', isMount: error instanceof VolumesError };
+      result = { type: 'failed', isMount: error instanceof VolumesError };
     }
-    this.#handle(answer);
+    this.#handle(result);
   }
 }

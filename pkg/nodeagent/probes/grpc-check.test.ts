@@ -30,14 +30,14 @@ function respond(stream: ServerHttp2Stream, body: Buffer, trailers: Record<strin
 }
 
 t.test('a serving server', async (t) => {
-  const seen: Buffer[] = [];
+  const requests: Buffer[] = [];
   const check = await server(t, (stream, request) => {
-    seen.push(request);
+    requests.push(request);
     respond(stream, message(0x08, 1), { 'grpc-status': '0' });
   });
   t.same(await check(), { success: true, output: 'service healthy' });
   t.match(await check('a'.repeat(200)), { success: true });
-  t.same(seen, [
+  t.same(requests, [
     message(),
     Buffer.concat([Buffer.from([0, 0, 0, 0, 203, 0x0a, 0xc8, 1]), Buffer.from('a'.repeat(200))]),
   ]);

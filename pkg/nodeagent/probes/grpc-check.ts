@@ -91,7 +91,7 @@ class Attempt {
       'user-agent': agent,
       te: 'trailers',
     });
-    let answer = Buffer.alloc(0);
+    let response = Buffer.alloc(0);
     let headers: IncomingHttpHeaders = {};
     call.on('response', (first) => {
       headers = first;
@@ -101,10 +101,10 @@ class Attempt {
       headers = { ...headers, ...last };
     });
     call.on('data', (part: Buffer) => {
-      if (answer.length < maxAnswerBytes) answer = Buffer.concat([answer, part]).subarray(0, maxAnswerBytes);
+      if (response.length < maxAnswerBytes) response = Buffer.concat([response, part]).subarray(0, maxAnswerBytes);
     });
     call.on('error', broken);
-    call.on('close', () => done(resultOf(headers, answer)));
+    call.on('close', () => done(resultOf(headers, response)));
     call.end(encodeRequest(service));
   }
 

@@ -54,7 +54,7 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
   const times = (name: ProbeName) =>
     checks.filter((line) => line.startsWith(name)).map((line) => Number(line.split(' ')[1]));
   return {
-    ...{ clock, prober, told: messages, run, times },
+    ...{ clock, prober, messages, run, times },
     changes: () => changes,
     isReady: (id = 'c') => prober.isReady('u', main, id),
     isStarted: (id = 'c') => prober.isStarted('u', main, id),
@@ -69,7 +69,7 @@ t.test('a warning is a reported success, and an unperformed check is ignored', a
     { success: false, output: 'gone' },
   ];
   const probes = { readinessProbe: { ...handler('readiness'), failureThreshold: 1 } };
-  const { clock, told, run, isReady } = probing(t, probes, (_, n) => answers[n] ?? good);
+  const { clock, messages, run, isReady } = probing(t, probes, (_, n) => answers[n] ?? good);
   run('c');
   await clock.advance(0);
   t.ok(isReady());
@@ -77,7 +77,7 @@ t.test('a warning is a reported success, and an unperformed check is ignored', a
   t.ok(isReady());
   await clock.advance(10_000);
   t.notOk(isReady());
-  t.same(told, [
+  t.same(messages, [
     'Warning ProbeWarning Readiness probe warning: moved',
     'Warning Unhealthy Readiness probe errored: no connection',
     'Warning Unhealthy Readiness probe failed: gone',
@@ -134,8 +134,8 @@ t.test('until a container has started only its startup probe runs, and never aga
     livenessProbe: { ...handler('liveness'), periodSeconds: 10 },
     readinessProbe: { ...handler('readiness'), periodSeconds: 10, initialDelaySeconds: 9 },
   };
-  const answer = (name: ProbeName, n: number) => (name === 'startup' && n < 2 ? bad : good);
-  const { clock, run, times, isStarted, isReady } = probing(t, probes, answer);
+  const resultOf = (name: ProbeName, n: number) => (name === 'startup' && n < 2 ? bad : good);
+  const { clock, run, times, isStarted, isReady } = probing(t, probes, resultOf);
   run('c');
   await clock.advance(7999);
   t.same([isStarted(), isReady(), times('liveness')], [false, false, []]);
@@ -150,13 +150,13 @@ t.test('until a container has started only its startup probe runs, and never aga
 
 t.test('a container that does not start is condemned', async (t) => {
   const startupProbe = { ...handler('startup'), periodSeconds: 1, failureThreshold: 3 };
-  const { clock, run, verdict, told } = probing(t, { startupProbe }, () => bad);
+  const { clock, run, verdict, messages } = probing(t, { startupProbe }, () => bad);
   run('c');
   await clock.advance(1999);
   t.equal(verdict(), undefined);
   await clock.advance(1);
   t.same(verdict(), { reason: 'startupProbe' });
-  t.equal(told.length, 3);
+  t.equal(messages.length, 3);
 });
 
 t.test('a terminating pod is probed for readiness but not for liveness', async (t) => {

@@ -188,13 +188,13 @@ export class CgroupTree {
   async #removeTree(dir: string): Promise<void> {
     const { files, clock } = this.#options;
     for (const child of await files.directories(dir)) await this.#removeTree(join(dir, child));
-    for (let left = removal.tries; ; left--) {
+    for (let triesLeft = removal.tries; ; triesLeft--) {
       try {
         await files.remove(dir);
         return;
       } catch (error) {
         if (errorCode(error) === 'ENOENT') return;
-        if (errorCode(error) !== 'EBUSY' || left === 0) throw error;
+        if (errorCode(error) !== 'EBUSY' || triesLeft === 0) throw error;
       }
       await this.#kill(dir);
       await clock.sleep(removal.pauseMs);

@@ -36,9 +36,9 @@ t.test('values of release 1.24', async (t) => {
 });
 
 t.test('container resources by QoS class', async (t) => {
-  const of = (p: Pod, facts = node) => containerResources(p, p.spec.containers[0] as Container, facts);
+  const resourcesOf = (p: Pod, facts = node) => containerResources(p, p.spec.containers[0] as Container, facts);
   const guaranteed = { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '500m', memory: '1Gi' } };
-  t.same(of(pod(guaranteed)), {
+  t.same(resourcesOf(pod(guaranteed)), {
     cpuShares: 512,
     oomScoreAdj: -997,
     memoryLimitInBytes: gi,
@@ -46,10 +46,10 @@ t.test('container resources by QoS class', async (t) => {
     cpuQuota: 50_000,
     hugepageLimits: noPages,
   });
-  t.same(of(pod({}), { ...node, pageSizes: [] }), {
+  t.same(resourcesOf(pod({}), { ...node, pageSizes: [] }), {
     ...{ cpuShares: 2, oomScoreAdj: 1000, cpuPeriod: 100_000, cpuQuota: 0 },
   });
-  t.same(of(pod({ requests: { memory: '2Gi', cpu: '1' } })), {
+  t.same(resourcesOf(pod({ requests: { memory: '2Gi', cpu: '1' } })), {
     cpuShares: 1024,
     oomScoreAdj: 750,
     cpuPeriod: 100_000,
@@ -57,59 +57,59 @@ t.test('container resources by QoS class', async (t) => {
     hugepageLimits: noPages,
   });
   const huge = pod({ limits: { 'hugepages-2Mi': '64Mi', memory: '1Gi' }, requests: { memory: '1Gi' } });
-  t.same(of(huge).hugepageLimits, [
+  t.same(resourcesOf(huge).hugepageLimits, [
     { pageSize: '2MB', limit: 64 * 2 ** 20 },
     { pageSize: '1GB', limit: 0 },
   ]);
 });
 
 t.test('cgroup v2 memory protection and throttling, if enabled', async (t) => {
-  const of = (resources: NonNullable<Container['resources']>, memoryThrottlingFactor = 0.8) => {
+  const memoryOf = (resources: NonNullable<Container['resources']>, memoryThrottlingFactor = 0.8) => {
     const p = pod(resources);
     const facts = { ...node, memoryThrottlingFactor, memoryQoS: true };
     return containerResources(p, p.spec.containers[0] as Container, facts).unified;
   };
-  t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }), {
+  t.same(memoryOf({ requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }), {
     'memory.min': String(gi),
     'memory.high': String(Math.floor(2 * gi * 0.8)),
   });
-  t.same(of({ requests: { memory: '1Gi' } }), {
+  t.same(memoryOf({ requests: { memory: '1Gi' } }), {
     'memory.min': String(gi),
     'memory.high': String(Math.floor(6 * gi * 0.8)),
   });
-  t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }), { 'memory.min': String(gi) });
-  t.same(of({ limits: { memory: '2Gi' } }, 0.5), { 'memory.high': String(gi) }, 'by the factor of the options');
+  t.same(memoryOf({ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }), { 'memory.min': String(gi) });
+  t.same(memoryOf({ limits: { memory: '2Gi' } }, 0.5), { 'memory.high': String(gi) }, 'by the factor of the options');
 });
 
 t.test('swap limits, if enabled', async (t) => {
-  const of = (resources: NonNullable<Container['resources']>, swap?: 'LimitedSwap' | 'UnlimitedSwap') => {
+  const swapOf = (resources: NonNullable<Container['resources']>, swap?: 'LimitedSwap' | 'UnlimitedSwap') => {
     const p = pod(resources);
     const facts = { ...node, ...(swap && { swap }) };
     return containerResources(p, p.spec.containers[0] as Container, facts).memorySwapLimitInBytes;
   };
   const limited = { limits: { memory: '1Gi' } };
-  t.equal(of(limited), undefined);
-  t.equal(of(limited, 'LimitedSwap'), gi, 'of memory and swap together');
-  t.equal(of({}, 'LimitedSwap'), undefined, 'nothing limits them');
-  t.equal(of(limited, 'UnlimitedSwap'), -1);
+  t.equal(swapOf(limited), undefined);
+  t.equal(swapOf(limited, 'LimitedSwap'), gi, 'of memory and swap together');
+  t.equal(swapOf({}, 'LimitedSwap'), undefined, 'nothing limits them');
+  t.equal(swapOf(limited, 'UnlimitedSwap'), -1);
 });
 
 t.test('a pod is limited only if all its containers are', async (t) => {
   const limited = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } };
-  const of = (p: Pod, memoryQoS = false) => podCgroupLimits(p, { quota, memoryQoS });
-  t.same(of(pod(limited, limited)), {
+  const limitsOf = (p: Pod, memoryQoS = false) => podCgroupLimits(p, { quota, memoryQoS });
+  t.same(limitsOf(pod(limited, limited)), {
     cpuShares: 2048,
     cpuQuota: { quotaMicros: 200_000, periodMicros: 100_000 },
     memoryBytes: 2 * gi,
     hugePages: {},
   });
-  t.same(of(pod(limited, {}), true), { cpuShares: 1024, memoryMinBytes: gi, hugePages: {} });
+  t.same(limitsOf(pod(limited, {}), true), { cpuShares: 1024, memoryMinBytes: gi, hugePages: {} });
   const unquoted = podCgroupLimits(pod(limited), { quota: { ...quota, enforced: false }, memoryQoS: false });
   t.equal(unquoted.cpuQuota?.quotaMicros, -1);
   const huge = (amount: string) => ({ requests: { 'hugepages-1Gi': amount } });
   const both = pod(huge('1Gi'), huge('2Gi'));
   both.spec.initContainers = [{ name: 'init', resources: huge('5Gi') }];
-  t.same(of(both).hugePages, { [gi]: 5 * gi });
+  t.same(limitsOf(both).hugePages, { [gi]: 5 * gi });
 });
 
 t.test("a sandbox gets its containers' total and the overhead", async (t) => {

@@ -150,12 +150,12 @@ export function sandboxResources(
 /** Sums over the containers that run together; init containers run alone, so their maximum counts. */
 function podHugePages({ spec }: Pod): Record<number, number> {
   const total: Record<number, number> = {};
-  const each = (container: Container) => Object.entries(hugePageBytes(container.resources?.requests ?? {}));
+  const pageSizes = (container: Container) => Object.entries(hugePageBytes(container.resources?.requests ?? {}));
   for (const container of spec.containers) {
-    for (const [size, bytes] of each(container)) total[Number(size)] = (total[Number(size)] ?? 0) + bytes;
+    for (const [size, bytes] of pageSizes(container)) total[Number(size)] = (total[Number(size)] ?? 0) + bytes;
   }
   for (const container of spec.initContainers ?? []) {
-    for (const [size, bytes] of each(container)) total[Number(size)] = Math.max(total[Number(size)] ?? 0, bytes);
+    for (const [size, bytes] of pageSizes(container)) total[Number(size)] = Math.max(total[Number(size)] ?? 0, bytes);
   }
   return total;
 }

@@ -78,7 +78,7 @@ export class SystemCgroups {
   async #moveRootProcesses(path: string): Promise<void> {
     const { tree, processes } = this.#options;
     let failure: unknown;
-    for (let left = tries; left > 0; left--) {
+    for (let triesLeft = tries; triesLeft > 0; triesLeft--) {
       const pids: number[] = [];
       for (const pid of await tree.processesInRoot()) {
         if (pid > 1 && !(await processes.isKernelThread(pid))) pids.push(pid);

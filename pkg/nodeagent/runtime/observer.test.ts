@@ -32,7 +32,7 @@ function container(uid: string, name: string, state: Container['state'] = 'CONTA
 /** A runtime with sandboxes and containers that counts listings and emits the events of the test. */
 async function observed() {
   const clock = new VirtualClock();
-  const held = new Map<string, PodSandbox>();
+  const sandboxes = new Map<string, PodSandbox>();
   const running = new Map<string, ReturnType<typeof container>>();
   let listings = 0;
   /** Lists are returned once it resolves. */
@@ -42,7 +42,7 @@ async function observed() {
     async listPodSandbox(filter) {
       listings += 1;
       const uid = filter?.labelSelector?.[labels.podUID];
-      return [...held.values()].filter((each) => uid === undefined || each.metadata.uid === uid);
+      return [...sandboxes.values()].filter((each) => uid === undefined || each.metadata.uid === uid);
     },
     async listContainers() {
       const all = [...running.values()];
@@ -55,14 +55,14 @@ async function observed() {
       return container;
     },
     async podSandboxStatus(id) {
-      return { ...(held.get(id) as PodSandbox), ips: [], networkMode: 'POD' };
+      return { ...(sandboxes.get(id) as PodSandbox), ips: [], networkMode: 'POD' };
     },
     subscribe(given) {
       handler = given;
       return () => undefined;
     },
   };
-  const hold = (each: PodSandbox) => held.set(each.id, each);
+  const hold = (each: PodSandbox) => sandboxes.set(each.id, each);
   const metrics = new AgentMetrics(new Registry(), orchDialect);
   const observer = new RuntimeObserver({ cri: cri as CRI, clock, log, labels, metrics });
   hold(sandbox('a'));

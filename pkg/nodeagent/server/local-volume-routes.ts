@@ -15,7 +15,7 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   const url = `/${localVolumesPath}/:name`;
   // The parameters are in the URL: bodies are not read.
   const answerBody = async () => undefined;
-  const answer = (work: (name: string, query: unknown) => Promise<object>) => ({
+  const handler = (work: (name: string, query: unknown) => Promise<object>) => ({
     onRequest: async ({ params, query }: { params: unknown; query: unknown }, reply: FastifyReply) => {
       try {
         return reply.send(await work((params as { readonly name: string }).name, query));
@@ -26,12 +26,12 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   });
   app.put(
     url,
-    answer(async (name, query): Promise<LocalVolumeMade> => ({ path: await localVolumes.make(name, bytesOf(query)) })),
+    handler(async (name, query): Promise<LocalVolumeMade> => ({ path: await localVolumes.make(name, bytesOf(query)) })),
     answerBody,
   );
   app.delete(
     url,
-    answer(async (name) => {
+    handler(async (name) => {
       await localVolumes.remove(name);
       return {};
     }),

@@ -26,7 +26,7 @@ interface Answer {
   readonly body: string;
 }
 
-async function ask(port: number, path: string, { method = 'GET', isPlain = false } = {}): Promise<Answer> {
+async function send(port: number, path: string, { method = 'GET', isPlain = false } = {}): Promise<Answer> {
   const options = { host: '127.0.0.1', port, path, method, agent: false } as const;
   const call = isPlain ? plainRequest(options) : request({ ...options, rejectUnauthorized: false });
   call.end();
@@ -48,12 +48,12 @@ t.test('errors have the messages of 1.24', async (t) => {
     ['GET', '/healthz/none', 404, '404 page not found\n'],
   ];
   for (const [method, path, status, body] of rows)
-    t.same(await ask(agent.port, path, { method }), { status, body }, `${method} ${path}`);
+    t.same(await send(agent.port, path, { method }), { status, body }, `${method} ${path}`);
 });
 
 t.test('unauthorized requests', async (t) => {
   const { agent } = await serving(t, ['--anonymous-auth=false']);
-  t.same(await ask(agent.port, '/pods'), { status: 401, body: 'Unauthorized' });
+  t.same(await send(agent.port, '/pods'), { status: 401, body: 'Unauthorized' });
 });
 
 t.test('without debugging handlers', async (t) => {
@@ -67,8 +67,8 @@ t.test('without debugging handlers', async (t) => {
     '/run/a/b/c',
     '/debug/pprof/heap',
   ])
-    t.same(await ask(agent.port, path), disabled, path);
-  t.equal((await ask(agent.port, '/pods')).status, 200);
+    t.same(await send(agent.port, path), disabled, path);
+  t.equal((await send(agent.port, '/pods')).status, 200);
 });
 
 t.test('individually disabled handlers', async (t) => {
@@ -82,7 +82,7 @@ t.test('individually disabled handlers', async (t) => {
     ['/debug/pprof/', 'profiling endpoint is disabled.\n'],
     ['/debug/flags/v', 'flags endpoint is disabled.\n'],
   ] as const)
-    t.same(await ask(agent.port, path), { status: 405, body }, path);
+    t.same(await send(agent.port, path), { status: 405, body }, path);
 });
 
 t.test("/run responds with the command's output", async (t) => {
@@ -92,7 +92,7 @@ t.test("/run responds with the command's output", async (t) => {
   });
   api.seed(pods, pod);
   await eventually(() => api.get(pods, 'default/web')?.status?.phase === 'Running', 'the pod runs');
-  const post = (path: string) => ask(agent.port, path, { method: 'POST' });
+  const post = (path: string) => send(agent.port, path, { method: 'POST' });
   t.same(await post('/run/default/web/main?cmd=echo%20one%20two'), { status: 200, body: 'one two\n' });
   t.equal((await post(`/run/default/web/${pod.metadata.uid}/main?cmd=true`)).status, 200);
   t.same(await post('/run/default/web/another/main?cmd=true'), { status: 404, body: 'pod does not exist' });
@@ -111,7 +111,7 @@ t.test('following a log ends after four hours', async (t) => {
   const command = ['sh', '-c', 'echo one; sleep 1000'];
   api.seed(pods, testPod('web', { containers: [{ name: 'main', image: 'docker.io/test/app:1.0', command }] }));
   await eventually(() => api.get(pods, 'default/web')?.status?.phase === 'Running', 'the pod runs');
-  const following = ask(agent.port, '/containerLogs/default/web/main?follow=true');
+  const following = send(agent.port, '/containerLogs/default/web/main?follow=true');
   await eventually(() => end !== undefined, 'the answer has begun');
   end?.();
   t.equal((await following).status, 200);
@@ -120,7 +120,7 @@ t.test('following a log ends after four hours', async (t) => {
 t.test('the read-only port only serves reads', async (t) => {
   const port = await freePort();
   const { agent } = await serving(t, [`--read-only-port=${port}`, '--anonymous-auth=false']);
-  const get = (path: string) => ask(port, path, { isPlain: true });
+  const get = (path: string) => send(port, path, { isPlain: true });
   t.match(await get('/pods'), { status: 200, body: /"kind":"PodList"/ });
   t.match(await get('/stats/summary'), { status: 200, body: /"nodeName":"node-1"/ });
   t.match(await get('/metrics'), { status: 200, body: /^nodeagent_http_requests_total\{.*server_type="readonly"/m });
@@ -131,7 +131,7 @@ t.test('the read-only port only serves reads', async (t) => {
   t.same(await get('/runningpods/'), { status: 405, body: 'Debug endpoints are disabled.\n' });
   t.same(await get('/configz'), { status: 404, body: '404 page not found\n' });
   t.equal((await get('/logs/..%2f')).status, 400);
-  t.equal((await ask(agent.port, '/pods')).status, 401, 'the other port asks who it is');
+  t.equal((await send(agent.port, '/pods')).status, 401, 'the other port asks who it is');
 });
 
 t.test("the node's logs", async (t) => {

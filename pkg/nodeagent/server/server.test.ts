@@ -140,8 +140,8 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
       ['?tailLines=-1', 400, /tailLines must be/],
       ['?sinceSeconds=1&sinceTime=2999-01-01T00:00:00Z', 400, /at most one of/],
     ] as const) {
-      const answer = await get(port, path + query);
-      t.match(answer, { status, body: message }, query);
+      const response = await get(port, path + query);
+      t.match(response, { status, body: message }, query);
     }
     t.equal((await get(port, '/containerLogs/default/none/main')).status, 404);
     t.equal((await get(port, '/containerLogs/default/web/none')).status, 404);
@@ -227,9 +227,9 @@ t.test("debugging handlers include the agent's own endpoints", async (t) => {
       [`--enable-debugging-handlers=${on}`, '--pods-per-core=3', '--max-pods=200'],
       { debug },
     );
-    const answer = await get(fixture.agent.port, '/configz');
-    t.equal(answer.status, status);
-    if (on) t.same(JSON.parse(answer.body), { nodeagentconfig: { port: 1 } });
+    const response = await get(fixture.agent.port, '/configz');
+    t.equal(response.status, status);
+    if (on) t.same(JSON.parse(response.body), { nodeagentconfig: { port: 1 } });
     const [node] = fixture.api.list(nodes);
     t.equal(node?.status?.capacity?.['pods'], String(3 * Number(node?.status?.capacity?.['cpu'])), 'pods per core');
     await fixture.stop();

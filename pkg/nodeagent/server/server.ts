@@ -247,12 +247,12 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
     const pod = podOnNode(pods, { namespace, name });
     const run = logContainer(node, pod, container, logRequest.previous);
     const uid = pod.metadata.uid ?? '';
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const chunks = readLog({
       files: node.logFiles,
       path: run.logPath,
       request: logRequest,
-      signal: gone.signal,
+      signal: disconnected.signal,
       writer: {
         running: () => {
           const runtime = node.observer.get(uid);
@@ -262,10 +262,10 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
         onChange: (handler) => node.observer.onChange((changed) => changed === uid && handler()),
       },
     });
-    const limit = node.clock.setTimer(() => gone.abort(), maxLogFollowMs);
+    const limit = node.clock.setTimer(() => disconnected.abort(), maxLogFollowMs);
     reply.raw.on('close', () => {
       limit.cancel();
-      gone.abort();
+      disconnected.abort();
     });
     reply.type('text/plain; charset=utf-8');
     return await reply.send(Readable.from(chunks, { objectMode: false }));

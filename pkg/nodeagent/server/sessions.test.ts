@@ -214,8 +214,8 @@ t.test('session requests without an upgrade', async (t) => {
   for (const [method, path, code, body] of rows) {
     // A body of an unsupported type, which is not read.
     const sent = method === 'POST' ? { body: 'x', headers: { 'Content-Type': 'a/b' } } : {};
-    const answer = await plainRequest(`${https}${path}`, { method, ...sent });
-    t.match(answer, { code, body }, `${method} ${path}`);
+    const response = await plainRequest(`${https}${path}`, { method, ...sent });
+    t.match(response, { code, body }, `${method} ${path}`);
   }
 });
 
@@ -250,12 +250,12 @@ t.test('exec over WebSocket in every subprotocol', async (t) => {
     const messages = protocol.includes('base64') ? raw.map(decode) : raw;
     const isEmpty = messages[0]?.length === 1;
     t.equal(isEmpty, !protocol.startsWith('v5'), 'an empty message opens it');
-    const of = (channel: number) =>
+    const outputOf = (channel: number) =>
       Buffer.concat(messages.filter((m) => m[0] === channel).map((m) => m.subarray(1))).toString();
-    t.equal(of(1), 'out\n', protocol);
-    t.equal(of(2), 'err\n');
-    if (/^v[45]/.test(protocol)) t.match(JSON.parse(of(3)), { reason: 'NonZeroExitCode' });
-    else t.match(of(3), /^command terminated with non-zero exit code: /);
+    t.equal(outputOf(1), 'out\n', protocol);
+    t.equal(outputOf(2), 'err\n');
+    if (/^v[45]/.test(protocol)) t.match(JSON.parse(outputOf(3)), { reason: 'NonZeroExitCode' });
+    else t.match(outputOf(3), /^command terminated with non-zero exit code: /);
   }
   await t.rejects(webSocketMessages(url, ['v9.channel.k8s.io']), /403/);
 });

@@ -22,7 +22,7 @@ export class AddressPool {
   }
 
   /** Undefined if all are in use. */
-  take(): string | undefined {
+  allocate(): string | undefined {
     // Address 0 is the network, 1 the gateway, the last the broadcast.
     const offset = this.#next < this.#size - 1 ? this.#next++ : this.#free.shift();
     if (offset === undefined) return undefined;

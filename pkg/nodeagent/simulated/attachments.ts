@@ -33,9 +33,9 @@ export class Attachments {
     const over = AbortSignal.any([this.#exited.signal, ...(signal === undefined ? [] : [signal])]);
     if (over.aborted) return;
     this.#sessions.add(streams);
-    const left = once(over, 'abort');
+    const disconnected = once(over, 'abort');
     if (stdin !== undefined) void this.#read(stdin, over);
-    await left;
+    await disconnected;
     this.#sessions.delete(streams);
   }
 

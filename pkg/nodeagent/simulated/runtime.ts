@@ -172,7 +172,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   #takeAddresses(): string[] {
     const addresses: string[] = [];
     for (const pool of this.#addresses) {
-      const ip = pool.take();
+      const ip = pool.allocate();
       if (ip === undefined) {
         for (const each of addresses) for (const other of this.#addresses) other.release(each);
         throw new CRIError('Unknown', `no addresses left in ${this.#podCIDR}`);

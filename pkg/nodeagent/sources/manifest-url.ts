@@ -69,7 +69,7 @@ export class ManifestURL {
     }
     if (this.#last?.equals(data) === true) return;
     this.#last = data;
-    onPods(reader.answer(data, url));
+    onPods(reader.podsOf(data, url));
   }
 
   /**

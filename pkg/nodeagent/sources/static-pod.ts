@@ -53,7 +53,7 @@ export class ManifestReader {
   }
 
   /** The pod, or the pods of the list, in a response. Throws ManifestError if one of them is invalid. */
-  answer(bytes: Buffer, url: string): Pod[] {
+  podsOf(bytes: Buffer, url: string): Pod[] {
     const value = parsed(bytes, (problem) => `${url}: couldn't parse as single or multiple pods (${problem})`);
     const origin = { origin: `url:${url}`, isFile: false };
     return podsOf(value).map((each) => this.#pod(each, origin));

@@ -82,9 +82,9 @@ export class StaticPods {
       }
     }
     this.#pods.set(source, after);
-    const gone = [...before].filter(([uid]) => !after.has(uid)).map(([, pod]) => pod);
+    const removed = [...before].filter(([uid]) => !after.has(uid)).map(([, pod]) => pod);
     for (const handler of this.#handlers) {
-      for (const pod of gone) handler.onDelete(pod);
+      for (const pod of removed) handler.onDelete(pod);
       for (const pod of changed) handler.onUpdate(pod);
     }
   }
@@ -113,8 +113,8 @@ export class StaticPods {
   #annotated(source: StaticSource, pod: Pod, oldPod: Pod | undefined): Pod {
     const { dialect, clock } = this.#options;
     const { configSource, configSeen } = dialect.annotations;
-    const seen = oldPod?.metadata.annotations?.[configSeen] ?? formatTime(clock.now());
-    const annotations = { ...pod.metadata.annotations, [configSource]: source, [configSeen]: seen };
+    const seenAt = oldPod?.metadata.annotations?.[configSeen] ?? formatTime(clock.now());
+    const annotations = { ...pod.metadata.annotations, [configSource]: source, [configSeen]: seenAt };
     return { ...pod, metadata: { ...pod.metadata, annotations } };
   }
 }

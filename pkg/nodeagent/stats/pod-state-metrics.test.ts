@@ -28,13 +28,13 @@ t.test('only true states have a series', async (t) => {
   const lines = expositionText(podStateFamilies([pod], kubernetesDialect))
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
-  const of = 'namespace="shop",pod="web",uid="u1"';
+  const podLabels = 'namespace="shop",pod="web",uid="u1"';
   t.same(lines, [
-    `kube_pod_status_phase{${of},phase="Running"} 1`,
-    `kube_pod_status_ready{${of},condition="false"} 1`,
-    `kube_pod_container_status_restarts_total{${of},container="main"} 3`,
-    `kube_pod_container_status_waiting_reason{${of},container="main",reason="CrashLoopBackOff"} 1`,
-    `kube_pod_container_status_last_terminated_reason{${of},container="main",reason="Error"} 1`,
+    `kube_pod_status_phase{${podLabels},phase="Running"} 1`,
+    `kube_pod_status_ready{${podLabels},condition="false"} 1`,
+    `kube_pod_container_status_restarts_total{${podLabels},container="main"} 3`,
+    `kube_pod_container_status_waiting_reason{${podLabels},container="main",reason="CrashLoopBackOff"} 1`,
+    `kube_pod_container_status_last_terminated_reason{${podLabels},container="main",reason="Error"} 1`,
   ]);
 });
 

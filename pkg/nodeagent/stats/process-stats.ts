@@ -24,12 +24,12 @@ const batchSize = 64;
 /** The sum over `processes`; ended processes count nothing. Above `maxTasks` the counts are too low. */
 export async function taskStates(processes: readonly number[], proc = '/proc'): Promise<TaskStates> {
   const counts = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
-  let left = maxTasks;
+  let tasksLeft = maxTasks;
   for (const process of processes) {
-    if (left <= 0) break;
+    if (tasksLeft <= 0) break;
     const dir = join(proc, String(process), 'task');
-    const tasks = (await readdir(dir).catch(() => [])).slice(0, left);
-    left -= Math.max(1, tasks.length);
+    const tasks = (await readdir(dir).catch(() => [])).slice(0, tasksLeft);
+    tasksLeft -= Math.max(1, tasks.length);
     for (let at = 0; at < tasks.length; at += batchSize) {
       const batch = tasks.slice(at, at + batchSize);
       const texts = await Promise.all(batch.map((task) => readFile(join(dir, task, 'stat'), 'utf8').catch(() => '')));

@@ -87,12 +87,12 @@ t.test('usage of a claim is reported once', async (t) => {
     { name: 'tmp', emptyDir: {} },
   ];
   const pods = ['a', 'b'].map((name) => testPod(name, { volumes }));
-  let looks = 0;
+  let reads = 0;
   const meter: Pick<StorageMeter, 'usage'> = {
     async usage(podList) {
-      looks++;
-      const of = ['data', 'tmp'].map((name) => ({ ...usage, name }));
-      return new Map(podList.map((pod) => [pod.metadata.uid ?? '', { timeMs: 0, volumes: of, logs: new Map() }]));
+      reads++;
+      const volumes = ['data', 'tmp'].map((name) => ({ ...usage, name }));
+      return new Map(podList.map((pod) => [pod.metadata.uid ?? '', { timeMs: 0, volumes, logs: new Map() }]));
     },
   };
   observeVolumes({ registry, dialect: orchDialect, meter, pods: () => pods });
@@ -111,7 +111,7 @@ t.test('usage of a claim is reported once', async (t) => {
       1,
       name,
     );
-  t.equal(looks, 1);
+  t.equal(reads, 1);
   pods.length = 0;
   t.notMatch(await metricsText(registry, undefined), 'disk', 'an unused claim is removed');
 });

@@ -17,12 +17,12 @@ const pod = (uid: string): Pod => ({
 function setUp(t: { teardown(fn: () => unknown): void }, more: Partial<StatusManagerOptions> = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [pods] });
-  const seen = new Map<string, Pod>();
+  const cache = new Map<string, Pod>();
   const manager = new StatusManager({
     client: api.client,
     clock,
     log: silentLogger,
-    getPod: (uid) => seen.get(uid),
+    getPod: (uid) => cache.get(uid),
     ...more,
   });
   const stop = new AbortController();
@@ -31,7 +31,7 @@ function setUp(t: { teardown(fn: () => unknown): void }, more: Partial<StatusMan
     stop.abort();
     await running;
   });
-  return { clock, api, seen, manager };
+  return { clock, api, seen: cache, manager };
 }
 
 t.test('a flush does not wait for the status of a replaced pod', async (t) => {

@@ -66,7 +66,7 @@ t.test('terminations are final, and every deleted pod disappears', async (t) => 
   t.ok(ended.size > 0);
   t.same(takenBack, []);
   // Containers of force-deleted pods may end after their objects.
-  const left = async () => [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())];
-  for (let i = 0; i < 100 && (await left()).length > 0; i++) await clock.advance(1000);
-  t.same(await left(), []);
+  const leftovers = async () => [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())];
+  for (let i = 0; i < 100 && (await leftovers()).length > 0; i++) await clock.advance(1000);
+  t.same(await leftovers(), []);
 });

@@ -97,7 +97,7 @@ export interface CommandConnection {
   readonly stderr?: Writable;
   readonly resizing: Resizing;
   /** Aborted when the client disconnects. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
   /** Sends the final status, then closes the connection. */
   finish(status: Status): void;
 }
@@ -114,7 +114,7 @@ export interface CommandSession {
 
 /** Serves one session to its end. Never rejects: failures go to the error stream. */
 export async function serveCommand({ kind, connection, tty, signal, run }: CommandSession): Promise<void> {
-  const { stdin, stdout, stderr, resizing, gone } = connection;
+  const { stdin, stdout, stderr, resizing, disconnected: gone } = connection;
   let status: Status;
   try {
     const exitCode = await run({

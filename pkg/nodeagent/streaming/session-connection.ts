@@ -22,7 +22,7 @@ export class SessionConnection {
   readonly socket: Duplex;
   readonly #clock: Clock;
   readonly #idle: IdleTimer;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   #ping: Timer | undefined;
   #linger: Timer | undefined;
 
@@ -35,16 +35,16 @@ export class SessionConnection {
       this.#idle.cancel();
       this.#ping?.cancel();
       this.#linger?.cancel();
-      this.#gone.abort();
+      this.#disconnected.abort();
     });
-    if (socket.destroyed) this.#gone.abort();
+    if (socket.destroyed) this.#disconnected.abort();
     // TCP keep-alive detects a vanished peer.
     if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs);
   }
 
   /** Aborted when the socket is closed. */
   get gone(): AbortSignal {
-    return this.#gone.signal;
+    return this.#disconnected.signal;
   }
 
   /** Records data in either direction. */
@@ -80,7 +80,7 @@ export class SessionConnection {
 
   /** Ends the session if the client has not. */
   abort(): void {
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 }
 
@@ -112,9 +112,9 @@ class IdleTimer {
 
   #arm(ms: number): void {
     this.#timer = this.#clock.setTimer(() => {
-      const left = this.#active + this.#idleMs - this.#clock.monotonic();
-      if (left <= 0) this.#expire();
-      else this.#arm(left);
+      const remainingMs = this.#active + this.#idleMs - this.#clock.monotonic();
+      if (remainingMs <= 0) this.#expire();
+      else this.#arm(remainingMs);
     }, ms);
   }
 }

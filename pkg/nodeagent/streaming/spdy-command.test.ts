@@ -69,6 +69,6 @@ t.test('a client that does not read the last output is disconnected', async (t) 
   while (!socket.writableEnded) await new Promise(setImmediate);
   await clock.advance(10_000);
   t.ok(socket.destroyed);
-  t.ok(connection?.gone.aborted);
+  t.ok(connection?.disconnected.aborted);
   client.close();
 });

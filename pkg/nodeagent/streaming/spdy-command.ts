@@ -68,7 +68,7 @@ export async function openSpdyCommand(
   if (resize !== undefined) readSizes(resize, resizing);
   return {
     resizing,
-    gone: connection.gone,
+    disconnected: connection.gone,
     ...(stdin === undefined ? {} : { stdin }),
     ...(stdout === undefined ? {} : { stdout }),
     ...(stderr === undefined ? {} : { stderr }),

@@ -53,7 +53,7 @@ export function openWebSocketCommand(
   if (protocol !== v5) channels.send(lowest, Buffer.alloc(0));
   return {
     resizing,
-    gone: connection.gone,
+    disconnected: connection.gone,
     ...(stdin === undefined ? {} : { stdin }),
     ...(requested.stdout ? { stdout: channels.writer(channel.stdout) } : {}),
     ...(requested.stderr ? { stderr: channels.writer(channel.stderr) } : {}),

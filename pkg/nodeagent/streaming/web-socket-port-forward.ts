@@ -72,10 +72,10 @@ export function forwardChannels(
     const writer = channels.writer(2 * i);
     stream.pipe(writer);
     // Send the port's last data and its connection error before closing.
-    let left = 2;
+    let endsLeft = 2;
     const over = () => {
-      left -= 1;
-      if (left > 0) return;
+      endsLeft -= 1;
+      if (endsLeft > 0) return;
       stream.destroy();
       open -= 1;
       if (open === 0) session.close();

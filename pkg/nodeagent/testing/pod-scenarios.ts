@@ -248,9 +248,9 @@ export const podScenarios: readonly Scenario[] = [
   {
     name: 'missing images with policy Never and invalid image names are reported',
     async run(t, world) {
-      const of = (image: string) => ({ containers: [{ name: 'main', image, imagePullPolicy: 'Never' }] });
-      world.run('unpulled', of('docker.io/test/nowhere:1.0'));
-      world.run('misnamed', of('Not An Image'));
+      const specOf = (image: string) => ({ containers: [{ name: 'main', image, imagePullPolicy: 'Never' }] });
+      world.run('unpulled', specOf('docker.io/test/nowhere:1.0'));
+      world.run('misnamed', specOf('Not An Image'));
       const waiting = (name: string) => world.main(name)?.state?.waiting;
       await world.until(
         () => waiting('unpulled')?.reason === 'ErrImageNeverPull' && waiting('misnamed')?.reason === 'InvalidImageName',

@@ -33,7 +33,7 @@ type RegistryLie = (typeof registryLies)[number];
 const chunkBytes = 1 << 16;
 
 /** Answers a request for a manifest or a blob in a hostile way. `data`: the correct answer. */
-function lie(kind: RegistryLie, request: IncomingMessage, response: ServerResponse, data: Buffer): void {
+function sendFalseResponse(kind: RegistryLie, request: IncomingMessage, response: ServerResponse, data: Buffer): void {
   const { url = '', method } = request;
   const size = { 'content-length': data.length };
   switch (kind) {
@@ -108,7 +108,7 @@ async function answer(
     return;
   }
   const kindOfLie = registryLies.find((each) => repository === `lies/${each}`);
-  if (kindOfLie !== undefined) return lie(kindOfLie, request, response, data);
+  if (kindOfLie !== undefined) return sendFalseResponse(kindOfLie, request, response, data);
   if (kind === 'manifests') served.push({ repository, user: authorization.split(':')[0] ?? '' });
   response.writeHead(200, {
     'content-type': kind === 'manifests' ? (manifest?.mediaType ?? '') : 'application/octet-stream',

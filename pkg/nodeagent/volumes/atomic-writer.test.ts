@@ -34,13 +34,13 @@ t.test('files are replaced atomically', async (t) => {
   await writeAtomically(dir, new Map([['a', file('3')]]));
   t.equal(await readFile(join(dir, 'a'), 'utf8'), '3');
   t.not(await readlink(join(dir, '..data')), before);
-  const left = await readdir(dir);
+  const entries = await readdir(dir);
   t.same(
-    left.filter((name) => !name.startsWith('..')),
+    entries.filter((name) => !name.startsWith('..')),
     ['a'],
     'obsolete files are removed',
   );
-  t.equal(left.length, 3, 'and nothing else is left');
+  t.equal(entries.length, 3, 'and nothing else is left');
 });
 
 t.test('a disk with no room for more files keeps the old or the new ones', { skip: noSmallDisks }, async (t) => {
@@ -79,10 +79,10 @@ t.test('links of a container are not followed, and failures leave nothing behind
     ['c/d', file('2')],
   ]);
   await t.rejects(writeAtomically(dir, clash));
-  const left = (await readdir(dir)).sort();
-  t.equal(left.filter((name) => name.startsWith('..v')).length, 1);
+  const entries = (await readdir(dir)).sort();
+  t.equal(entries.filter((name) => name.startsWith('..v')).length, 1);
   t.same(
-    left.filter((name) => !name.startsWith('..v')),
+    entries.filter((name) => !name.startsWith('..v')),
     ['..data', 'b', 'foreign'],
   );
 });
@@ -106,18 +106,18 @@ t.test("files have their mode, and the pod's group can read them", { skip: noRoo
     ['own', { ...file('1', 0o600), user: 1234 }],
     ['sub/other', file('2', 0o200)],
   ]);
-  const shown = async (name: string) => {
+  const modeOf = async (name: string) => {
     const { mode, uid, gid } = await stat(join(dir, '..data', name));
     return [(mode & 0o7777).toString(8), uid, gid];
   };
   await writeAtomically(dir, files);
-  t.same(await shown('own'), ['600', 1234, 0]);
-  t.same(await shown('sub/other'), ['200', 0, 0]);
+  t.same(await modeOf('own'), ['600', 1234, 0]);
+  t.same(await modeOf('sub/other'), ['200', 0, 0]);
   await writeAtomically(dir, files, 77);
-  t.same(await shown('own'), ['640', 1234, 77]);
-  t.same(await shown('sub/other'), ['640', 0, 77]);
-  t.same(await shown('sub'), ['2755', 0, 77]);
-  t.same(await shown('.'), ['2755', 0, 77]);
+  t.same(await modeOf('own'), ['640', 1234, 77]);
+  t.same(await modeOf('sub/other'), ['640', 0, 77]);
+  t.same(await modeOf('sub'), ['2755', 0, 77]);
+  t.same(await modeOf('.'), ['2755', 0, 77]);
 });
 
 t.test('hostPath types', async (t) => {

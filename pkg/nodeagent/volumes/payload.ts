@@ -131,10 +131,10 @@ class Builder {
 
   async projected({ sources = [], defaultMode: mode = defaultMode }: ProjectedVolumeSource): Promise<void> {
     // Reads sources concurrently, but adds them in order: the last one wins for equal paths.
-    for (const add of (await Promise.all(sources.map((part) => this.#part(part, mode)))).flat()) add();
+    for (const add of (await Promise.all(sources.map((part) => this.#additions(part, mode)))).flat()) add();
   }
 
-  async #part(part: VolumeProjection, mode: number): Promise<Add[]> {
+  async #additions(part: VolumeProjection, mode: number): Promise<Add[]> {
     const { configMap, secret, downwardAPI, serviceAccountToken } = part;
     return [
       ...(configMap === undefined ? [] : [await this.configMap(configMap, mode)]),

@@ -222,8 +222,8 @@ t.test('local volumes', { skip: noSmallDisks }, async (t) => {
     ]);
     const readOnly = { name: 'local', persistentVolumeClaim: { claimName: 'local', readOnly: true } };
     await volumes.setUp(podOf('c', [readOnly]), { facts, signal });
-    const seen = join(dir, 'pods', 'c', 'volumes', 'orch.io~local-volume', 'pv-local');
-    t.same(await options(seen), ['ro']);
+    const mountedPath = join(dir, 'pods', 'c', 'volumes', 'orch.io~local-volume', 'pv-local');
+    t.same(await options(mountedPath), ['ro']);
     t.equal(volumes.mounted('c').get('local')?.readOnly, true);
 
     const next = start();

@@ -16,12 +16,12 @@ function setUp(mount: Mount, listing: () => string = () => '') {
       return program === 'lsattr' ? listing() : '';
     },
   });
-  return { quotas, ran, told: messages };
+  return { quotas, ran, messages };
 }
 
 t.test('a directory becomes a limited project until released', async (t) => {
   let listing = '';
-  const { quotas, ran, told } = setUp(quotaMount, () => listing);
+  const { quotas, ran, messages } = setUp(quotaMount, () => listing);
   await quotas.limit('/data/pvc-1', 1_500_000);
   const project = /chattr -p (\d+) \+P \/data\/pvc-1/.exec(ran[1] ?? '')?.[1] ?? '';
   t.ok(Number(project) >= 2 ** 30);
@@ -35,7 +35,7 @@ t.test('a directory becomes a limited project until released', async (t) => {
     ran.push('removed');
   });
   t.same(ran, ['lsattr -p -d -- /data/pvc-1', 'removed', `setquota -P ${project} 0 0 0 0 /data`]);
-  t.same(told, []);
+  t.same(messages, []);
 });
 
 t.test('every directory has its own project', async (t) => {
@@ -48,12 +48,12 @@ t.test('every directory has its own project', async (t) => {
 });
 
 t.test('without quotas', async (t) => {
-  const { quotas, ran, told } = setUp({ ...quotaMount, options: ['rw', 'noquota'] });
+  const { quotas, ran, messages } = setUp({ ...quotaMount, options: ['rw', 'noquota'] });
   for (const path of ['/data/a', '/data/b']) await quotas.limit(path, 1);
   await quotas.release('/data/a', async () => undefined);
   t.same(ran, []);
-  t.equal(told.length, 1, 'logged once');
-  t.match(told[0], /not mounted with prjquota/);
+  t.equal(messages.length, 1, 'logged once');
+  t.match(messages[0], /not mounted with prjquota/);
   const failing = new ProjectQuotas({
     log: silentLogger,
     mountOf: async () => quotaMount,

@@ -66,14 +66,14 @@ export class TokenManager {
   }
 
   /** The larger of two ages: the wall clock may be set back, and the monotonic clock stops while the machine sleeps. */
-  #ageMs({ requestedAt: asked }: Token): number {
-    return Math.max(this.#clock.now() - asked.wallMs, this.#clock.monotonic() - asked.monotonicMs);
+  #ageMs({ requestedAt }: Token): number {
+    return Math.max(this.#clock.now() - requestedAt.wallMs, this.#clock.monotonic() - requestedAt.monotonicMs);
   }
 
   async #request(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<Token> {
     const requestedAt = { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic() };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
-    const answer = await this.#client.resource(serviceaccounts).createSubresource<TokenRequest>(
+    const response = await this.#client.resource(serviceaccounts).createSubresource<TokenRequest>(
       pod.spec.serviceAccountName ?? 'default',
       'token',
       {
@@ -87,9 +87,9 @@ export class TokenManager {
       } as TokenRequest,
       { namespace },
     );
-    const token = answer.status?.token ?? '';
+    const token = response.status?.token ?? '';
     // Uses the lifetime, not the expiration time, since the server's clock may differ.
-    const lifeMs = Number(answer.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
+    const lifeMs = Number(response.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
     const renewAfterMs = Math.min(lifeMs * renewFraction, maxAgeMs);
     return { token, requestedAt, lifeMs, renewAfterMs, renewAt: requestedAt.monotonicMs + renewAfterMs };
   }

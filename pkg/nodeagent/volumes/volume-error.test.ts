@@ -12,16 +12,16 @@ const again = { ...lost, volume: 'c' } as const;
 const device = { ...wrong, stage: 'MapVolume.SetUpDevice failed' } as const;
 
 t.test('volume errors have the messages of 1.24', async (t) => {
-  const said = (...args: Parameters<typeof volumeEvents>) =>
+  const messages = (...args: Parameters<typeof volumeEvents>) =>
     volumeEvents(...args).map(({ reason, message }) => `${reason}: ${message}`);
   const all = { expected: ['a', 'b', 'c'], isLate: false };
   const own = 'FailedMount: MountVolume.SetUp failed for volume "pv-b" : no such file';
   const lists = (unmounted: string) =>
     `FailedMount: Unable to attach or mount volumes: unmounted volumes=[${unmounted}], unattached volumes=[a b c]`;
-  t.same(said([], all), []);
-  t.same(said([wrong], all), [own]);
-  t.same(said([wrong, lost], all), [own, `${lists('a b')}: PVC is not bound`]);
-  t.same(said([again, lost], all), [`${lists('a c')}: PVC is not bound`], 'each reason once');
-  t.same(said([wrong], { ...all, isLate: true }), [own, `${lists('b')}: timed out waiting for the condition`]);
-  t.same(said([device], all), ['FailedMapVolume: MapVolume.SetUpDevice failed for volume "pv-b" : no such file']);
+  t.same(messages([], all), []);
+  t.same(messages([wrong], all), [own]);
+  t.same(messages([wrong, lost], all), [own, `${lists('a b')}: PVC is not bound`]);
+  t.same(messages([again, lost], all), [`${lists('a c')}: PVC is not bound`], 'each reason once');
+  t.same(messages([wrong], { ...all, isLate: true }), [own, `${lists('b')}: timed out waiting for the condition`]);
+  t.same(messages([device], all), ['FailedMapVolume: MapVolume.SetUpDevice failed for volume "pv-b" : no such file']);
 });

@@ -12,9 +12,9 @@ const patienceMs = 300_000;
 const quietMs = 3000;
 
 async function client(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
-  const answer = await cluster.client(join(root, 'bin', 'orchctl'), args, input === undefined ? {} : { input });
-  if (answer.code !== 0) throw new Error(`orchctl ${args.join(' ')}: ${answer.stderr}`);
-  return answer.stdout;
+  const result = await cluster.client(join(root, 'bin', 'orchctl'), args, input === undefined ? {} : { input });
+  if (result.code !== 0) throw new Error(`orchctl ${args.join(' ')}: ${result.stderr}`);
+  return result.stdout;
 }
 
 async function list(cluster: TestCluster): Promise<Pod[]> {

@@ -7,8 +7,8 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { chaos } from '#test/integration/nodeagent/chaos/chaos.js';
 
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 5);
-const given = process.env['SEED'];
-const first = Number(given ?? Math.floor(Math.random() * 2 ** 31));
+const seedText = process.env['SEED'];
+const first = Number(seedText ?? Math.floor(Math.random() * 2 ** 31));
 t.setTimeout(seconds * 1000 + 120_000);
 
 t.test('under random faults of an agent and its runtime, pods converge and no status is false', async (t) => {
@@ -23,7 +23,7 @@ t.test('under random faults of an agent and its runtime, pods converge and no st
       break;
     }
     seed++;
-  } while (given === undefined && realClock.monotonic() < endMs);
+  } while (seedText === undefined && realClock.monotonic() < endMs);
   t.comment(`SEED=${first} to ${seed}: ${JSON.stringify(total)}`);
   t.ok(total.runs > 0 && total.faults > 0, 'something has happened');
 });

@@ -163,17 +163,17 @@ const methods = [
 /** Every method fails twice with a code, before or after it has acted. */
 function failing(code: CRIErrorCode, hasActed: boolean): Lie {
   return (real) => {
-    const left = new Map<string, number>(methods.map((method) => [method, 2]));
+    const failuresLeft = new Map<string, number>(methods.map((method) => [method, 2]));
     const calls = methods.map((method) => {
       const call = real[method] as (...args: unknown[]) => Promise<unknown>;
-      const answer = async (...args: unknown[]) => {
-        const remaining = left.get(method) ?? 0;
-        left.set(method, remaining - 1);
+      const wrapped = async (...args: unknown[]) => {
+        const remaining = failuresLeft.get(method) ?? 0;
+        failuresLeft.set(method, remaining - 1);
         if (remaining <= 0) return call.apply(real, args);
         if (hasActed) await call.apply(real, args).catch(() => undefined);
         throw new CRIError(code, `${method} failed`);
       };
-      return [method, answer];
+      return [method, wrapped];
     });
     return Object.fromEntries(calls) as Calls;
   };

@@ -31,7 +31,7 @@ t.test('a dead socket yields Unavailable', async (t) => {
 t.test('the trace context is sent to the runtime', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const socket = join(dir, 'cri.sock');
-  const seen: unknown[] = [];
+  const traceparents: unknown[] = [];
   const server = new Server();
   const same = (bytes: Buffer) => bytes;
   const codecs = {
@@ -45,7 +45,7 @@ t.test('the trace context is sent to the runtime', async (t) => {
     { Version: method },
     {
       Version({ metadata }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) {
-        seen.push(metadata.get('traceparent'));
+        traceparents.push(metadata.get('traceparent'));
         answer(null, Buffer.alloc(0));
       },
     },
@@ -64,7 +64,7 @@ t.test('the trace context is sent to the runtime', async (t) => {
     await rm(dir, { recursive: true });
   });
   for (const _ of parents) await cri.version();
-  t.same(seen, [[parents[0]], []]);
+  t.same(traceparents, [[parents[0]], []]);
 });
 
 const { root, missing } = await runtimePrerequisites();

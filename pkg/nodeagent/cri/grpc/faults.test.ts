@@ -40,8 +40,8 @@ async function works({ runtime, cri }: { runtime: FaultyRuntime; cri: GrpcCRI })
   runtime.recover();
   runtime.fail(() => working);
   for (let i = 0; i < 50; i++) {
-    const answer = await cri.version().catch(() => undefined);
-    if (answer !== undefined) return answer.runtimeName === 'x';
+    const response = await cri.version().catch(() => undefined);
+    if (response !== undefined) return response.runtimeName === 'x';
     await realClock.sleep(50);
   }
   return false;

@@ -189,6 +189,6 @@ function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
 function choiceErrors(fields: Plain, name: string, choices: readonly string[]): string[] {
   const value = fields[name];
   if (value === undefined || choices.includes(String(value))) return [];
-  const shown = choices.map((choice) => JSON.stringify(choice)).join(', ');
-  return [`${name} ${JSON.stringify(value)} must be one of: ${shown}`];
+  const allowed = choices.map((choice) => JSON.stringify(choice)).join(', ');
+  return [`${name} ${JSON.stringify(value)} must be one of: ${allowed}`];
 }

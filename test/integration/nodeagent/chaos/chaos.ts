@@ -94,9 +94,9 @@ class Node {
     const inner = new InProcessTransport({ handler: (request) => this.#api.handle(request) });
     const intercept = this.#faults.api(life);
     const transport = new KillableTransport(inner, life, async (method, call) => {
-      const answer = await intercept(method, call);
+      const response = await intercept(method, call);
       if (method !== 'GET') this.#checkStatuses();
-      return answer;
+      return response;
     });
     const client = new RestClient({ transport, dialect: orchDialect, clock });
     const cri = killableCRI(this.#runtime, life, this.#faults.runtime(life), () => this.#faults.deliversEvent());
@@ -130,7 +130,7 @@ class Node {
     const some = list[Math.floor(this.#random() * list.length)];
     if (what < 0.35 && list.length < maxPods) {
       this.#api.seed(pods, randomPod(this.#random, `pod-${this.#pods++}`));
-    } else if (what < 0.6 && some !== undefined) await this.#end(some);
+    } else if (what < 0.6 && some !== undefined) await this.#deletePod(some);
     else if (what < 0.66) this.#life.end();
     else if (what < 0.76) this.#faults.killWithin(doomCalls);
     else if (what < 0.8) await this.#crash();
@@ -139,7 +139,7 @@ class Node {
   }
 
   /** Deletes the pod, possibly with a shorter grace period or none, or removes its finalizer. */
-  async #end({ metadata }: Pod): Promise<void> {
+  async #deletePod({ metadata }: Pod): Promise<void> {
     const { name = '', deletionTimestamp, finalizers = [] } = metadata;
     if (deletionTimestamp !== undefined && finalizers.includes(finalizer)) this.#letGo(name);
     const gracePeriodSeconds = Math.floor(this.#random() * 4) * 5;

@@ -53,10 +53,10 @@ async function falseStatuses({ pods, runtime }: Checked): Promise<string[]> {
     const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
     for (const { name, state, containerID = '', restartCount } of [...containerStatuses, ...initContainerStatuses]) {
       const is = states.get(containerID);
-      const says = state?.running ? 'CONTAINER_RUNNING' : state?.terminated ? 'CONTAINER_EXITED' : undefined;
+      const reported = state?.running ? 'CONTAINER_RUNNING' : state?.terminated ? 'CONTAINER_EXITED' : undefined;
       // A terminated container may have been removed since.
-      if (says !== undefined && says !== is && (is !== undefined || says === 'CONTAINER_RUNNING'))
-        problems.push(`${pod.metadata.uid} ${name}: says ${says} after ${restartCount} restarts, and is ${is}`);
+      if (reported !== undefined && reported !== is && (is !== undefined || reported === 'CONTAINER_RUNNING'))
+        problems.push(`${pod.metadata.uid} ${name}: says ${reported} after ${restartCount} restarts, and is ${is}`);
     }
   }
   return problems;
@@ -81,7 +81,7 @@ function wrongEnd(
   { metadata, spec }: Pod,
   recordedRuns: RecordedRuns,
 ): string[] {
-  const runs = recordedRuns.of(metadata.uid ?? '', name);
+  const runs = recordedRuns.runsOf(metadata.uid ?? '', name);
   const latest = runs.at(-1);
   if (latest === undefined) return [];
   const problems: string[] = [];

@@ -91,7 +91,7 @@ export class Faults {
 
   async #failRuntime<T>(method: string, call: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#options;
-    if (lists.has(method) && random() < 0.4) return this.#lie(method, call);
+    if (lists.has(method) && random() < 0.4) return this.#falsify(method, call);
     switch (this.#pick(['refuse', 'lose', 'delay', 'hang', 'late'] as const)) {
       case 'refuse': {
         // A container missing from a list and denied by its status is gone, so only one of the two may be false at a
@@ -122,7 +122,7 @@ export class Faults {
     }
   }
 
-  async #lie<T>(method: string, call: () => Promise<T>): Promise<T> {
+  async #falsify<T>(method: string, call: () => Promise<T>): Promise<T> {
     const { random } = this.#options;
     const listed = (await call()) as readonly unknown[];
     const before = this.#previousLists.get(method) ?? [];

@@ -17,7 +17,7 @@ export class RecordedRuns {
   readonly #runs = new Map<string, Run>();
   /** Runs that began more than once, as `pod/container/attempt`. */
   readonly twice = new Set<string>();
-  readonly #begun = new Map<string, string>();
+  readonly #startedAt = new Map<string, string>();
 
   /** @param uidLabel The label with a container's pod UID. */
   constructor(runtime: SimulatedRuntime, uidLabel: string) {
@@ -38,7 +38,7 @@ export class RecordedRuns {
     return this.#runs.size;
   }
 
-  of(pod: string, name: string): Run[] {
+  runsOf(pod: string, name: string): Run[] {
     return [...this.#runs.values()].filter((run) => run.pod === pod && run.name === name);
   }
 
@@ -54,9 +54,9 @@ export class RecordedRuns {
       run = { pod, name, attempt, id, exitCode: undefined };
       this.#runs.set(id, run);
       const key = `${pod}/${name}/${attempt}`;
-      const other = this.#begun.get(key);
+      const other = this.#startedAt.get(key);
       if (other !== undefined) this.twice.add(`${key}: ${other} and ${id}`);
-      this.#begun.set(key, id);
+      this.#startedAt.set(key, id);
     }
     if (state === 'CONTAINER_EXITED') run.exitCode = exitCode;
   }

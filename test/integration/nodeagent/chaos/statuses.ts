@@ -11,7 +11,7 @@ function allStatuses({ status }: Pod): ContainerStatus[] {
 export class Statuses {
   readonly #recordedRuns: RecordedRuns;
   /** By UID. */
-  readonly #seen = new Map<string, Pod>();
+  readonly #lastPods = new Map<string, Pod>();
   readonly problems = new Set<string>();
 
   constructor(recordedRuns: RecordedRuns) {
@@ -21,9 +21,9 @@ export class Statuses {
   check(pods: readonly Pod[]): void {
     for (const pod of pods) {
       const uid = pod.metadata.uid ?? '';
-      const before = this.#seen.get(uid);
+      const before = this.#lastPods.get(uid);
       if (before?.metadata.resourceVersion === pod.metadata.resourceVersion) continue;
-      this.#seen.set(uid, pod);
+      this.#lastPods.set(uid, pod);
       this.#compare(pod, before);
     }
   }
