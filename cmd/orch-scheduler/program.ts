@@ -7,7 +7,7 @@ import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { explainPages } from '#scheduler/explain/page.js';
-import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';

@@ -85,7 +85,7 @@ export class Api {
   async client(dialect: Dialect): Promise<RestClient> {
     // Imported on demand: it needs the schema of all kinds and their codecs, which most commands do not.
     const [{ encodingFor }, { RestClient }] = await Promise.all([
-      import('#client/rest/encoding-for.js'),
+      import('#client/rest/protobuf-encoding.js'),
       import('#client/rest/rest-client.js'),
     ]);
     const encoding = encodingFor(dialect.protobufMediaType, dialect);

@@ -5,8 +5,8 @@ import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readTargets } from '#cmd/orchctl/commands/manifests.js';
 import { allNamespacesOption, filenameOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import { descriptionOf } from '#cmd/orchctl/print/description.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const describe: Command = {

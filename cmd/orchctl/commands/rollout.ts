@@ -10,8 +10,8 @@ import type { ApiObject } from '#client/client.js';
 import { type Api, objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import { describedTemplate } from '#cmd/orchctl/print/description.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 import { type RolloutState, rolloutStates } from '#cmd/orchctl/rollout/state.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 

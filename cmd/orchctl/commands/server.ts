@@ -3,7 +3,7 @@
 import { orchDialect } from '#apimachinery/dialect.js';
 import { apiVersionOf } from '#cmd/orchctl/api/resources.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 
 export const apiResources: Command = {
   name: 'api-resources',

@@ -22,7 +22,7 @@ import type { Client } from '#client/client.js';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { humanDuration } from '#cmd/orchctl/print/age.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import { publicKeyPin } from '#pki/keys.js';
 

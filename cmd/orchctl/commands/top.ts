@@ -7,7 +7,7 @@ import { collectionPath, objectPath } from '#cmd/orchctl/api/api.js';
 import type { ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { allNamespacesOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 /** A row of the table. */

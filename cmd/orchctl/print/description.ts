@@ -6,7 +6,7 @@ import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiObject } from '#client/client.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 
 const titleWidth = 16;
 /** Metadata omitted because it describes API machinery or is printed separately. */

@@ -1,8 +1,6 @@
 /** Prints the server's Tables. */
-
-import { columnWidths } from '#apimachinery/columns.js';
+import { alignColumns as align, columnWidths } from '#apimachinery/columns.js';
 import type { ColumnDefinition, Table } from '#cmd/orchctl/api/table.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
 export interface TableOptions {
@@ -67,4 +65,11 @@ function cellText(cell: string | number | boolean | null | undefined): string {
   if (cell === null || cell === undefined) return '<none>';
   // A line break in a cell would break the table.
   return String(cell).replace(/[\r\n\f]+/g, ' ');
+}
+
+/** Gap between columns, as in kubectl. */
+const gap = 3;
+
+export function alignColumns(rows: readonly (readonly string[])[], widths = columnWidths(rows)): string[] {
+  return align(rows, { gap, widths });
 }

@@ -10,8 +10,7 @@ import { createWebSocketStream } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import { opened } from '#cmd/orchctl/streams/remote.js';
-import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
+import { opened, openWebSocket } from '#cmd/orchctl/streams/remote.js';
 import { SpdySession } from '#daemon/streaming/spdy/session.js';
 
 export interface PortForward {

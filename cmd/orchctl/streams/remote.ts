@@ -2,11 +2,11 @@
  * Streams of exec and attach over a WebSocket, protocols `v5.channel.k8s.io` and `v4.channel.k8s.io`: the first byte of
  * each binary message is the channel. Version 5 adds a message that closes one channel (no RFC; described in KEP-4006).
  */
-import type { WebSocket } from 'ws';
+
+import { type ClientOptions, WebSocket } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
@@ -130,4 +130,23 @@ function pump(socket: WebSocket, stdin: NodeJS.ReadStream): () => void {
     stdin.off('end', onEnd);
     stdin.pause();
   };
+}
+
+/** A connecting WebSocket to the API server for one of `protocols`. */
+export function openWebSocket(
+  target: WebSocketTarget,
+  protocols: string[],
+  more: Pick<ClientOptions, 'finishRequest'> = {},
+): WebSocket {
+  const connection = (_options: object, done: (error: unknown, socket?: unknown) => void): undefined => {
+    target.dial().then((socket) => done(null, socket), done);
+  };
+  return new WebSocket(target.url, protocols, {
+    // An array becomes one header per value; the type allows only one value.
+    headers: { ...target.headers } as Record<string, string>,
+    perMessageDeflate: false,
+    ...more,
+    // The dialer connects asynchronously; the type allows only a synchronous function.
+    createConnection: connection as unknown as NonNullable<ClientOptions['createConnection']>,
+  });
 }

@@ -9,8 +9,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type ExecMetrics, noExecMetrics } from '#client/kubeconfig/exec-metrics.js';
 import type { PluginRunner } from '#client/kubeconfig/exec-plugin.js';
-import { type Cluster, type ExecEntry, isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
-import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
+import { type Cluster, type ExecEntry, inlineOrFile, isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 

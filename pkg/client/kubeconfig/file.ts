@@ -1,5 +1,4 @@
 /** The client config file (kind Config, v1): types, parser and writer. */
-
 import { encodeYAML, readYAML } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
@@ -221,4 +220,16 @@ function hasType(type: FieldType, value: unknown): boolean {
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The field's inline data, else the path of its file; data takes precedence, as in other clients. */
+export function inlineOrFile<E extends Cluster | User>(
+  entry: E,
+  field: 'certificate-authority' | 'client-certificate' | 'client-key',
+): { readonly inline: Buffer | undefined; readonly file: string | undefined } {
+  const fields = entry as Readonly<Record<string, unknown>>;
+  const data = fields[`${field}-data`];
+  const path = fields[field];
+  if (typeof data === 'string' && data !== '') return { inline: Buffer.from(data, 'base64'), file: undefined };
+  return { inline: undefined, file: typeof path === 'string' && path !== '' ? path : undefined };
 }

@@ -4,8 +4,14 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { PluginRunner } from '#client/kubeconfig/exec-plugin.js';
-import { type Cluster, type Kubeconfig, KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
-import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
+import {
+  type Cluster,
+  inlineOrFile,
+  type Kubeconfig,
+  KubeconfigError,
+  parseKubeconfig,
+  type User,
+} from '#client/kubeconfig/file.js';
 import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';

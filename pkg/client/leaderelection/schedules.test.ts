@@ -4,8 +4,8 @@
  * write of an earlier term lands.
  */
 import t from 'tap';
+import { MultiLock } from '#client/leaderelection/create-lock.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
-import { MultiLock } from '#client/leaderelection/multi-lock.js';
 import { CandidateClock } from '#client/leaderelection/testing/candidate-clock.js';
 import { SimulatedStore } from '#client/leaderelection/testing/simulated-store.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';

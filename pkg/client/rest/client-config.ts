@@ -2,9 +2,9 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
+import { encodingFor } from '#client/rest/protobuf-encoding.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import type { TlsSource, TokenSource } from '#http/client/credentials.js';
 

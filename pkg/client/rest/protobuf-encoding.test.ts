@@ -6,14 +6,13 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
 import { isExpired, isNotFound } from '#apimachinery/errors/status.js';
-import { encodingFor } from '#client/rest/encoding-for.js';
 import {
   type InProcessRequest,
   type InProcessResponse,
   InProcessTransport,
 } from '#client/rest/in-process-transport.js';
 import { JsonEncoding } from '#client/rest/object-encoding.js';
-import { ProtobufEncoding } from '#client/rest/protobuf-encoding.js';
+import { encodingFor, ProtobufEncoding } from '#client/rest/protobuf-encoding.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { isTransportError } from '#http/client/transport-error.js';

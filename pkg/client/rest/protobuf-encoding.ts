@@ -1,11 +1,11 @@
 /** Protobuf for the kinds of a scheme, JSON for all others. */
-
+import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import type { ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { StatusError } from '#apimachinery/errors/status.js';
 import { InternTable } from '#apimachinery/intern-table.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -104,7 +104,14 @@ function decodeResponse<R>(decode: () => R): R {
   try {
     return decode();
   } catch (error) {
-    const text = error instanceof StatusError || messageOf(error);
+    const text = messageOf(error);
     throw new TransportError('Protocol', `the response is not Protobuf: ${text}`, { cause: error });
   }
+}
+
+/** The encoding for a content type. `contentType`: the dialect's Protobuf, or JSON (also if empty). Throws TypeError for any other. */
+export function encodingFor(contentType: string, dialect: Dialect, options: ProtobufOptions = {}): ObjectEncoding {
+  if (contentType === '' || contentType === jsonMediaType) return new JsonEncoding(schemeFor(dialect));
+  if (contentType === dialect.protobufMediaType) return new ProtobufEncoding(schemeFor(dialect), options);
+  throw new TypeError(`content type ${JSON.stringify(contentType)} is not supported`);
 }

@@ -1,4 +1,5 @@
 /** The verbs of one resource as HTTP requests. */
+import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -15,10 +16,36 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '#client/client.js';
+import type { ObjectEncoding } from '#client/rest/object-encoding.js';
 import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
-import type { RequestSender } from '#client/rest/request.js';
+import type { TransportResponse } from '#client/rest/transport.js';
 import { watchEvent } from '#client/rest/watch-stream.js';
 import { TransportError } from '#http/client/transport-error.js';
+
+/** A request with everything that the client adds to it. */
+export interface ClientRequest {
+  readonly method: string;
+  /** Label in metrics: GET, LIST, WATCH, … */
+  readonly verb?: string;
+  readonly path: string;
+  readonly body?: Buffer | string | undefined;
+  readonly contentType?: string | undefined;
+  /** Accept header; default: JSON. */
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Limit of the response that `value` reads. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** Sends requests with retries. Both methods throw StatusError and TransportError. */
+export interface RequestSender {
+  readonly dialect: Dialect;
+  readonly encoding: ObjectEncoding;
+  /** The decoded response. */
+  value(request: ClientRequest): Promise<unknown>;
+  /** A successful response with its body unread. */
+  open(request: ClientRequest): Promise<TransportResponse>;
+}
 
 const patchMediaTypes: Readonly<Record<PatchType, string>> = {
   json: 'application/json-patch+json',

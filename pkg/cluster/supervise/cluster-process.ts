@@ -56,7 +56,7 @@ import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { jwtSigningKey } from '#pki/jwt.js';
 import { explainPages } from '#scheduler/explain/page.js';
-import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import type { Extender } from '#scheduler/framework/extender.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';

@@ -15,12 +15,11 @@ import type {
 } from '#scheduler/explain/explanation.js';
 import { Inquiry, type InquiryExtenders } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
-import type { Fix } from '#scheduler/explain/fix.js';
 import { fixesFor } from '#scheduler/explain/fixes.js';
 import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
 import { scoresOf } from '#scheduler/explain/scores.js';
 import { type ClusterCopy, fitError } from '#scheduler/explain/snapshot.js';
-import { manifestOf, Trial } from '#scheduler/explain/trial.js';
+import { type Fix, manifestOf, Trial } from '#scheduler/explain/trial.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { chooseCandidate, Preemption } from '#scheduler/preemption/preemption.js';
 import type { Victims } from '#scheduler/preemption/victims.js';

@@ -3,8 +3,7 @@ import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
-import { affinityOf } from '#scheduler/explain/facts-of-affinity.js';
-import type { Question } from '#scheduler/explain/question.js';
+import { affinityOf, type Question } from '#scheduler/explain/facts-of-affinity.js';
 import { driverLoads, isOverloaded } from '#scheduler/plugins/node-volume-limits.js';
 import { claimHolder, shareDisk } from '#scheduler/plugins/volume-restrictions.js';
 

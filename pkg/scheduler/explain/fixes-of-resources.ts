@@ -2,10 +2,8 @@ import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
-import type { Fix } from '#scheduler/explain/fix.js';
-import { canLeaveNode } from '#scheduler/explain/owners.js';
 import { amountsOn, lackingResource, quantity } from '#scheduler/explain/refusals.js';
-import type { Trial } from '#scheduler/explain/trial.js';
+import { canLeaveNode, type Fix, type Trial } from '#scheduler/explain/trial.js';
 
 /** Lower requests, or fewer pods on the node. */
 export function resourceFixes({ rejection }: Refusal, trial: Trial): Fix[] {

@@ -3,8 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
-import type { Fix } from '#scheduler/explain/fix.js';
-import type { Trial } from '#scheduler/explain/trial.js';
+import type { Fix, Trial } from '#scheduler/explain/trial.js';
 
 /** Creates a missing claim or volume, or labels the node to match a volume's location. */
 export function volumeFixes({ rejection }: Refusal, trial: Trial): Fix[] {

@@ -2,11 +2,9 @@
 import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import type { Affinity, NodeSelectorTerm } from '#api/core/v1/types.gen.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
-import type { Fix } from '#scheduler/explain/fix.js';
 import { resourceFixes } from '#scheduler/explain/fixes-of-resources.js';
 import { volumeFixes } from '#scheduler/explain/fixes-of-volumes.js';
-import { canLeaveNode } from '#scheduler/explain/owners.js';
-import type { Trial } from '#scheduler/explain/trial.js';
+import { canLeaveNode, type Fix, type Trial } from '#scheduler/explain/trial.js';
 import { claimHolder } from '#scheduler/plugins/volume-restrictions.js';
 
 export function fixesFor(refusal: Refusal, trial: Trial): readonly Fix[] {

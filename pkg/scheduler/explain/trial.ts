@@ -133,3 +133,13 @@ export function manifestOf({ metadata, spec }: Pod): Pod {
     spec: rest,
   } as Pod;
 }
+
+/** Whether its controller would not recreate the pod on the same node. */
+export function canLeaveNode({ metadata }: Pod): boolean {
+  return !(metadata.ownerReferences ?? []).some(
+    ({ controller, kind }) => controller === true && (kind === 'DaemonSet' || kind === 'Node'),
+  );
+}
+
+/** Applies a change to the trial and describes it in words that follow “to”. */
+export type Fix = (trial: Trial) => string;

@@ -9,7 +9,7 @@ import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { noObjects } from '#scheduler/cluster/objects.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
-import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import type { ExtenderSettings, ExtenderTls } from '#scheduler/extenders/settings.js';
 import { defaults, extenderAt, extenderServer, type Verb } from '#scheduler/extenders/testing/extender-server.js';
 

@@ -1,9 +1,17 @@
 /** Extenders over HTTP(S); rules of release 1.24. */
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import { readScores, readVerdict, readVictims, throwError } from '#scheduler/extenders/answers.js';
-import { type ConnectionOptions, ExtenderConnection } from '#scheduler/extenders/connection.js';
+import {
+  type ConnectionOptions,
+  ExtenderConnection,
+  skipsVerification,
+  tlsOf,
+} from '#scheduler/extenders/connection.js';
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 import type { Extender, ProposedVictims } from '#scheduler/framework/extender.js';
 import { maxNodeScore } from '#scheduler/framework/plugin.js';
@@ -114,3 +122,29 @@ export class HttpExtender implements Extender {
 }
 
 const namesOf = (nodes: readonly NodeInfo[]): ReadonlySet<string> => new Set(nodes.map(({ name }) => name));
+
+/** Creates the configured extenders. Rejects with an OptionsError if certificates cannot be read. */
+export async function httpExtenders(
+  all: readonly ExtenderSettings[],
+  { log, ...options }: ConnectionOptions & { readonly log: Logger },
+): Promise<HttpExtender[]> {
+  const errors: string[] = [];
+  const extenders: HttpExtender[] = [];
+  for (const [i, settings] of all.entries()) {
+    try {
+      await tlsOf(settings, options.clock).current();
+      const extender = new HttpExtender(settings, options);
+      extenders.push(extender);
+      if (skipsVerification(settings) && settings.tls?.insecure !== true) {
+        log.warn(
+          { extender: extender.name },
+          'extender certificate is not verified: enableHTTPS is set without a certificate authority',
+        );
+      }
+    } catch (error) {
+      errors.push(`extenders[${i}]: ${messageOf(error)}`);
+    }
+  }
+  if (errors.length > 0) throw new OptionsError(errors);
+  return extenders;
+}

@@ -16,8 +16,7 @@ import type { Binder, UnschedulableReport } from '#scheduler/loop/binder.js';
 import type { ClusterFeed } from '#scheduler/loop/cluster-feed.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Evictions } from '#scheduler/preemption/evictions.js';
-import { reviewByExtenders } from '#scheduler/preemption/extenders.js';
-import { chooseCandidate, type Preemption } from '#scheduler/preemption/preemption.js';
+import { chooseCandidate, type Preemption, reviewByExtenders } from '#scheduler/preemption/preemption.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 

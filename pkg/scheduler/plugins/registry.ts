@@ -25,7 +25,7 @@ import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
 import { volumeZone } from '#scheduler/plugins/volume-zone.js';
-import { byPriority } from '#scheduler/queue/priority-sort.js';
+import { byPriority } from '#scheduler/queue/scheduling-queue.js';
 
 export interface PluginKind {
   readonly name: string;

@@ -6,7 +6,7 @@ import { isTermOver } from '#client/leaderelection/term-over.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
-import type { Candidate } from '#scheduler/preemption/choice.js';
+import type { Candidate } from '#scheduler/preemption/victims.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
 export interface EvictionsOptions {

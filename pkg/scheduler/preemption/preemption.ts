@@ -3,13 +3,14 @@ import type { Cluster, CountPart } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { Budget } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { Consultation } from '#scheduler/decision/extenders.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import type { Extender, ProposedVictims } from '#scheduler/framework/extender.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { PreemptionArgs, Rejection } from '#scheduler/framework/plugin.js';
-import { type Candidate, cheapest } from '#scheduler/preemption/choice.js';
-import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
+import { type Candidate, cheapest, selectVictims, type Victims, victimsOf } from '#scheduler/preemption/victims.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
 export interface PreemptionOptions {
@@ -203,4 +204,37 @@ class Trials {
   set({ generation, name, slot }: NodeInfo, result: Result): void {
     if (this.#nominator.podsOn(name).length === 0) this.#results[slot] = { generation, result };
   }
+}
+
+/** Lets extenders review the candidates in turn. Rejects if one fails that is not ignorable. Rules of release 1.24. */
+export async function reviewByExtenders(
+  pod: PodInfo,
+  candidates: readonly Candidate[],
+  { extenders, onFailure, stop }: Consultation,
+): Promise<readonly Candidate[]> {
+  let remaining = candidates;
+  for (const extender of extenders) {
+    if (remaining.length === 0) break;
+    if (extender.preempt === undefined) continue;
+    const byName = new Map(remaining.map((candidate) => [candidate.node.name, candidate]));
+    try {
+      const proposed = await extender.preempt(pod, byName, stop);
+      remaining = [...proposed].flatMap(([name, victims]) => candidateOf(byName.get(name), victims, extender));
+    } catch (error) {
+      if (!extender.ignorable || stop.aborted) throw error;
+      onFailure(extender.name, 'preempt', error);
+    }
+  }
+  return remaining;
+}
+
+function candidateOf(
+  candidate: Candidate | undefined,
+  { pods, violations }: ProposedVictims,
+  { ignorable }: Extender,
+): readonly Candidate[] {
+  if (candidate === undefined) return [];
+  if (pods.length > 0) return [{ node: candidate.node, victims: victimsOf(pods, violations) }];
+  if (ignorable) return [];
+  throw new Error(`expected at least one victim pod on node ${JSON.stringify(candidate.node.name)}`);
 }

@@ -1,5 +1,5 @@
 import { podInfo } from '#scheduler/cluster/pod-info.js';
-import { byPriority } from '#scheduler/queue/priority-sort.js';
+import { byPriority } from '#scheduler/queue/scheduling-queue.js';
 import { pod, table } from '#scheduler/testing/plugin-table.js';
 
 const turn = (priority: number | undefined, since: number) => ({

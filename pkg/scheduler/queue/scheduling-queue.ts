@@ -2,16 +2,19 @@
  * Pods waiting for a node, in three queues: active (ready, by priority and age), backoff (ready when the back-off ends)
  * and unschedulable (ready when an event could help).
  */
-
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import { type PodInfo, podInfo, podKey } from '#scheduler/cluster/pod-info.js';
-import type { QueueSort } from '#scheduler/framework/plugin.js';
+import type { QueueSort, SortablePod } from '#scheduler/framework/plugin.js';
 import type { QueueName } from '#scheduler/metrics/metrics.js';
-import { byPriority } from '#scheduler/queue/priority-sort.js';
+
+/** Higher priority first; among equals the pod that has waited longest. */
+export function byPriority(a: SortablePod, b: SortablePod): boolean {
+  return a.info.priority !== b.info.priority ? a.info.priority > b.info.priority : a.since < b.since;
+}
 
 export interface QueuedPod {
   readonly info: PodInfo;

@@ -12,7 +12,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
-import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import { extenderAt, extenderServer } from '#scheduler/extenders/testing/extender-server.js';
 import { resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';

@@ -1,6 +1,6 @@
 /** Explanations and forecasts as text. */
 import type { Verdict } from '#cmd/orchctl/commands/why/refusal.js';
-import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/table.js';
 import type {
   Change,
   Explanation,
