@@ -1,6 +1,6 @@
 /**
- * What the controllers cost in a large cluster: `NODES=5000 PODS=50000 SECONDS=60`, each daemon a process of its own. The
- * nodes are objects and leases that this process renews every ten seconds, as their agents would.
+ * The cost of controllers in a large cluster: `NODES=5000 PODS=50000 SECONDS=60`, each daemon in its own process. Nodes are
+ * objects with leases that this process renews every ten seconds, as node agents would.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -37,10 +37,10 @@ async function until(what: string, ask: () => Promise<boolean> | boolean, limitM
   throw new Error(`never: ${what}`);
 }
 
-/** Renews the leases of all nodes but those that are silent, evenly over the period. */
+/** Renews the leases of all nodes except the stopped ones, evenly over the period. */
 class Agents {
   readonly silent = new Set<string>();
-  /** Renewals that got no answer. */
+  /** Renewals without a response. */
   failures = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -58,23 +58,23 @@ class Agents {
 
   async #run(client: Client): Promise<void> {
     const resource = client.resource(leases);
-    const known = new Map<string, Lease>();
+    const leaseByNode = new Map<string, Lease>();
     for (const lease of (await resource.list({ namespace: leaseNamespace })).items) {
-      known.set(lease.metadata.name ?? '', lease);
+      leaseByNode.set(lease.metadata.name ?? '', lease);
     }
     const renew = async (name: string) => {
-      const lease = known.get(name);
+      const lease = leaseByNode.get(name);
       if (lease === undefined || this.silent.has(name)) return;
       const spec = { ...lease.spec, renewTime: formatMicroTime(clock.now()) };
       try {
-        known.set(name, await resource.update({ ...lease, spec }));
+        leaseByNode.set(name, await resource.update({ ...lease, spec }));
       } catch {
-        // Whether it was written nobody knows; the next one says.
-        known.set(name, await resource.get(name, { namespace: leaseNamespace }));
+        // The write is unclear; the next renewal shows the version.
+        leaseByNode.set(name, await resource.get(name, { namespace: leaseNamespace }));
         this.failures += 1;
       }
     };
-    const names = [...known.keys()];
+    const names = [...leaseByNode.keys()];
     const slices = 100;
     for (let slice = 0; !this.#stop.signal.aborted; slice += 1) {
       const dueMs = clock.monotonic() + renewEveryMs / slices;
@@ -84,7 +84,7 @@ class Agents {
   }
 }
 
-/** Until the process uses little for a while: what it found at its start is done. */
+/** Waits until the process is nearly idle after its start. */
 async function settled(pid: number): Promise<void> {
   let last = cpuMs(pid);
   await until('the manager has nothing to do', async () => {
@@ -106,11 +106,11 @@ async function idle(manager: ChildProcess): Promise<void> {
   figure('idle: resident memory', megabytes(residentBytes(pid)), '900 MB');
 }
 
-/** From the last renewal until the node says that nothing is known of it. */
+/** The time from the last renewal until the node's conditions are unknown. */
 async function deadNode(client: Client, agents: Agents): Promise<void> {
   const name = nodeName(Math.floor(nodeCount / 2));
   agents.silent.add(name);
-  // A renewal may be on its way.
+  // A renewal may be in flight.
   await clock.sleep(500);
   const { spec } = await client.resource(leases).get(name, { namespace: leaseNamespace });
   const lastMs = Date.parse(spec.renewTime ?? '');
@@ -132,20 +132,20 @@ async function deadNode(client: Client, agents: Agents): Promise<void> {
 }
 
 /**
- * Pods a second: made by this process alone, as many at once as the controller has under way and in the same encoding, and
- * by the controller for one ReplicaSet.
+ * Pods created per second: by this process, with the controller's concurrency and encoding, and by the controller for one
+ * ReplicaSet.
  */
 async function creation(client: Client): Promise<void> {
   const template = benchPod('x');
-  const wanted = async (app: string, make: () => Promise<unknown>): Promise<number> => {
+  const podsPerSecond = async (app: string, make: () => Promise<unknown>): Promise<number> => {
     const { metadata } = await client.resource(pods).list({ limit: 1 });
     const where = { namespace, labelSelector: `app=${app}`, resourceVersion: metadata?.resourceVersion ?? '' };
     const startedMs = clock.monotonic();
     const making = make();
-    let made = 0;
+    let created = 0;
     for await (const { type } of client.resource(pods).watch(where)) {
-      if (type === 'ADDED') made += 1;
-      if (made === replicas) break;
+      if (type === 'ADDED') created += 1;
+      if (created === replicas) break;
     }
     const ms = clock.monotonic() - startedMs;
     await making;
@@ -156,7 +156,7 @@ async function creation(client: Client): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     const direct = `direct-${round}`;
     alone.push(
-      await wanted(direct, () =>
+      await podsPerSecond(direct, () =>
         inGroups(
           replicas,
           (n) => {
@@ -172,7 +172,7 @@ async function creation(client: Client): Promise<void> {
     const selector = { matchLabels: labels };
     const spec = { replicas, selector, template: { metadata: { labels }, spec: template.spec } };
     controlled.push(
-      await wanted(app, () => client.resource(replicasets).create({ metadata: { name: app, namespace }, spec })),
+      await podsPerSecond(app, () => client.resource(replicasets).create({ metadata: { name: app, namespace }, spec })),
     );
   }
   const [most = 0, own = 0] = [Math.max(...alone), Math.max(...controlled)];

@@ -1,10 +1,10 @@
 /**
- * What custom resources cost: 1,000 definitions with three versions each, that nobody uses, and 100,000 custom objects
- * beside as many pods.
+ * The cost of custom resources: 1,000 unused definitions with three versions each, and 100,000 custom objects compared with
+ * as many pods.
  *
  * `hack/bench.sh definitions [--definitions 1000] [--objects 100000] [--rounds 5] [--only definitions,objects]`
  *
- * `--node=--cpu-prof` passes an option of `node` on to the server.
+ * `--node=--cpu-prof` passes an option of `node` to the server.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { ask } from '#test/bench/access/pods.js';
 import { type ApiPeer, apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { inGroups } from '#test/bench/controllers/objects.js';
 import { type NamedDefinition, operatorDefinitions } from '#test/bench/definitions/definitions.js';
-import { likenessRows } from '#test/bench/definitions/likenesses.js';
+import { likenessRows } from '#test/bench/definitions/object-comparison.js';
 import { Machine } from '#test/bench/machine/machine.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
 import { kubectls, minorVersion } from '#test/e2e/harness.js';
@@ -39,9 +39,9 @@ const only = new Set(values.only.split(','));
 const run = promisify(execFile);
 
 const limits = { cpuMs: 60_000, bytes: 150e6, coldMs: 1500, restartMs: 3000, holdMs: 20 };
-/** Twice the time after which an idle server collects its garbage. */
+/** Twice the delay after which an idle server collects garbage. */
 const settleMs = 12_000;
-/** At once, as an installer of operators does it. */
+/** Concurrent creates, as by an installer of operators. */
 const writers = 8;
 const pingMs = 2;
 const path = `/apis/${dialect.groupName('apiextensions')}/v1/customresourcedefinitions`;
@@ -70,7 +70,7 @@ async function sizes(server: RunningServer): Promise<Sizes> {
   return { resident: residentBytes(server.pid), heap: await metric(server, 'nodejs_heap_size_used_bytes') };
 }
 
-/** Makes them all, and waits until the last one is served. */
+/** Creates all definitions, and waits until the last one is served. */
 async function create(server: RunningServer, all: Iterator<NamedDefinition>): Promise<void> {
   let bytes = 0;
   const before = cpuMs(server.pid);
@@ -88,15 +88,15 @@ async function create(server: RunningServer, all: Iterator<NamedDefinition>): Pr
     const { body } = await ask(server, 'GET', '/apis');
     const last = `team${Math.floor((count - 1) / 25)}.example.com/v1`;
     if (!body.includes(last)) return false;
-    const found = await ask(server, 'GET', `/apis/${last}`);
-    return found.body.includes(`kind${String(count - 1).padStart(4, '0')}s"`);
+    const response = await ask(server, 'GET', `/apis/${last}`);
+    return response.body.includes(`kind${String(count - 1).padStart(4, '0')}s"`);
   };
   while (!(await served())) await realClock.sleep(50);
   figure('JSON of all definitions', megabytes(bytes));
   limited(`${count} definitions: CPU of the server`, cpuMs(server.pid) - before, limits.cpuMs, seconds);
 }
 
-/** How long others wait at most while `work` goes on. */
+/** The maximum latency of other requests during `work`. */
 async function longestWait(server: RunningServer, work: () => Promise<unknown>): Promise<number> {
   let done = false;
   let longest = 0;
@@ -137,12 +137,12 @@ async function documents(server: RunningServer): Promise<void> {
   }
 }
 
-/** `get pods` of a kubectl that has never asked this server. */
+/** `get pods` of a kubectl without a discovery cache. */
 async function coldKubectl(server: RunningServer): Promise<void> {
-  const found = await Promise.all(
+  const responses = await Promise.all(
     (await kubectls()).map(async (kubectl) => [await minorVersion(kubectl), kubectl] as const),
   );
-  const [newest] = found.sort(([a], [b]) => b - a);
+  const [newest] = responses.sort(([a], [b]) => b - a);
   if (newest === undefined) return figure('kubectl get pods, nothing cached', 'no kubectl');
   const [minor, kubectl] = newest;
   const times: number[] = [];
@@ -180,12 +180,12 @@ async function definitionRows(peer: ApiPeer): Promise<RunningServer> {
   figure('heap of each definition', kilobytes((after.heap - before.heap) / count));
   await coldKubectl(server);
   await documents(server);
-  const asked = await sizes(server);
-  figure('memory once all documents were asked for', megabytes(asked.resident - before.resident));
+  const responseSizes = await sizes(server);
+  figure('memory once all documents were asked for', megabytes(responseSizes.resident - before.resident));
   await server.stop();
   const again = await peer.start();
   limited('restart until /readyz answers', again.startMs, limits.restartMs, seconds);
-  // Whatever else the machine does.
+  // Regardless of other load on the machine.
   figure('the same: CPU of the server', seconds(again.cpuMs));
   const restarted = await sizes(again.server);
   figure('memory that they add after a restart', megabytes(restarted.resident - before.resident));
@@ -194,7 +194,7 @@ async function definitionRows(peer: ApiPeer): Promise<RunningServer> {
 }
 
 process.stdout.write(`${machineLine()}\n`);
-// Before anything else runs, and only where costs are compared.
+// Before anything else runs, and only if costs are compared.
 const machine = only.has('objects') ? await Machine.calibrated() : undefined;
 const peer = await apiPeer(undefined, values.node, values.arg);
 try {

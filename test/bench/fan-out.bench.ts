@@ -1,11 +1,11 @@
 /**
- * One thousand events a second to one thousand watchers, on the cores that the server, its etcd and the clients share: a
- * million deliveries a second. Whether the server keeps up, how long events are under way, and what each costs.
+ * One thousand events per second to one thousand watchers: a million deliveries per second, on cores that the server, etcd
+ * and the clients share. Measures whether the server keeps up, the latency of events, and the cost of each.
  *
  * `hack/bench.sh fan-out [--watchers 1000] [--connections 20] [--events 1000] [--seconds 10] [--bytes 200] [--workers 1,2]`
  *
- * `--events` may be several rates: `--events 10,100,1000`. All watch one namespace's config maps; writes go to etcd behind
- * the server's back, which is not charged for them.
+ * `--events` may list several rates: `--events 10,100,1000`. All clients watch the config maps of one namespace; writes go
+ * directly to etcd, so that their cost does not count.
  */
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
@@ -24,10 +24,10 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '20' },
     events: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '10' },
-    /** Of the data of each object; it is larger by its metadata. */
+    /** The size of each object's data, without its metadata. */
     bytes: { type: 'string', default: '200' },
     workers: { type: 'string', default: '1,2' },
-    /** Options of `node` for the server: `--node=--cpu-prof`. */
+    /** Options of `node` for the server, such as `--node=--cpu-prof`. */
     node: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -36,13 +36,13 @@ const connections = Number(values.connections);
 const seconds = Number(values.seconds);
 const objects = 100;
 const mapsPath = '/api/v1/namespaces/default/configmaps';
-/** When an object was written, in the clock of this process: always of the same length, so that events are too. */
+/** The time of the write in this process's clock, with constant length, so that all events have the same length. */
 const stamp = (ms: number): string => `at${ms.toFixed(3).padStart(18, '0')}`;
 const stampPattern = /at\d{14}\.\d{3}/;
 const tickMs = 2;
-/** What may be under way when the last event has been written: more is falling behind. */
+/** The maximum backlog at the last write of a server that keeps up. */
 const behindMs = 1000;
-/** Before the events that count: the server's code is compiled then. */
+/** The warm-up, in which the server's code is compiled. */
 const warmUpMs = 3000;
 const stallMs = 60_000;
 
@@ -51,7 +51,7 @@ const percentile = (sorted: readonly number[], part: number): number =>
 
 class Latencies {
   #all: number[] = [];
-  /** Of the events that the watches told of which are read. */
+  /** Latencies of the events on the watches that are parsed. */
   seen = 0;
 
   readonly add = (event: Buffer): void => {
@@ -70,14 +70,14 @@ class Latencies {
 interface Stamped {
   readonly key: string;
   readonly value: Buffer;
-  /** Where in the value the time is. */
+  /** The offset of the time in the value. */
   readonly at: number;
   modRevision: bigint;
-  /** A write is under way. */
+  /** A write is in flight. */
   busy: boolean;
 }
 
-/** Writes objects again with the present time in them, as many a second as are asked for. */
+/** Rewrites objects with the current time, at the given rate per second. */
 class Writer {
   readonly #store: EtcdStore;
   readonly #objects: Stamped[];
@@ -132,7 +132,7 @@ class Writer {
   }
 }
 
-/** Resolves when all watches have had the same bytes, and those that are read so many events. */
+/** Resolves when all watches have received the same bytes, and the parsed watches all events. */
 async function caughtUp(watches: RawWatches, latencies: Latencies, events: number): Promise<void> {
   const started = realClock.monotonic();
   for (;;) {
@@ -225,7 +225,7 @@ async function one(workers: number): Promise<void> {
         try {
           await measure(rate, perSecond, seconds * 1000, true);
         } catch (error) {
-          // A watch that is too far behind is ended by the server.
+          // The server ends a watch that is too far behind.
           figure(name(`${perSecond} a second: FALLS BEHIND`), error instanceof Error ? error.message : String(error));
           break;
         }

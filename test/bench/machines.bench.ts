@@ -1,7 +1,7 @@
 /**
- * Three servers and three workers with real containers, from nothing: how long until all are ready and a workload answers
- * on each, and how long a write has to wait while each machine is killed, comes back, is cut off and is there again.
- * Needs root, containerd and nft. `hack/bench.sh machines`.
+ * Three servers and three workers with real containers: the time until all are ready and a workload responds on each, and
+ * the longest wait of writes while each machine is killed, restarted, disconnected and reconnected. Needs root, containerd
+ * and nft. `hack/bench.sh machines`.
  */
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -17,7 +17,7 @@ if (why !== undefined) {
   process.stdout.write(`skipped: ${why}\n`);
   process.exit(0);
 }
-/** How long a machine is cut off. */
+/** How long a machine is disconnected. */
 const cutMs = 10_000;
 const labels = { app: 'spread' };
 const serve = 'mkdir -p /www && echo "$NODE" >/www/index.html && exec httpd -f -p 8080 -h /www';
@@ -30,7 +30,7 @@ const spread = {
   metadata: { name: 'spread' },
   spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [container] } } },
 };
-// Local: the answer comes from the node that was asked.
+// Local: the requested node responds itself.
 const port = { port: 80, targetPort: 8080 };
 const service = {
   apiVersion: 'v1',
@@ -53,7 +53,7 @@ const ctl = (...args: string[]) => succeeds(machines.ctl(args));
 const up = () => machines.orch(first, 'up', '--detach', '--runtime', runtime, '--node-ip', first.address);
 let load: WriteLoad | undefined;
 
-/** What a node answers on the port of the service, asked from the first worker. */
+/** The response of a node on the service's port, requested from the first worker. */
 async function answerOf(host: Host, nodePort: number): Promise<string> {
   const url = JSON.stringify(`http://${host.address}:${nodePort}/`);
   const script = `fetch(${url},{signal:AbortSignal.timeout(2000)}).then(r=>r.text()).then(t=>console.log(t.trim()))`;
@@ -75,7 +75,7 @@ async function spreadPods(): Promise<Pod[]> {
   return (JSON.parse(await ctl('get', 'pods', '-l', 'app=spread', '-o', 'json')) as { items: Pod[] }).items;
 }
 
-/** What happens to a machine, and how it comes back. */
+/** Faults of a machine, and its recovery. */
 const faults: readonly (readonly [what: string, happens: (host: Host) => Promise<void> | void])[][] = [
   [
     ['is killed', (host) => machines.kill(host)],
@@ -93,8 +93,8 @@ async function cutOff(host: Host): Promise<void> {
 }
 
 /**
- * Prints how long writes have to wait. All machines have one fault before the next one: what has just come back leads
- * nothing and serves nobody.
+ * Prints the longest wait of writes. Each fault happens on all machines before the next fault, because a machine that has
+ * just returned is neither leader nor serving.
  */
 async function breakAll(writes: WriteLoad, hosts: readonly Host[]): Promise<void> {
   for (const fault of faults)
@@ -134,7 +134,7 @@ try {
   figure('two servers and three workers have joined', seconds(joined));
   figure('a workload answers on all six', seconds(answered), '90 s');
 
-  // A worker's own programs are its way to the servers: while it is killed itself, another one writes.
+  // A worker's own programs connect it to the servers, so another worker writes while it is killed.
   const [writer, other] = workers as [Host, Host];
   for (const [host, broken] of [
     [writer, machines.hosts.filter((each) => each !== writer)],

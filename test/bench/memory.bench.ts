@@ -1,9 +1,8 @@
 /**
- * Memory of the API server and of informers for many pods of few templates: `PODS=50000 TEMPLATES=100 INFORMERS=10`.
+ * Memory of the API server and of informers for many pods from few templates: `PODS=50000 TEMPLATES=100 INFORMERS=10`.
  *
- * The pods are in etcd when the server starts. The informers run in a process of their own, as those of a controller manager:
- * once with as many controllers that want the pods as they are, and share one informer, and once with as many that want them
- * in their own way, and have an informer each.
+ * The pods are in etcd when the server starts. The informers run in a separate process, like those of a controller manager:
+ * once with controllers that share one informer, and once with controllers that have their own transforms and informers.
  */
 
 import { fork } from 'node:child_process';
@@ -32,7 +31,7 @@ import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#
 const podCount = Number(process.env['PODS'] ?? 50_000);
 const templateCount = Number(process.env['TEMPLATES'] ?? 100);
 const informerCount = Number(process.env['INFORMERS'] ?? 10);
-/** Twice the time after which an idle server collects its garbage. */
+/** Twice the delay after which an idle server collects garbage. */
 const settleMs = 12_000;
 const self = fileURLToPath(import.meta.url);
 
@@ -40,7 +39,7 @@ const [, , role = 'bench', ...args] = process.argv;
 if (role === 'informers') await inform(args[0] ?? '', args[1] ?? '', args[2] ?? '');
 else await bench();
 
-/** Writes the pods to the server's etcd; bytes of all of them in JSON. */
+/** Writes the pods to the server's etcd, and returns their total size in JSON. */
 async function seed(server: RunningServer): Promise<number> {
   await prepare(server);
   const created = await ask(server, 'POST', podsPath, { body: podBody('first', 0) });
@@ -58,7 +57,7 @@ async function seed(server: RunningServer): Promise<number> {
   return bytes;
 }
 
-/** Tells its memory before there is anything and when all informers have synced. */
+/** Reports its memory at the start, and when all informers are synced. */
 async function inform(url: string, contentType: string, ways: string): Promise<void> {
   const config = { server: url, insecureSkipVerify: true, namespace: 'default', token: staticToken('secret') };
   const connection = new Connection(config, { dialect, clock, program: 'bench', qps: 0, burst: 1, contentType });
@@ -67,16 +66,16 @@ async function inform(url: string, contentType: string, ways: string): Promise<v
   const before = residentBytes(process.pid);
   const cpu = cpuMs(process.pid);
   const stop = new AbortController();
-  // As the manager has it.
+  // As in the manager.
   const transform = dropManagedFields;
   const factory = new SharedInformerFactory({ client, clock, random: Math.random, log, transform });
   const running = factory.start(stop.signal);
-  // As the manager does.
+  // As in the manager.
   const collector = { clock, cpuUsage: () => process.cpuUsage(), collect: garbageCollector() };
   const collecting = collectWhenIdle(collector, stop.signal);
   let added = 0;
   for (let i = 0; i < informerCount; i++) {
-    // A transform of its own makes an informer of its own.
+    // A separate transform needs a separate informer.
     const options = ways === 'own' ? { transform: (pod: Pod & OwnMetadata) => dropManagedFields(pod) } : {};
     const informer = factory.informer(pods, options);
     informer.addHandler({ onAdd: () => void added++ });
@@ -105,7 +104,7 @@ interface Informed {
 }
 
 async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
-  // As the controller manager has it.
+  // As in the controller manager.
   const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager'), heapGrowthFlag];
   const child = fork(self, ['informers', url, contentType, ways], {
     execArgv,
@@ -118,7 +117,7 @@ async function informers(url: string, contentType: string, ways: string): Promis
   return answer[0] as Informed;
 }
 
-/** Resident memory, and what V8 says of it. */
+/** Resident memory and V8's heap statistics. */
 async function memoryRow(name: string, server: RunningServer, limit?: string): Promise<void> {
   figure(name, megabytes(residentBytes(server.pid)), limit);
   const { body } = await ask(server, 'GET', '/metrics');

@@ -1,6 +1,6 @@
 /**
- * What requests for pods cost without connections and etcd: a complete server over a store in memory, asked through its
- * handler. CPU of the process for each request, the least of many batches: what disturbs a batch only adds to it.
+ * The cost of requests for pods without connections and etcd: a complete server over a store in memory, called through its
+ * handler. CPU time per request, the minimum of many batches, because disturbances only add time.
  *
  * `hack/bench.sh requests [--only create,status] [--batches 60]`
  */

@@ -1,4 +1,4 @@
-/** A Deployment of 3,000 replicas on 100 simulated nodes: how long, and how much memory each daemon needs. */
+/** A Deployment of 3,000 replicas on 100 simulated nodes: duration, and memory of each daemon. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';

@@ -1,6 +1,6 @@
 /**
- * Many watches over few HTTP/2 connections: the memory of 10,000 idle ones, and whether 1,000 of them keep up with 1,000
- * events in a second, of which each concerns one of them and `--all` all of them.
+ * Many watches over few HTTP/2 connections: the memory of 10,000 idle watches, and whether 1,000 watches keep up with 1,000
+ * events per second, each for one watch, and `--all` events for all.
  *
  * `node dist/test/bench/watchers.bench.js [--idle 10000] [--connections 100] [--watchers 1000] [--events 1000] [--all 20] [--seconds 10]`
  */
@@ -19,10 +19,10 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '100' },
     watchers: { type: 'string', default: '1000' },
     events: { type: 'string', default: '1000' },
-    /** Of the events of each second, those of an object that all watch. */
+    /** Events per second of an object that all clients watch. */
     all: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '10' },
-    /** Options of `node` for the server: `--node=--cpu-prof`. */
+    /** Options of `node` for the server, such as `--node=--cpu-prof`. */
     node: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -34,7 +34,7 @@ const forAll = Number(values.all);
 const seconds = Number(values.seconds);
 const settleMs = 15_000;
 const tickMs = 10;
-/** What may be under way when the last event has been written: more is falling behind. */
+/** The maximum backlog at the last write of a server that keeps up. */
 const behindMs = 1000;
 
 async function idle(server: RunningServer): Promise<void> {
@@ -65,7 +65,7 @@ async function busy(server: RunningServer): Promise<void> {
   const from = `watch=true&resourceVersion=${metadata.resourceVersion}`;
   const each = Math.ceil(count / connections);
   for (let at = 0; at < count; at += each) {
-    // Its own pod, as a node's agent watches its pods, and the one object that all watch.
+    // Its own pod, as a node agent watches, and the common object.
     const paths = Array.from(
       { length: Math.min(each, count - at) },
       (_, i) => `${podsPath}?${from}&fieldSelector=metadata.name%3D${podName(at + i)}`,
@@ -116,7 +116,7 @@ async function objects(store: EtcdStore, prefix: string): Promise<KeyValue[]> {
   return (await store.range({ start: prefix, end: prefixEnd(prefix) })).kvs.map((kv) => ({ ...kv }));
 }
 
-/** Writes an object's bytes again, behind the server's back. */
+/** Rewrites an object's bytes directly in etcd. */
 async function touch(store: EtcdStore, object: KeyValue | undefined): Promise<void> {
   if (object === undefined) throw new Error('there is nothing to write');
   const result = await store.update(object.key, object.value, object.modRevision);

@@ -1,6 +1,6 @@
 /**
- * What others pay for webhooks and extension servers that misbehave: the latency of requests that these do not concern, with
- * nobody at it, and with each sort of them under load.
+ * The effect of misbehaving webhooks and extension servers: the latency of unrelated requests, without and with load on
+ * each kind.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,15 +8,15 @@ import { figure, machineLine } from '#test/bench/report.js';
 import { startHostileCluster } from '#test/integration/apiserver/webhooks/hostile-cluster.js';
 import { type HostileMode, hostileModes } from '#test/integration/apiserver/webhooks/hostile-server.js';
 
-/** The hostile cluster of the tests, for those who measure. */
+/** The tests' hostile cluster. */
 
 export interface Hostile {
   readonly sorts: readonly HostileMode[];
   become(sort: HostileMode): Promise<void>;
-  /** Of those that suffer: writes, conversions and requests to an extension server in turn. */
+  /** Affected requests: writes, conversions and requests to an extension server, in turn. */
   suffer(): Promise<void>;
   others(): Promise<void>;
-  /** Lets go whoever waits. */
+  /** Releases waiting requests. */
   release(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -47,11 +47,11 @@ async function startHostile(): Promise<Hostile> {
   };
 }
 
-/** Others may become twice as slow, and a little more, for a millisecond is soon lost on a busy machine. */
+/** Unrelated requests may become twice as slow, plus a margin for a busy machine. */
 const factor = 2;
 const slackMs = 2;
 const requests = 2000;
-/** Requests that concern the webhook, under way all the time. */
+/** Continuous requests to the webhook. */
 const victims = 20;
 const spareMs = 20;
 
@@ -73,7 +73,7 @@ async function others({ others: ask }: Hostile): Promise<Latency> {
   return { median: times[Math.floor(requests / 2)] ?? 0, tail: times[Math.floor(requests * 0.95)] ?? 0 };
 }
 
-/** Until it is told to stop. */
+/** Runs until it is stopped. */
 function load({ suffer }: Hostile): { stop(): Promise<number> } {
   let stopped = false;
   let done = 0;
@@ -81,7 +81,7 @@ function load({ suffer }: Hostile): { stop(): Promise<number> } {
     while (!stopped) {
       await suffer();
       done += 1;
-      // As clients do that are refused, and so that what is measured is not how fast refusals are.
+      // Pause after a rejection, as clients do, so that the speed of rejections is not measured.
       await sleep(spareMs);
     }
   };
@@ -100,27 +100,27 @@ const hostile = await startHostile();
 await others(hostile);
 await others(hostile);
 let calm = await others(hostile);
-figure('others, nobody at it: median', ms(calm.median));
-figure('others, nobody at it: 95th percentile', ms(calm.tail));
+figure('others, without load: median', ms(calm.median));
+figure('others, without load: 95th percentile', ms(calm.tail));
 const over: string[] = [];
 for (const sort of hostile.sorts) {
   await hostile.become(sort);
   const before = process.memoryUsage().rss;
   const under = load(hostile);
   await sleep(500);
-  const found = await others(hostile);
+  const loaded = await others(hostile);
   const rss = process.memoryUsage().rss - before;
   await hostile.release();
   const done = await under.stop();
   const again = await others(hostile);
-  // The machine may have become slower or faster meanwhile.
+  // The speed of the machine may have changed.
   calm = again.median > calm.median ? again : calm;
   const limit = calm.median * factor + slackMs;
-  figure(`others, ${sort}: median`, ms(found.median), ms(limit));
-  figure(`others, ${sort}: 95th percentile`, ms(found.tail));
+  figure(`others, ${sort}: median`, ms(loaded.median), ms(limit));
+  figure(`others, ${sort}: 95th percentile`, ms(loaded.tail));
   figure(`memory, ${sort}`, `${Math.max(0, rss / 1e6).toFixed(0)} MB`);
   figure(`requests that it cost, ${sort}`, String(done));
-  if (found.median > limit) over.push(sort);
+  if (loaded.median > limit) over.push(sort);
 }
 await hostile.stop();
 if (over.length > 0) {

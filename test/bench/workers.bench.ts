@@ -1,13 +1,12 @@
 /**
- * What a second worker gives: requests per second and CPU with one and with two, memory, and how long others wait while one
- * worker is held.
+ * The gain of a second worker: requests per second and CPU with one and two workers, memory, and the latency of other
+ * requests while one worker is blocked.
  *
  * `node dist/test/bench/workers.bench.js [--pods 5000] [--rounds 5] [--workers 1,2] [--only get,create,list,watch,held]`
  *
- * Requests per second are those of this machine, whose cores also run etcd and the clients, so that a second worker has
- * little to win on two cores. What the server could do with cores of its own is bounded by the event loop of its busiest
- * worker: the CPU of that thread for an operation with one worker over the same with two is how many times as much they can
- * do. Both are printed.
+ * This machine's cores also run etcd and the clients, so a second worker gains little on two cores. With enough cores, the
+ * event loop of the busiest worker is the limit: the ratio of that thread's CPU time per operation, with one worker to with
+ * two, is the possible gain. Both values are printed.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -32,15 +31,15 @@ const { values } = parseArgs({
 const pods = Number(values.pods);
 const rounds = Number(values.rounds);
 const only = new Set(values.only.split(',').filter((name) => name !== ''));
-const wanted = (name: string): boolean => only.size === 0 || only.has(name);
+const isSelected = (name: string): boolean => only.size === 0 || only.has(name);
 
 const concurrency = 32;
 const watchers = 100;
-/** For each worker: V8 compiles what has run often, in each process anew. */
+/** Per worker, because V8 compiles in each process. */
 const warmUpRounds = 12;
 
 interface ProcessTime {
-  /** CPU time in ms: of all of its threads, and of its event loop's alone (proc(5)). */
+  /** CPU time in ms of all threads, and of the event loop's thread (proc(5)). */
   readonly all: number;
   readonly loop: number;
 }
@@ -59,11 +58,11 @@ interface Measured {
   readonly perSecond: number;
   /** ms of CPU per operation. */
   readonly all: number;
-  /** Of the event loop of the busiest worker. */
+  /** The event loop of the busiest worker. */
   readonly busiest: number;
 }
 
-/** By the number of workers and what was measured. */
+/** By number of workers and scenario. */
 const measured = new Map<number, Map<string, Measured>>();
 const memory = new Map<number, Map<string, number>>();
 
@@ -161,12 +160,12 @@ async function one(workers: number): Promise<void> {
     );
     look(`with ${pods} pods`);
     for (const [scenario, run] of Object.entries(scenarios)) {
-      if (!wanted(scenario)) continue;
-      const found = await run(server, workers);
-      own.figures.set(scenario, found);
-      figure(name(`${scenario}, per second`), found.perSecond.toFixed(0));
-      figure(name(`${scenario}, CPU`), ms(found.all));
-      figure(name(`${scenario}, CPU of the busiest event loop`), ms(found.busiest));
+      if (!isSelected(scenario)) continue;
+      const measurement = await run(server, workers);
+      own.figures.set(scenario, measurement);
+      figure(name(`${scenario}, per second`), measurement.perSecond.toFixed(0));
+      figure(name(`${scenario}, CPU`), ms(measurement.all));
+      figure(name(`${scenario}, CPU of the busiest event loop`), ms(measurement.busiest));
     }
     look('at the end');
     await realClock.sleep(idleMs);
@@ -177,22 +176,26 @@ async function one(workers: number): Promise<void> {
   }
 }
 
-/** Until garbage has been collected for want of work. */
+/** The delay after which an idle server collects garbage. */
 const idleMs = 15_000;
 
-/** What several workers do beside one. */
+/** Compares several workers with one. */
 function compare(): void {
   const alone = { figures: measured.get(1), memory: memory.get(1) };
   for (const [workers, figures] of measured) {
     if (workers === 1) continue;
     const name = (text: string) => `${workers} workers to one: ${text}`;
-    for (const [scenario, found] of figures) {
+    for (const [scenario, scenarioFigures] of figures) {
       const before = alone.figures?.get(scenario);
       if (before === undefined) continue;
       const limit = workers === 2 ? `≥ ${wantedTimes}` : undefined;
-      figure(name(`${scenario}, per second`), (found.perSecond / before.perSecond).toFixed(2));
-      figure(name(`${scenario}, by the busiest event loop`), (before.busiest / found.busiest).toFixed(2), limit);
-      figure(name(`${scenario}, CPU`), (found.all / before.all).toFixed(2));
+      figure(name(`${scenario}, per second`), (scenarioFigures.perSecond / before.perSecond).toFixed(2));
+      figure(
+        name(`${scenario}, by the busiest event loop`),
+        (before.busiest / scenarioFigures.busiest).toFixed(2),
+        limit,
+      );
+      figure(name(`${scenario}, CPU`), (scenarioFigures.all / before.all).toFixed(2));
     }
     for (const [when, bytes] of memory.get(workers) ?? []) {
       const before = alone.memory?.get(when);
@@ -201,31 +204,31 @@ function compare(): void {
   }
 }
 
-/** The worker is given up at about the same time. */
+/** The supervisor replaces the worker at about the same time. */
 const heldForMs = 5000;
 const heldLimitMs = 50;
 
-/** What others wait for while a worker computes. */
+/** Measures other requests while a worker is blocked. */
 async function held(): Promise<void> {
   const tasks: (() => Promise<void>)[] = [];
   try {
     const server = await startServerProcess({ workers: 2, teardown: (task) => tasks.unshift(task) });
     const leases = '/apis/coordination.orch.io/v1/namespaces/default/leases';
     await server.ask(leases, 'POST', { metadata: { name: 'leader' }, spec: { holderIdentity: 'a' } });
-    const asked: Readonly<Record<string, () => Promise<unknown>>> = {
+    const operations: Readonly<Record<string, () => Promise<unknown>>> = {
       '/livez': () => server.ask('/livez'),
       get: () => server.ask(`${leases}/leader`),
       'lease renewal': () => server.ask(`${leases}/leader`, 'PATCH', { spec: { holderIdentity: 'b' } }),
     };
-    for (let warm = 0; warm < 100; warm++) for (const operation of Object.values(asked)) await operation();
-    const times = new Map<string, number[]>(Object.keys(asked).map((name) => [name, []]));
+    for (let warm = 0; warm < 100; warm++) for (const operation of Object.values(operations)) await operation();
+    const times = new Map<string, number[]>(Object.keys(operations).map((name) => [name, []]));
     let over = false;
     const holding = hold(server).finally(() => {
       over = true;
     });
     await server.until(() => server.log.includes('holding'));
     while (!over) {
-      for (const [name, operation] of Object.entries(asked)) {
+      for (const [name, operation] of Object.entries(operations)) {
         const started = realClock.monotonic();
         await operation();
         times.get(name)?.push(realClock.monotonic() - started);
@@ -245,7 +248,7 @@ async function held(): Promise<void> {
 }
 
 async function hold(server: ServerProcess): Promise<void> {
-  // Where the worker is given up before its answer, the connection breaks off.
+  // If the worker is replaced before its response, the connection breaks.
   await server.ask(`/planted/hold?ms=${heldForMs}`).catch(() => undefined);
 }
 
@@ -253,4 +256,4 @@ process.stdout.write(`${machineLine()}\n`);
 if (only.size !== 1 || !only.has('held'))
   for (const workers of values.workers.split(',').map(Number)) await one(workers);
 compare();
-if (wanted('held')) await held();
+if (isSelected('held')) await held();

@@ -29,7 +29,7 @@ function job(spec: Partial<JobSpec>, tracked: boolean): Job {
 
 interface SetUp {
   readonly tracked?: boolean;
-  /** Of the feature, where it is not that of the job. */
+  /** The feature gate, if it differs from the job's annotation. */
   readonly gate?: boolean;
 }
 
@@ -84,7 +84,7 @@ for (const tracked of [true, false]) {
     await end(live()[0], 'Succeeded');
     t.match(status(), { active: 2, succeeded: 1 });
     await end(live()[0], 'Succeeded');
-    t.equal(live().length, 1, 'no more than are missing');
+    t.equal(live().length, 1, 'only missing pods are created');
     await end(live()[0], 'Succeeded');
     t.match(status(), { active: 0, succeeded: 3, completionTime: /./ });
     t.same(status()?.uncountedTerminatedPods, tracked ? {} : undefined);
@@ -98,7 +98,7 @@ for (const tracked of [true, false]) {
     t.same(api.takeWrites(), []);
   });
 
-  t.test(`a failed pod gets a successor later and later, ${how}`, async (t) => {
+  t.test(`failed pods are replaced with growing delays, ${how}`, async (t) => {
     const { harness, start, status, condition, live, end } = setUp(t, { backoffLimit: 2 }, { tracked });
     await start();
     await end(live()[0], 'Failed');
@@ -123,7 +123,7 @@ for (const tracked of [true, false]) {
     t.equal(live().length, 0);
   });
 
-  t.test(`a job that takes too long is ended, ${how}`, async (t) => {
+  t.test(`a job fails at its deadline, ${how}`, async (t) => {
     const { harness, api, start, status, condition, live } = setUp(
       t,
       { parallelism: 2, completions: 2, activeDeadlineSeconds: 30 },
@@ -138,7 +138,7 @@ for (const tracked of [true, false]) {
       message: 'Job was active longer than specified deadline',
     });
     t.match(status(), { active: 0, failed: 2 });
-    t.equal(api.list(pods).length, 0, 'nothing keeps the pods');
+    t.equal(api.list(pods).length, 0, 'no finalizer keeps the pods');
   });
 
   t.test(`indexes, ${how}`, async (t) => {
@@ -163,7 +163,7 @@ for (const tracked of [true, false]) {
     t.same(live().map(indexOf), ['1', '3', '4']);
     await end(second, 'Failed');
     await harness.advance(11_000);
-    t.same(live().map(indexOf).sort(), ['1', '3', '4'], 'the index that failed is tried again');
+    t.same(live().map(indexOf).sort(), ['1', '3', '4'], 'the failed index is retried');
     for (const pod of live()) await end(pod, 'Succeeded');
     t.match(status(), { completedIndexes: '0-4', succeeded: 5, failed: 1 });
     t.ok(condition('Complete'));
@@ -188,13 +188,13 @@ for (const tracked of [true, false]) {
       object.spec.suspend = true;
     });
     t.equal(api.list(pods).length, 0);
-    t.equal(status()?.failed ?? 0, 0, 'to be suspended is no failure');
+    t.equal(status()?.failed ?? 0, 0, 'suspension is not a failure');
     await harness.advance(100_000);
-    t.equal(condition('Failed'), undefined, 'the deadline does not run on');
+    t.equal(condition('Failed'), undefined, 'the deadline pauses');
     await change((object) => {
       object.spec.suspend = false;
     });
-    t.equal(status()?.startTime, formatTime(clock.now()), 'it starts anew');
+    t.equal(status()?.startTime, formatTime(clock.now()), 'the start time is reset');
     t.equal(condition('Failed'), undefined);
     t.same(
       harness.events.filter((event) => /Suspended|Resumed/.test(event)),
@@ -216,7 +216,7 @@ t.test('without a number of completions, the first success is enough', async (t)
   await start();
   const [first, second, third] = live();
   await end(first, 'Succeeded');
-  t.equal(live().length, 2, 'the others go on, and none is added');
+  t.equal(live().length, 2, 'the other pods continue, and none is added');
   await end(second, 'Failed');
   t.equal(condition('Complete'), undefined);
   await end(third, 'Succeeded');
@@ -224,7 +224,7 @@ t.test('without a number of completions, the first success is enough', async (t)
   t.ok(condition('Complete'));
 });
 
-t.test('containers that are restarted in their pod count against the limit', async (t) => {
+t.test('container restarts count against the backoff limit', async (t) => {
   const spec = { restartPolicy: 'OnFailure', containers: [{ name: 'c', image: 'i' }] };
   const { harness, api, start, condition, live } = setUp(t, {
     backoffLimit: 3,
@@ -246,7 +246,7 @@ t.test('containers that are restarted in their pod count against the limit', asy
   t.match(condition('Failed'), { reason: 'BackoffLimitExceeded' });
 });
 
-t.test('less parallelism takes pods away that are no failures', async (t) => {
+t.test('pods deleted by lower parallelism are not failures', async (t) => {
   const { start, status, live, change } = setUp(t, { parallelism: 4, completions: 10 });
   await start();
   t.equal(live().length, 4);
@@ -258,17 +258,17 @@ t.test('less parallelism takes pods away that are no failures', async (t) => {
   t.equal(status()?.failed ?? 0, 0);
 });
 
-t.test('a pod that somebody deletes is counted as failed, and replaced', async (t) => {
+t.test('a pod deleted by a user counts as failed, and is replaced', async (t) => {
   const { harness, api, start, status, live } = setUp(t);
   await start();
   await harness.context.client.resource(pods).delete(live()[0]?.metadata.name ?? '', { namespace: 'default' });
   await harness.settled();
   t.equal(status()?.failed, 1);
   t.equal(live().length, 1);
-  t.equal(api.list(pods).length, 1, 'the deleted one is gone');
+  t.equal(api.list(pods).length, 1, 'the deleted pod is removed');
 });
 
-t.test('orphans are adopted with the finalizer, and strangers let go without it', async (t) => {
+t.test('orphans are adopted with the finalizer, and released pods lose it', async (t) => {
   const { harness, api, start, live } = setUp(t, { parallelism: 2, completions: 2 });
   api.seed<Pod>(pods, { metadata: { name: 'orphan', namespace: 'default', labels }, spec: { containers: [] } });
   await start();
@@ -282,7 +282,7 @@ t.test('orphans are adopted with the finalizer, and strangers let go without it'
   t.same([finalizers, ownerReferences], [[], []]);
 });
 
-t.test('pods of a job that is gone are let go', async (t) => {
+t.test('pods of a deleted job lose the finalizer', async (t) => {
   const { harness, api, start } = setUp(t);
   await start();
   t.same(api.list(pods)[0]?.metadata.finalizers, [mark]);
@@ -291,7 +291,7 @@ t.test('pods of a job that is gone are let go', async (t) => {
   t.same(api.list(pods)[0]?.metadata.finalizers ?? [], []);
 });
 
-t.test('a job whose feature was switched off is counted as the others are', async (t) => {
+t.test('a job whose feature was disabled is counted without finalizers', async (t) => {
   const { api, start, read, status, live, end } = setUp(t, {}, { tracked: true, gate: false });
   const owner = read();
   api.seed<Pod>(pods, {
@@ -314,7 +314,7 @@ t.test('a job whose feature was switched off is counted as the others are', asyn
   t.equal(status()?.uncountedTerminatedPods, undefined);
 });
 
-t.test('what cannot be created is tried again, and told', async (t) => {
+t.test('failed creations are retried and recorded', async (t) => {
   const { harness, api, start, live } = setUp(t, { parallelism: 8, completions: 8 });
   const heal = harness.fail(
     (call) => call.verb === 'create' && call.resource === 'pods',
@@ -322,35 +322,32 @@ t.test('what cannot be created is tried again, and told', async (t) => {
   );
   await start();
   t.match(harness.events[0], /^Warning FailedCreate work: Error creating: /);
-  t.ok(api.calls.filter(({ verb }) => verb === 'create').length < 8, 'few are tried at first');
+  t.ok(api.calls.filter(({ verb }) => verb === 'create').length < 8, 'slow start tries few');
   heal();
   await harness.advance(60_000);
   t.equal(live().length, 8);
 });
 
-t.test(
-  'a finalizer that cannot be taken off yet keeps its pod from the counters, not from being counted',
-  async (t) => {
-    const { harness, api, start, status, condition, live, end } = setUp(t);
-    await start();
-    const heal = harness.fail(
-      (call) => call.verb === 'patch' && call.resource === 'pods',
-      internalError(new Error('no')),
-    );
-    const [pod] = live();
-    await end(pod, 'Succeeded');
-    t.same(status()?.uncountedTerminatedPods, { succeeded: [pod?.metadata.uid] });
-    t.equal(status()?.succeeded ?? 0, 0);
-    t.equal(condition('Complete'), undefined);
-    heal();
-    await harness.advance(10_000);
-    t.match(status(), { succeeded: 1 });
-    t.ok(condition('Complete'));
-    t.same(api.list(pods)[0]?.metadata.finalizers ?? [], []);
-  },
-);
+t.test('a pod whose finalizer cannot be removed yet is counted later', async (t) => {
+  const { harness, api, start, status, condition, live, end } = setUp(t);
+  await start();
+  const heal = harness.fail(
+    (call) => call.verb === 'patch' && call.resource === 'pods',
+    internalError(new Error('no')),
+  );
+  const [pod] = live();
+  await end(pod, 'Succeeded');
+  t.same(status()?.uncountedTerminatedPods, { succeeded: [pod?.metadata.uid] });
+  t.equal(status()?.succeeded ?? 0, 0);
+  t.equal(condition('Complete'), undefined);
+  heal();
+  await harness.advance(10_000);
+  t.match(status(), { succeeded: 1 });
+  t.ok(condition('Complete'));
+  t.same(api.list(pods)[0]?.metadata.finalizers ?? [], []);
+});
 
-t.test('a cache that was filled by a server that lags behind counts nothing twice', async (t) => {
+t.test('a cache from a lagging server causes no double counting', async (t) => {
   const { harness, api, start, read, status } = setUp(t, { completions: 2 });
   const uid = read()?.metadata.uid ?? '';
   const reference = { apiVersion: 'batch/v1', kind: 'Job', name: 'work', uid, controller: true };
@@ -360,7 +357,7 @@ t.test('a cache that was filled by a server that lags behind counts nothing twic
     status: { phase: 'Succeeded' },
   };
   const seen = api.seed<Pod>(pods, stale);
-  // An earlier leader counted it; this controller's first list shows it as it was before.
+  // An earlier leader has counted the pod; this controller's first list shows an older version.
   api.change<Pod>(pods, 'default/a', (pod) => {
     delete pod.metadata.finalizers;
   });

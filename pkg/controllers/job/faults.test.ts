@@ -1,6 +1,6 @@
 /**
- * Jobs under random faults: whatever is refused, lost, shown late or restarted on the way, each pod that ends is counted
- * once, no index is done without a pod that did it, and no pod is left when the job has ended.
+ * Jobs under random faults (rejected and lost requests, lagging caches, restarts): each finished pod is counted once, no
+ * index is done without a succeeded pod, and no pod is left when the job is finished.
  */
 import t from 'tap';
 import { jobs } from '#api/batch/v1/resources.gen.js';
@@ -39,7 +39,7 @@ for (const seed of seeds) {
         template: { metadata: { labels }, spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } },
       },
     });
-    // A controller that stops in the middle of its work, and another in its place.
+    // Replace a controller in the middle of its work.
     let stop = new AbortController();
     let running = Promise.resolve();
     t.teardown(async () => {
@@ -80,7 +80,7 @@ for (const seed of seeds) {
         );
     const end = (pod: Pod, phase: 'Succeeded' | 'Failed') => {
       const { uid = '', name, annotations, finalizers } = pod.metadata;
-      // One without the finalizer is about to be deleted, and counts for nothing.
+      // A pod without the finalizer is about to be deleted, and does not count.
       if (!finalizers?.includes(mark)) return;
       api.change<Pod>(pods, `default/${name}`, (each) => {
         each.status = { phase };

@@ -4,7 +4,7 @@ import { csistoragecapacities, storageclasses } from '#api/storage/v1/resources.
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { LocalStorageCapacityController } from '#controllers/localstoragecapacity/controller.js';
 
-t.test('each node has a capacity for each class, less what its volumes have', async (t) => {
+t.test('each node has a capacity per class, minus its volumes', async (t) => {
   const harness = new Harness(t, [nodes, persistentvolumes, storageclasses, csistoragecapacities]);
   const { api, dialect } = harness;
   const addNode = (name: string) =>
@@ -44,7 +44,7 @@ t.test('each node has a capacity for each class, less what its volumes have', as
   addVolume('w', '100Gi', 'b');
   api.remove(persistentvolumes, 'v');
   await harness.settled();
-  t.same(shown(), ['local host-a 10', 'local host-b 0'], 'volumes come and go');
+  t.same(shown(), ['local host-a 10', 'local host-b 0'], 'volumes are added and deleted');
 
   api.takeWrites();
   api.change(nodes, 'a', ({ status }) => {
@@ -56,16 +56,16 @@ t.test('each node has a capacity for each class, less what its volumes have', as
   const [first] = api.list(csistoragecapacities);
   api.remove(csistoragecapacities, `orch-system/${first?.metadata.name}`);
   await harness.settled();
-  t.equal(shown().length, 2, 'what somebody removes comes back');
+  t.equal(shown().length, 2, 'a deleted object is recreated');
 
   addClass('second', 'local.storage.orch.io');
   await harness.settled();
   t.equal(shown().length, 4);
   api.remove(storageclasses, 'local');
   await harness.settled();
-  t.same(shown(), ['second host-a 10', 'second host-b 0'], 'a class goes');
+  t.same(shown(), ['second host-a 10', 'second host-b 0'], 'a class is deleted');
 
   api.remove(nodes, 'a');
   await harness.settled();
-  t.same(shown(), ['second host-b 0'], 'a node goes');
+  t.same(shown(), ['second host-b 0'], 'a node is deleted');
 });

@@ -11,7 +11,7 @@ function setUp(t: Test) {
   const harness = new Harness(t, [namespaces, configmaps, secrets]);
   const { api, dialect } = harness;
   api.seed<Namespace>(namespaces, { metadata: { name: 'a' }, spec: { finalizers: [dialect.namespaceFinalizer] } });
-  // The server lets a namespace go when its last finalizer is gone.
+  // The server deletes a namespace when its last finalizer is removed.
   api.intercept((call) => {
     if (call.subresource !== 'finalize') return undefined;
     const body = call.body as Namespace;
@@ -23,7 +23,7 @@ function setUp(t: Test) {
   const remove = () =>
     api.change<Namespace>(namespaces, 'a', (object) => {
       object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
-      // Keeps the fake from removing it at once: finalizers of namespaces are in their spec.
+      // Keeps the fake from deleting it at once: finalizers of namespaces are in their spec.
       object.metadata.deletionGracePeriodSeconds = 1;
     });
   const read = () => api.get(namespaces, 'a');
@@ -31,7 +31,7 @@ function setUp(t: Test) {
   return { harness, api, start, remove, read, condition };
 }
 
-t.test('a namespace that is being deleted is emptied and let go; others are not touched', async (t) => {
+t.test('a namespace in deletion is emptied and finalized; others are not touched', async (t) => {
   const { harness, api, start, remove, read } = setUp(t);
   for (const namespace of ['a', 'b']) {
     api.seed(configmaps, { metadata: { name: 'x', namespace } });
@@ -55,7 +55,7 @@ t.test('a namespace that is being deleted is emptied and let go; others are not 
   t.same(api.takeWrites(), []);
 });
 
-t.test('what is left is told, and looked at again', async (t) => {
+t.test('remaining objects are reported, and deletion is retried', async (t) => {
   const { harness, api, start, remove, read, condition } = setUp(t);
   api.seed(configmaps, { metadata: { name: 'x', namespace: 'a', finalizers: ['test.io/hold'] } });
   await start();
@@ -76,7 +76,7 @@ t.test('what is left is told, and looked at again', async (t) => {
   t.equal(read(), undefined);
 });
 
-t.test('a resource that cannot be emptied is told and does not stop the others', async (t) => {
+t.test('a resource that cannot be emptied is reported and does not stop the others', async (t) => {
   const { harness, api, start, remove, read, condition } = setUp(t);
   api.seed(configmaps, { metadata: { name: 'x', namespace: 'a' } });
   api.seed(secrets, { metadata: { name: 'x', namespace: 'a' } });
@@ -94,12 +94,12 @@ t.test('a resource that cannot be emptied is told and does not stop the others',
   t.equal(read(), undefined);
 });
 
-t.test('looks become rarer, up to a limit', (t) => {
+t.test('pauses between attempts grow up to a limit', (t) => {
   t.same([0, 1, 2, 5, 50].map(nextAttemptMs), [500, 1000, 2000, 15_000, 15_000]);
   t.end();
 });
 
-t.test('namespaces that end are looked at as often as asked for', async (t) => {
+t.test('namespaces in deletion are resynced', async (t) => {
   const looksIn = async (resyncMs: number) => {
     const { harness, api, start, remove } = setUp(t);
     api.seed(configmaps, { metadata: { name: 'x', namespace: 'a', finalizers: ['test.io/hold'] } });
@@ -111,6 +111,6 @@ t.test('namespaces that end are looked at as often as asked for', async (t) => {
     return api.calls.slice(before).filter(({ verb, resource }) => verb === 'list' && resource === 'configmaps').length;
   };
   const seldom = await looksIn(0);
-  t.ok(seldom > 0, 'beside that');
+  t.ok(seldom > 0, 'in addition to retries');
   t.ok((await looksIn(2000)) > 3 * seldom);
 });

@@ -9,7 +9,7 @@ import { Harness } from '#controllers/framework/testing/harness.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
 import { refusal } from '#controllers/nodeipam/testing/server-rules.js';
 
-/** `ranges`: each with the prefix length of nodes' parts: `10.0.0.0/16/24`. */
+/** `ranges`: each with the prefix length of node blocks: `10.0.0.0/16/24`. */
 function setUp(t: Test, ranges: readonly string[] = ['10.0.0.0/22/24'], services: readonly string[] = []) {
   const harness = new Harness(t, [nodes]);
   const { api } = harness;
@@ -36,7 +36,7 @@ function setUp(t: Test, ranges: readonly string[] = ['10.0.0.0/22/24'], services
   return { harness, api, metrics, controller, add, shown, start: () => harness.start(controller) };
 }
 
-t.test('each node gets a range of its own, and what nodes have counts', async (t) => {
+t.test('each node gets its own range, and existing ranges count', async (t) => {
   const { harness, api, add, shown, start, metrics } = setUp(t, ['10.0.0.0/21/24'], ['10.0.0.0/23', 'fd00::/112']);
   add('old', ['10.0.3.0/24']);
   add('foreign', ['192.168.0.0/24']);
@@ -70,7 +70,7 @@ t.test('each node gets a range of its own, and what nodes have counts', async (t
   }
 });
 
-t.test('two families', async (t) => {
+t.test('dual-stack', async (t) => {
   const { add, shown, start } = setUp(t, ['fd00::/62/64', '10.0.0.0/22/24'], ['10.0.0.0/24']);
   add('single', ['10.0.1.0/24']);
   add('a');
@@ -83,12 +83,12 @@ t.test('two families', async (t) => {
   });
 });
 
-t.test('nodes for which nothing is left get what becomes free, in their order', async (t) => {
+t.test('waiting nodes get freed ranges in order', async (t) => {
   const { harness, api, add, shown, start } = setUp(t);
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) add(name);
   await start();
-  const told = (name: string) => `Normal CIDRNotAvailable ${name}: Node ${name} status is now: CIDRNotAvailable`;
-  t.same(harness.events, ['e', 'f', 'g'].map(told));
+  const unavailable = (name: string) => `Normal CIDRNotAvailable ${name}: Node ${name} status is now: CIDRNotAvailable`;
+  t.same(harness.events, ['e', 'f', 'g'].map(unavailable));
   api.remove(nodes, 'e');
   api.remove(nodes, 'b');
   await harness.settled();
@@ -100,7 +100,7 @@ t.test('nodes for which nothing is left get what becomes free, in their order', 
   t.equal(harness.events.length, 3);
 });
 
-t.test('writes that fail are tried again with the same range, and told', async (t) => {
+t.test('failed writes are retried with the same range, and recorded', async (t) => {
   const { harness, api, add, shown, start } = setUp(t);
   add('a');
   let failures = 0;
@@ -123,7 +123,7 @@ t.test('writes that fail are tried again with the same range, and told', async (
   t.same(shown(), { a: ['10.0.0.0/24'], b: ['10.0.1.0/24'] });
 });
 
-t.test('a node that was given a range by somebody else keeps it', async (t) => {
+t.test('a node keeps a range that another client assigned', async (t) => {
   const { harness, api, add, shown, start } = setUp(t);
   await start();
   const thaw = harness.freeze('nodes');
@@ -142,19 +142,19 @@ t.test('a node that was given a range by somebody else keeps it', async (t) => {
   for (const name of ['c', 'd']) add(name);
   await harness.settled();
   const patch = api.calls.find(({ verb }) => verb === 'patch')?.body;
-  t.type((patch as Node).metadata.uid, 'string', 'a late write does not hit a later node of the name');
+  t.type((patch as Node).metadata.uid, 'string', 'a late write does not change a new node with the name');
   const all = Object.values(shown()).map((cidrs) => cidrs?.join());
   t.same(shown()['a'], ['10.0.3.0/24']);
-  t.same(all.sort(), ['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'], 'nothing is lost');
+  t.same(all.sort(), ['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'], 'no block is lost');
 });
 
-t.test('a cache that lags does not give away what nodes have', async (t) => {
+t.test('a lagging cache does not cause a double allocation', async (t) => {
   const { harness, api, add, shown, controller } = setUp(t);
   harness.informers.informer(nodes);
   await harness.start();
   add('old');
   await harness.settled();
-  // The cache shows the node without a range, and goes on to do so; the store does not.
+  // The cache keeps showing the node without a range; the store has one.
   const thaw = harness.fail((call) => call.verb === 'watch', internalError(new Error('cut off')));
   api.dropWatches();
   api.change<Node>(nodes, 'old', (node) => {
@@ -177,5 +177,5 @@ t.test('a cache that lags does not give away what nodes have', async (t) => {
   for (const name of ['x', 'y']) add(name);
   await harness.settled();
   const all = Object.values(shown()).map((cidrs) => cidrs?.join());
-  t.same(all.sort(), ['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'], 'nothing is lost');
+  t.same(all.sort(), ['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'], 'no block is lost');
 });

@@ -1,7 +1,7 @@
 /**
- * Nodes come and go under random faults: caches that lag, failed writes, answers that are lost, writes that land late,
- * restarts and changes of leader. Whatever happens, at no moment do two nodes have addresses in common, no node's range
- * changes, none has addresses of Services, and none is lost.
+ * Nodes are added and deleted under random faults: lagging caches, failed writes, lost responses, late writes, restarts
+ * and leader changes. At no time do node ranges overlap each other or service ranges, no node's range changes, and no
+ * block is lost.
  */
 import t from 'tap';
 import { nodes } from '#api/core/v1/resources.gen.js';
@@ -21,7 +21,7 @@ const q = { group: '', resource: 'nodes' };
 const names = Array.from({ length: 16 }, (_, i) => `n${i}`);
 const block = (text: string): IPBlock => parseCIDR(text) ?? { family: 4, base: new Uint8Array(16), prefix: 0 };
 const services = [block('10.0.0.0/23'), block('fd00::/62')];
-/** Of sixteen blocks of IPv4, Services have two. */
+/** Services use two of the sixteen IPv4 blocks. */
 const room = 14;
 
 for (const seed of seeds) {
@@ -32,12 +32,12 @@ for (const seed of seeds) {
     const harness = new Harness(t, [nodes]);
     const { api } = harness;
     let faults = true;
-    /** Share of the requests that fail. */
+    /** The fraction of failing requests. */
     let trouble = 0.2;
     const client = losingResponses(harness.context.client, () => faults && random() < 0.1);
     const context = { ...harness.context, client };
 
-    /** Every state that anybody can see is one between two requests. */
+    /** Checks every state between two requests. */
     const problems: string[] = [];
     const rangesOf = new Map<string, string>();
     const look = () => {
@@ -107,7 +107,7 @@ for (const seed of seeds) {
     await harness.start();
 
     let thaw = () => {};
-    /** Caches lag, and the store can be asked. */
+    /** The cache and the live store. */
     const cutOff = () => {
       const heal = harness.fail((call) => call.verb === 'watch', serviceUnavailable('cut off'));
       api.dropWatches();
@@ -138,7 +138,7 @@ for (const seed of seeds) {
         await harness.advance(30_000);
       } else if (dice < 0.9) land();
       else {
-        // The next one shares the caches, however far they lag. What the last one wrote does not land in its term.
+        // The next leader shares the lagging caches. Writes of the previous leader are fenced.
         await end();
         if (random() < 0.5) land();
         late = [];
@@ -159,6 +159,6 @@ for (const seed of seeds) {
     for (let i = 0; i < 400 && without().length > 0; i += 1) await harness.advance(5000);
     look();
     t.same(problems, []);
-    t.same(without(), [], 'there is a range for as many nodes as there is room for');
+    t.same(without(), [], 'as many nodes as possible have a range');
   });
 }

@@ -32,17 +32,17 @@ t.test('blocks of a range', (t) => {
   for (const [range, prefix, size, first, last] of rows) {
     const { set } = setOf(range, prefix);
     t.equal(set.size, size, range);
-    const taken = Array.from({ length: size }, () => set.allocate());
-    const [start, end] = [taken[0], taken.at(-1)];
+    const blocks = Array.from({ length: size }, () => set.allocate());
+    const [start, end] = [blocks[0], blocks.at(-1)];
     t.equal(start && set.cidr(start), first, range);
     t.equal(end && set.cidr(end), last, range);
-    t.equal(set.allocate(), undefined, 'and no more');
+    t.equal(set.allocate(), undefined, 'no free block is left');
   }
   for (const prefix of [15, 33]) t.throws(() => setOf('10.0.0.0/16', prefix), RangeError);
   t.end();
 });
 
-t.test('what a network takes of a range', (t) => {
+t.test('blocks that overlap a network', (t) => {
   const { set } = setOf('10.244.16.0/20', 24);
   const rows: [network: string, span: object | undefined][] = [
     ['10.244.16.0/24', { first: 0, last: 0 }],
@@ -58,7 +58,7 @@ t.test('what a network takes of a range', (t) => {
   t.end();
 });
 
-t.test('never used blocks first, then those that have been free for longest', (t) => {
+t.test('unused blocks first, then the block that was free the longest', (t) => {
   const { set, changes } = setOf('10.0.0.0/30', 32);
   const [a, b] = [set.allocate(), set.allocate()];
   if (a === undefined || b === undefined) throw new Error('nothing to take');
@@ -69,13 +69,13 @@ t.test('never used blocks first, then those that have been free for longest', (t
   t.same(changes, { allocations: 6, releases: 2 });
   set.hold(a);
   set.free(a);
-  t.equal(set.used, 4, 'it is held twice');
+  t.equal(set.used, 4, 'the block has two holders');
   set.free(a);
   t.equal(set.allocate()?.first, 0);
   t.end();
 });
 
-t.test('blocks that are taken are those that a naive twin knows to be free', (t) => {
+t.test('allocation equals a naive model', (t) => {
   const seed = Math.floor(Math.random() * 1e9);
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -112,27 +112,27 @@ const node = (name: string, uid: string, version: number, podCIDRs: string[] = [
   spec: { podCIDRs },
 });
 
-t.test('who has which blocks', (t) => {
+t.test('blocks of nodes', (t) => {
   const { set } = setOf('10.0.0.0/29', 31);
   const { set: other } = setOf('fd00::/62', 64);
   const blocks = new NodeBlocks([set, other]);
   const own = ['10.0.0.0/31', 'fd00::/64'];
   t.same(blocks.reserve(node('a', '1', 1)), own);
-  t.same(blocks.reserve(node('a', '1', 5)), own, 'the same whenever it is asked for');
-  t.same(blocks.reserve(node('a', '2', 6)), ['10.0.0.2/31', 'fd00:0:0:1::/64'], 'another node of that name');
-  t.equal(blocks.freeDeleted('a', undefined, '4'), false, 'it is not known yet whether the second is there');
-  t.equal(set.used, 1, 'but the first is gone');
+  t.same(blocks.reserve(node('a', '1', 5)), own, 'the reservation is stable');
+  t.same(blocks.reserve(node('a', '2', 6)), ['10.0.0.2/31', 'fd00:0:0:1::/64'], 'another node with the name');
+  t.equal(blocks.freeDeleted('a', undefined, '4'), false, 'the second node may still exist');
+  t.equal(set.used, 1, 'the first node is deleted');
   t.equal(blocks.freeDeleted('a', undefined, '6'), true);
   t.equal(set.used + other.used, 0);
   t.same(blocks.observe(node('b', '3', 7, ['10.0.0.6/31', 'fd00:0:0:3::/64'])), []);
   t.same(blocks.observe(node('c', '4', 8, ['10.0.0.6/31', '192.168.0.0/24'])), ['192.168.0.0/24']);
   t.equal(blocks.freeDeleted('b', undefined, '9'), true);
-  t.equal(set.used, 1, 'another node shows the same');
+  t.equal(set.used, 1, 'another node has the same block');
   t.same(blocks.reserve(node('d', '5', 9)), ['10.0.0.4/31', 'fd00:0:0:2::/64']);
-  t.same(blocks.observe(node('d', '5', 10, ['10.0.0.2/31'])), [], 'somebody else was faster');
+  t.same(blocks.observe(node('d', '5', 10, ['10.0.0.2/31'])), [], 'another client assigned a range');
   t.equal(set.used, 2);
-  t.equal(other.used, 0, 'what was set aside is free');
-  t.same(blocks.observe(node('d', '5', 9, ['10.0.0.0/29'])), [], 'what is older says nothing');
+  t.equal(other.used, 0, 'the reservation is freed');
+  t.same(blocks.observe(node('d', '5', 9, ['10.0.0.0/29'])), [], 'an older version is ignored');
   t.equal(set.used, 2);
   for (const name of ['e', 'f']) t.ok(blocks.reserve(node(name, name, 11)));
   t.equal(blocks.reserve(node('g', 'g', 11)), undefined);
@@ -147,7 +147,7 @@ const defaults: RangeOptions = {
   'node-cidr-mask-size-ipv6': 64,
 };
 
-t.test('ranges that are refused', (t) => {
+t.test('rejected options', (t) => {
   const v4 = { 'cluster-cidr': '10.0.0.0/16' };
   const v6 = { 'cluster-cidr': 'fd00::/56' };
   const both = { 'cluster-cidr': '10.0.0.0/16,fd00::/56' };
@@ -209,7 +209,7 @@ t.test('ranges that are refused', (t) => {
   t.end();
 });
 
-t.test('sizes of the nodes’ ranges', (t) => {
+t.test('prefix lengths of node ranges', (t) => {
   const rows: [Partial<RangeOptions>, string[]][] = [
     [{ 'cluster-cidr': '10.0.0.0/16' }, ['4/24']],
     [{ 'cluster-cidr': 'fd00::/56' }, ['6/64']],

@@ -43,7 +43,7 @@ function setUp(
       status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] },
     });
   }
-  /** Time passes while the living nodes renew their leases. */
+  /** Advances the clock while healthy nodes renew their leases. */
   const pass = async (seconds: number) => {
     for (let left = seconds; left > 0; left -= 10) {
       for (const name of alive) {
@@ -78,7 +78,7 @@ function setUp(
   return { harness, api, alive, pass, ready, readiness, taints, start, dialect, series };
 }
 
-t.test('a node that renews its lease is left alone', async (t) => {
+t.test('a node that renews its lease stays untouched', async (t) => {
   const { pass, readiness, taints, start, api } = setUp(t, ['n1', 'n2']);
   await start();
   api.takeWrites();
@@ -88,29 +88,32 @@ t.test('a node that renews its lease is left alone', async (t) => {
   t.same(api.takeWrites(), []);
 });
 
-t.test('a silent node is told of, tainted, and emptied when its pods have waited', async (t) => {
-  const { harness, api, alive, pass, ready, readiness, taints, start, dialect } = setUp(t, ['n1', 'n2']);
-  await start();
-  alive.delete('n2');
-  await pass(30);
-  t.equal(readiness('n2'), 'True', 'within its grace');
-  await pass(20);
-  t.equal(readiness('n2'), 'Unknown');
-  t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`, `${dialect.taints.unreachable} NoExecute`]);
-  t.match(api.get(pods, 'default/pod-n2')?.status?.conditions, [{ type: 'Ready', status: 'False' }]);
-  t.ok(harness.events.includes('Normal NodeNotReady n2: Node n2 status is now: NodeNotReady'));
-  t.ok(api.get(pods, 'default/pod-n2'), 'tolerated for 30 s');
-  await pass(50);
-  t.notOk(api.get(pods, 'default/pod-n2'));
-  t.ok(api.get(pods, 'default/pod-n1'));
-  t.ok(harness.events.includes('Normal TaintManagerEviction pod-n2: Marking for deletion Pod default/pod-n2'));
-  alive.add('n2');
-  ready('n2', 'True');
-  await pass(20);
-  t.same(taints('n2'), [], 'heard again');
-});
+t.test(
+  'a node that stops reporting is recorded, tainted, and its pods are evicted after their toleration',
+  async (t) => {
+    const { harness, api, alive, pass, ready, readiness, taints, start, dialect } = setUp(t, ['n1', 'n2']);
+    await start();
+    alive.delete('n2');
+    await pass(30);
+    t.equal(readiness('n2'), 'True', 'within its grace');
+    await pass(20);
+    t.equal(readiness('n2'), 'Unknown');
+    t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`, `${dialect.taints.unreachable} NoExecute`]);
+    t.match(api.get(pods, 'default/pod-n2')?.status?.conditions, [{ type: 'Ready', status: 'False' }]);
+    t.ok(harness.events.includes('Normal NodeNotReady n2: Node n2 status is now: NodeNotReady'));
+    t.ok(api.get(pods, 'default/pod-n2'), 'tolerated for 30 s');
+    await pass(50);
+    t.notOk(api.get(pods, 'default/pod-n2'));
+    t.ok(api.get(pods, 'default/pod-n1'));
+    t.ok(harness.events.includes('Normal TaintManagerEviction pod-n2: Marking for deletion Pod default/pod-n2'));
+    alive.add('n2');
+    ready('n2', 'True');
+    await pass(20);
+    t.same(taints('n2'), [], 'the node reports again');
+  },
+);
 
-t.test('without the taint manager pods go once their node has not been ready for long', async (t) => {
+t.test('without the taint manager pods are evicted after the timeout', async (t) => {
   const { harness, api, alive, pass, ready, taints, start, dialect } = setUp(t, ['n1', 'n2', 'n3']);
   const pod = (name: string, more: object = {}) =>
     api.seed<Pod>(pods, {
@@ -123,13 +126,13 @@ t.test('without the taint manager pods go once their node has not been ready for
   alive.delete('n2');
   ready('n3', 'False');
   await pass(290);
-  t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`], 'nothing that anybody evicts for');
+  t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`], 'no NoExecute taint');
   t.ok(api.get(pods, 'default/pod-n2'));
   await pass(20);
   t.notOk(api.get(pods, 'default/pod-n2'));
-  t.ok(api.get(pods, 'default/daemon'), 'would come back at once');
+  t.ok(api.get(pods, 'default/daemon'), 'daemon pods stay');
   t.ok(api.get(pods, 'default/pod-n1'));
-  t.notOk(api.get(pods, 'default/pod-n3'), 'of a node that says itself that it is not ready');
+  t.notOk(api.get(pods, 'default/pod-n3'), 'of a node that reports that it is not ready');
   const events = harness.events.filter((event) => !event.includes('NodeNotReady'));
   t.same(events.filter((event) => event.includes('n2')).sort(), [
     'Normal DeletingAllPods n2: Deleting all Pods from Node n2.',
@@ -137,7 +140,7 @@ t.test('without the taint manager pods go once their node has not been ready for
   ]);
   pod('late');
   await pass(10);
-  t.notOk(api.get(pods, 'default/late'), 'whatever comes later, too');
+  t.notOk(api.get(pods, 'default/late'), 'pods that arrive later, too');
   alive.add('n2');
   ready('n2', 'True');
   await pass(10);
@@ -146,7 +149,7 @@ t.test('without the taint manager pods go once their node has not been ready for
   t.ok(api.get(pods, 'default/welcome'));
 });
 
-t.test('a wall clock that is set makes no node silent and hides none', async (t) => {
+t.test('changes of the wall clock do not affect the detection', async (t) => {
   const dayMs = 86_400_000;
   for (const byMs of [dayMs, -dayMs]) {
     const { harness, api, alive, pass, readiness, start } = setUp(t, ['n1', 'n2', 'n3']);
@@ -154,7 +157,7 @@ t.test('a wall clock that is set makes no node silent and hides none', async (t)
     alive.delete('n2');
     await pass(30);
     harness.clock.setWallClock(byMs);
-    // They are looked at before they have renewed.
+    // Reconcile before the renewals.
     for (const name of ['n1', 'n2']) {
       api.change<Node>(nodes, name, (node) => {
         node.metadata.labels = { looked: 'at' };
@@ -167,12 +170,12 @@ t.test('a wall clock that is set makes no node silent and hides none', async (t)
     t.equal(readiness('n2'), 'True', 'within its grace');
     await pass(15);
     t.equal(readiness('n1'), 'True');
-    t.equal(readiness('n2'), 'Unknown', 'silent for 50 s');
+    t.equal(readiness('n2'), 'Unknown', 'no report for 50 s');
     await harness.stop();
   }
 });
 
-t.test('a node that comes back in time keeps its pods', async (t) => {
+t.test('a node that reports again in time keeps its pods', async (t) => {
   const { harness, api, alive, pass, ready, start } = setUp(t, ['n1', 'n2']);
   await start();
   ready('n2', 'False');
@@ -184,7 +187,7 @@ t.test('a node that comes back in time keeps its pods', async (t) => {
   t.ok(alive.has('n2'));
 });
 
-t.test('when no node is heard, nothing is evicted', async (t) => {
+t.test('nothing is evicted while no node reports', async (t) => {
   const { api, alive, pass, ready, readiness, taints, start, dialect } = setUp(t, ['n1', 'n2', 'n3'], {
     tolerationSeconds: 0,
   });
@@ -194,17 +197,17 @@ t.test('when no node is heard, nothing is evicted', async (t) => {
   for (const name of ['n1', 'n2', 'n3']) {
     t.equal(readiness(name), 'Unknown');
     t.same(taints(name), [`${dialect.taints.unreachable} NoSchedule`]);
-    t.ok(api.get(pods, `default/pod-${name}`), 'though it tolerates nothing');
+    t.ok(api.get(pods, `default/pod-${name}`), 'a pod without tolerations');
   }
   alive.add('n1');
   ready('n1', 'True');
   await pass(100);
   t.same(taints('n1'), []);
-  t.ok(taints('n2').includes(`${dialect.taints.unreachable} NoExecute`), 'now it is only some that are silent');
+  t.ok(taints('n2').includes(`${dialect.taints.unreachable} NoExecute`), 'only some nodes are lost');
 });
 
 for (const taintManager of [true, false]) {
-  t.test(`series of zones ${taintManager ? 'with' : 'without'} the taint manager`, async (t) => {
+  t.test(`metrics of zones ${taintManager ? 'with' : 'without'} the taint manager`, async (t) => {
     const { api, alive, pass, start, dialect, series } = setUp(t, ['n1', 'n2', 'n3']);
     api.change<Node>(nodes, 'n3', (node) => {
       node.metadata.labels = { [dialect.labels.region]: 'r', [dialect.labels.zone]: 'z' };
@@ -218,7 +221,7 @@ for (const taintManager of [true, false]) {
     t.same(await series('zone_health'), { '': 50, 'r:\0:z': 100 });
     t.same(await series('unhealthy_nodes_in_zone'), { '': 1, 'r:\0:z': 0 });
     for (const name of ['evictions_total', 'evictions_number']) {
-      t.same(await series(name), { '': 1, 'r:\0:z': 0 }, 'once for each node');
+      t.same(await series(name), { '': 1, 'r:\0:z': 0 }, 'once per node');
     }
     api.remove(nodes, 'n3');
     await pass(10);

@@ -35,14 +35,18 @@ function node(
   };
 }
 
-t.test('signs of life', (t) => {
+t.test('heartbeats', (t) => {
   const grace = { runningMs: 40_000, startupMs: 60_000 };
   const lease = (renewTime: string) => ({ metadata: {}, spec: { renewTime } });
-  /** The clock that is never set stood at a million. */
+  /** The monotonic clock is at a million. */
   const at = (ms: number) => ({ wallMs: now + ms, monotonicMs: 1_000_000 + ms });
   const first = observeHealth(undefined, node({ Ready: 'True' }), undefined, at(0));
-  t.equal(graceEndMs(first, node({ Ready: 'True' }), grace), 1_040_000, 'a known node gets its grace from now');
-  t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, at(1000)), first, 'no news');
+  t.equal(
+    graceEndMs(first, node({ Ready: 'True' }), grace),
+    1_040_000,
+    'the grace period of a reporting node starts now',
+  );
+  t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, at(1000)), first, 'no new heartbeat');
   t.equal(
     observeHealth(first, node({ Ready: 'True' }, {}, '2022-05-03T12:00:01Z'), undefined, at(1000)).seenMs,
     1_001_000,
@@ -50,7 +54,11 @@ t.test('signs of life', (t) => {
   const renewed = observeHealth(first, node({ Ready: 'True' }), lease('a'), at(2000));
   t.equal(renewed.seenMs, 1_002_000);
   t.equal(observeHealth(renewed, node({ Ready: 'True' }), lease('a'), at(3000)), renewed);
-  t.equal(observeHealth(renewed, node({ Ready: 'True' }), undefined, at(3000)), renewed, 'a missing lease is no news');
+  t.equal(
+    observeHealth(renewed, node({ Ready: 'True' }), undefined, at(3000)),
+    renewed,
+    'a missing lease is not a heartbeat',
+  );
   t.equal(observeRenewal(renewed, lease('a'), 1_003_000), renewed, 'the lease alone');
   t.equal(observeRenewal(renewed, { metadata: {}, spec: {} }, 1_003_000), renewed);
   t.same(observeRenewal(renewed, lease('b'), 1_003_000), { ...renewed, seenMs: 1_003_000, renewal: 'b' });
@@ -58,12 +66,12 @@ t.test('signs of life', (t) => {
   t.equal(
     graceEndMs(mute, node({}), grace),
     1_000_000 + Date.parse('2022-05-03T11:01:00Z') - now,
-    'a node that never spoke counts from its creation',
+    'the grace period of a node that never reported starts at its creation',
   );
   t.end();
 });
 
-t.test('conditions of a silent node', (t) => {
+t.test('conditions of a node that stopped reporting', (t) => {
   const silent = unknownConditions(
     dialect,
     node({ Ready: 'True', DiskPressure: 'False', NetworkUnavailable: 'False' }),
@@ -108,13 +116,13 @@ t.test('taints', (t) => {
       ['mine NoSchedule'],
     ],
     [
-      'from not ready to silent goes on without leave',
+      'an eviction continues when the node stops reporting',
       node({ Ready: 'Unknown' }, { taints: [taint(notReady, 'NoExecute'), taint(notReady, 'NoSchedule')] }),
       'wait',
       [`${unreachable} NoSchedule`, `${unreachable} NoExecute`],
     ],
     [
-      'all nodes silent: nothing is evicted',
+      'no node reports: nothing is evicted',
       node({ Ready: 'Unknown' }, { taints: [taint(unreachable, 'NoExecute'), taint(unreachable, 'NoSchedule')] }),
       'suspended',
       [`${unreachable} NoSchedule`],
@@ -132,7 +140,7 @@ t.test('taints', (t) => {
   t.end();
 });
 
-t.test('zones count their nodes through every change', (t) => {
+t.test('zones count their nodes correctly after every change', (t) => {
   const options = { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 };
   const zones = new Zones(options);
   const nodes = new Map<string, { zone: string; readiness: Readiness }>();
@@ -154,8 +162,8 @@ t.test('zones count their nodes through every change', (t) => {
       sizes.set(zone, { name: zone, size: size + 1, notReady: notReady + (readiness === 'True' ? 0 : 1) });
     }
     const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
-    const [found, wanted] = [zones.sizes().sort(byName), [...sizes.values()].sort(byName)];
-    if (!isDeepStrictEqual(found, wanted)) t.same(found, wanted, `step ${step}`);
+    const [actual, expected] = [zones.sizes().sort(byName), [...sizes.values()].sort(byName)];
+    if (!isDeepStrictEqual(actual, expected)) t.same(actual, expected, `step ${step}`);
   }
   t.end();
 });
@@ -163,7 +171,7 @@ t.test('zones count their nodes through every change', (t) => {
 t.test('states and rates of zones', (t) => {
   const list = (ready: number, notReady: number) => ({ size: ready + notReady, notReady });
   t.equal(zoneState(list(3, 0), 0.55), 'normal');
-  t.equal(zoneState(list(1, 2), 0.55), 'normal', 'two are too few to judge by');
+  t.equal(zoneState(list(1, 2), 0.55), 'normal', 'two nodes are too few');
   t.equal(zoneState(list(2, 3), 0.55), 'partialDisruption');
   t.equal(zoneState(list(3, 3), 0.55), 'normal');
   t.equal(zoneState(list(0, 1), 0.55), 'fullDisruption');
@@ -180,7 +188,7 @@ t.test('states and rates of zones', (t) => {
   t.same(zones.requestEviction('b1', 0), { kind: 'allowed' });
   zones.set('b2', 'b', 'True');
   t.same(zones.requestEviction('b2', 4000), { kind: 'wait', ms: 6000 }, 'one node in ten seconds');
-  t.same(zones.requestEviction('a1', 4000), { kind: 'allowed' }, 'each zone by itself');
+  t.same(zones.requestEviction('a1', 4000), { kind: 'allowed' }, 'each zone has its own rate');
   t.same(zones.set('a1', 'a', 'Unknown'), ['a1']);
   zones.set('b1', 'b', 'Unknown');
   t.equal(zones.allDisrupted, false);
@@ -190,11 +198,11 @@ t.test('states and rates of zones', (t) => {
   t.same([...zones.set('b2', 'b', 'True')].sort(), ['a1', 'b1', 'b2']);
   t.equal(zones.allDisrupted, false);
   zones.remove('a1');
-  t.same(zones.requestEviction('a1', 1e9), { kind: 'refused' }, 'unknown by now');
+  t.same(zones.requestEviction('a1', 1e9), { kind: 'refused' }, 'a removed node');
   t.end();
 });
 
-t.test('when a pod leaves', (t) => {
+t.test('eviction times of pods', (t) => {
   const pod = (...tolerations: Toleration[]): Pod => ({ metadata: {}, spec: { containers: [], tolerations } });
   const one = [{ key: 'k', effect: 'NoExecute' }];
   const two = [...one, { key: 'l', effect: 'NoExecute' }];

@@ -1,4 +1,4 @@
-/** What `--cloud-provider` means to the controllers. */
+/** Creates the cloud provider of `--cloud-provider`. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CloudProvider } from '#cloud/provider/provider.js';
 import { cloudProvider } from '#cloud/registry.js';
@@ -6,7 +6,7 @@ import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
-/** Undefined where there is none. Rejects with an OptionsError. */
+/** Undefined without a provider. Rejects with OptionsError. */
 export function cloudOf(values: ControllerManagerValues, dialect: Dialect): Promise<CloudProvider | undefined> {
   return cloudProvider({
     provider: values['cloud-provider'],

@@ -18,11 +18,11 @@ t.test('files of keys and certificates', async (t) => {
     return join(folder, name);
   };
   const pair = async (name: string) => {
-    const made = await createAuthority({ commonName: name, now: Date.now() });
+    const authority = await createAuthority({ commonName: name, now: Date.now() });
     return {
-      ...made,
-      crt: await file(`${name}.crt`, made.certificate),
-      key: await file(`${name}.key`, made.privateKey),
+      ...authority,
+      crt: await file(`${name}.crt`, authority.certificate),
+      key: await file(`${name}.key`, authority.privateKey),
     };
   };
   const [one, two] = [await pair('one'), await pair('two')];

@@ -1,4 +1,4 @@
-/** The certificates and keys that the manager's options name. What is wrong with them ends the start: OptionsError. */
+/** Reads the certificates and keys named by the manager's options. Errors are OptionsErrors, which end the start. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -11,12 +11,12 @@ import type { KeyCertificate } from '#pki/certificate.js';
 import { type JwtSigningKey, jwtSigningKey } from '#pki/jwt.js';
 import { signData } from '#pki/keys.js';
 
-/** PEM bundle that verifies the API server. */
+/** The PEM bundle that verifies the API server. */
 export function rootCertificates(file: string | undefined): Promise<FollowedFile<string> | undefined> {
   return FollowedFile.read('root-ca-file', file, certificateBundle);
 }
 
-/** The key that signs tokens of service accounts. */
+/** The key that signs service account tokens. */
 export function serviceAccountKey(file: string | undefined): Promise<FollowedFile<JwtSigningKey> | undefined> {
   return FollowedFile.read('service-account-private-key-file', file, (text) => jwtSigningKey(createPrivateKey(text)));
 }
@@ -50,22 +50,21 @@ const own: Readonly<Record<Signer, AuthorityFiles>> = {
   },
 };
 
-/** The options that say who signs; all of the manager's will do. */
 export type AuthorityOptions = Partial<Pick<ControllerManagerValues, FileOption>>;
 
 /**
- * The authority of each signer: its own, or that of all where no signer has its own. They are read for each
- * certificate, so that replacing the files is enough. Where a file has several certificates, as while authorities are
- * exchanged, the first one signs; 1.24 takes a file with one only.
+ * The authority of each signer: its own, or the general one if no signer has its own. The files are read for each
+ * certificate, so they can be replaced at run time. If a file has several certificates, as during a rotation, the first
+ * one signs; 1.24 accepts one certificate only.
  */
 export async function signingAuthorities(values: AuthorityOptions): Promise<SigningAuthorities> {
-  const isGiven = (option: FileOption) => (values[option] ?? '') !== '';
+  const isSet = (option: FileOption) => (values[option] ?? '') !== '';
   const signers = Object.keys(own) as Signer[];
-  const withOwn = signers.filter((signer) => isGiven(own[signer].certificate));
+  const withOwn = signers.filter((signer) => isSet(own[signer].certificate));
   const authorities: Partial<Record<Signer, () => Promise<KeyCertificate>>> = {};
   for (const signer of withOwn.length > 0 ? withOwn : signers) {
     const options = withOwn.length > 0 ? own[signer] : common;
-    if (!isGiven(options.certificate)) continue;
+    if (!isSet(options.certificate)) continue;
     const read = () => readAuthorityFiles(values, options);
     await read();
     authorities[signer] = read;

@@ -15,7 +15,7 @@ function messages(text: string): readonly string[] {
   }
 }
 
-t.test('a file says who runs what', (t) => {
+t.test('a file assigns controllers to managers', (t) => {
   const text = `${head}leaderName: moving
 controllerLeaders:
 - {name: route, component: orch-controller-manager}
@@ -34,7 +34,7 @@ controllerLeaders:
   t.end();
 });
 
-t.test('all that is wrong is told at once', (t) => {
+t.test('all errors are reported together', (t) => {
   t.same(
     messages(`${head}resourceLock: files
 controllerLeaders:
@@ -56,7 +56,7 @@ other: 1
   t.end();
 });
 
-t.test('without a file the controllers of the cloud move', (t) => {
+t.test('without a file the cloud controllers migrate', (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
     const migration = defaultLeaderMigration;
     t.equal(placementOf(migration, dialect.components.controllerManager, 'service'), 'migrated');

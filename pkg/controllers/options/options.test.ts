@@ -23,7 +23,7 @@ function shown({ type, default: value }: OptionDeclaration): string {
   return value === '' ? "''" : String(value);
 }
 
-t.test('the table is that of the specification', (t) => {
+t.test('the table equals the specification', (t) => {
   const table: OptionTable = controllerManagerOptions(orchDialect);
   const extra = new Set(Object.keys(table));
   for (const line of specifiedOptions.trim().split('\n')) {
@@ -39,16 +39,16 @@ t.test('the table is that of the specification', (t) => {
     t.equal(shown(declaration), type === 'int' && value === '0' ? 'none' : value, `${name}: default`);
   }
   const ours = ['dialect', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile', 'etcd-servers', 'tracing-config-file'];
-  // Which 1.24 accepts and does not show.
+  // 1.24 accepts these but does not show them.
   const hidden = [...Object.keys(deprecatedOptions), ...Object.keys(legacyLoggingOptions)];
-  t.same([...extra].sort(), [...ours, ...hidden].sort(), 'and these');
+  t.same([...extra].sort(), [...ours, ...hidden].sort(), 'hidden options');
   const other: OptionTable = controllerManagerOptions(kubernetesDialect);
   t.equal(other['leader-elect-resource-namespace']?.default, 'kube-system');
   t.equal(other['cluster-name']?.default, 'kubernetes');
   t.end();
 });
 
-t.test('every option acts, or says why it never can', (t) => {
+t.test('every option has an effect or is marked as inert', (t) => {
   const table: OptionTable = controllerManagerOptions(orchDialect);
   const yet = Object.entries(table).filter(([, { inert }]) => inert === true);
   t.same(
@@ -59,7 +59,7 @@ t.test('every option acts, or says why it never can', (t) => {
   t.same(
     Object.keys(controllerNames).filter((name) => !factories.includes(name)),
     [],
-    'every controller is there',
+    'every controller has a factory',
   );
   t.end();
 });
@@ -76,7 +76,7 @@ function failures(argv: readonly string[]): readonly string[] {
   }
 }
 
-t.test('what may not be combined', (t) => {
+t.test('rejected combinations', (t) => {
   const rows: [string[], string[]][] = [
     [[], []],
     [['--controllers=-job,deployment'], []],
@@ -126,7 +126,7 @@ t.test('what may not be combined', (t) => {
   t.end();
 });
 
-t.test('names of the dialect are understood', (t) => {
+t.test('option names of the dialect are accepted', (t) => {
   const rows: [string, string][] = [
     ['--kubeconfig=/x', 'orchconfig'],
     ['--authentication-kubeconfig=/x', 'authentication-orchconfig'],
@@ -138,7 +138,7 @@ t.test('names of the dialect are understood', (t) => {
     const parsed = parseOptions(controllerManagerOptions(kubernetesDialect), [given], { program: 'x' });
     t.match(parsed, { kind: 'run', values: { [want]: '/x' } }, given);
   }
-  t.match(failures(['--kubeconfig=/x']), [/unknown flag: --kubeconfig/], 'but not those of the other');
+  t.match(failures(['--kubeconfig=/x']), [/unknown flag: --kubeconfig/], 'names of another dialect are rejected');
   t.end();
 });
 

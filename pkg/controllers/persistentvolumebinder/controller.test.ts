@@ -58,7 +58,7 @@ function setUp(t: Test) {
   return { harness, api, addVolume, addClaim, addClass, start, claim, volume, value };
 }
 
-t.test('a claim gets the smallest volume, and leaves it', async (t) => {
+t.test('a claim gets the smallest volume, which is released after its deletion', async (t) => {
   const { harness, api, addVolume, addClaim, start, claim, volume, value } = setUp(t);
   addVolume('large', '9Gi');
   addVolume('small', '2Gi');
@@ -86,10 +86,10 @@ t.test('a claim gets the smallest volume, and leaves it', async (t) => {
   t.equal(volume('small')?.status?.phase, 'Released');
   addClaim({}, 'next');
   await harness.settled();
-  t.equal(claim('next')?.spec.volumeName, 'large', 'a released one is not used again');
+  t.equal(claim('next')?.spec.volumeName, 'large', 'a released volume is not used again');
 });
 
-t.test('many claims at once each get their own', async (t) => {
+t.test('concurrent claims get different volumes', async (t) => {
   const { harness, api, addVolume, addClaim, start, claim } = setUp(t);
   for (let i = 0; i < 20; i += 1) addVolume(`v${i}`, `${1 + i}Gi`);
   await start();
@@ -99,7 +99,7 @@ t.test('many claims at once each get their own', async (t) => {
   await harness.advance(5000);
   const names = new Set(Array.from({ length: 20 }, (_, i) => claim(`c${i}`)?.spec.volumeName));
   t.equal(names.size, 20);
-  t.equal(api.takeWrites().length, 80, 'none was tried in vain');
+  t.equal(api.takeWrites().length, 80, 'no conflict occurs');
   thaw();
 });
 
@@ -115,7 +115,7 @@ t.test('a claim waits for a volume', async (t) => {
   addVolume('small', '1Mi');
   addVolume('late', '1Gi');
   await harness.settled();
-  t.equal(claim()?.spec.volumeName, 'late', 'as soon as there is one');
+  t.equal(claim()?.spec.volumeName, 'late', 'once a volume exists');
 });
 
 t.test('a claim waits for the volume that names it', async (t) => {
@@ -127,7 +127,7 @@ t.test('a claim waits for the volume that names it', async (t) => {
   t.equal(claim()?.spec.volumeName, 'own');
 });
 
-t.test('an external provisioner makes a volume, and deletes it', async (t) => {
+t.test('an external provisioner creates and deletes a volume', async (t) => {
   const { harness, api, addVolume, addClaim, addClass, start, claim, volume, value } = setUp(t);
   addClass('disk.example.com');
   addClaim({ storageClassName: 'gold' });
@@ -162,7 +162,7 @@ t.test('an external provisioner makes a volume, and deletes it', async (t) => {
   t.equal(await value('volume_operation_total_seconds', { ...labels, operation_name: 'delete', le: 5 }), 1);
 });
 
-t.test('what nobody deletes has failed', async (t) => {
+t.test('a volume without deleter fails', async (t) => {
   const { harness, api, addVolume, addClaim, start, volume } = setUp(t);
   addVolume('v', '1Gi', { persistentVolumeReclaimPolicy: 'Delete' });
   await start();
@@ -175,7 +175,7 @@ t.test('what nobody deletes has failed', async (t) => {
   t.same(harness.events, [`Warning VolumeFailedDelete v: ${message}`]);
 });
 
-t.test('a claim whose volume is gone is lost', async (t) => {
+t.test('a claim whose volume is deleted is lost', async (t) => {
   const { harness, api, addVolume, addClaim, start, claim } = setUp(t);
   addVolume('v', '1Gi');
   await start();
@@ -190,12 +190,12 @@ t.test('a claim whose volume is gone is lost', async (t) => {
   ]);
 });
 
-t.test('a claim that the cache does not show releases nothing', async (t) => {
+t.test('a claim that the cache does not show yet keeps its volume', async (t) => {
   const { harness, addVolume, addClaim, start, volume, claim } = setUp(t);
   await start();
   const thaw = harness.freeze('persistentvolumeclaims');
   const { uid = '' } = addClaim().metadata;
-  // As another manager has bound it.
+  // Another manager has bound the volume.
   addVolume('v', '1Gi', { claimRef: { namespace: 'default', name: 'data', uid } });
   const looks = harness.api.intercept((call) =>
     call.resource === 'persistentvolumeclaims' && call.verb === 'get' ? claim() : undefined,
@@ -208,7 +208,7 @@ t.test('a claim that the cache does not show releases nothing', async (t) => {
   t.equal(volume('v')?.status?.phase, 'Bound');
 });
 
-t.test('a volume that is recycled is emptied by a pod, and is there for others then', async (t) => {
+t.test('a recycled volume is emptied by a pod and becomes available', async (t) => {
   const { harness, api, addVolume, addClaim, start, claim, volume } = setUp(t);
   const podKey = 'default/recycler-for-disk';
   const pod = () => api.get(pods, podKey);
@@ -246,13 +246,13 @@ t.test('a volume that is recycled is emptied by a pod, and is there for others t
   await harness.advance(15_000);
   end('Succeeded');
   await harness.settled();
-  t.notOk(pod(), 'taken away');
+  t.notOk(pod(), 'deleted');
   t.equal(volume('disk')?.status?.phase, 'Available');
   t.equal(volume('disk')?.spec.claimRef, undefined);
   t.ok(harness.events.includes('Normal VolumeRecycled disk: Volume recycled'));
 });
 
-t.test('pods that were there before, volumes that go, and volumes that nothing can empty', async (t) => {
+t.test('existing recycler pods, deleted volumes, and volumes that cannot be recycled', async (t) => {
   const { harness, api, addVolume, start, volume } = setUp(t);
   const claimRef = { name: 'data', namespace: 'default', uid: 'gone' };
   const persistentVolumeReclaimPolicy = 'Recycle';
@@ -280,7 +280,7 @@ t.test('pods that were there before, volumes that go, and volumes that nothing c
   t.notOk(api.get(pods, 'default/recycler-for-share'));
 });
 
-t.test('directories of the machine are volumes where that is asked for', async (t) => {
+t.test('host directories are provisioned if enabled', async (t) => {
   const { harness, addVolume, addClaim, addClass, api, start, claim, volume } = setUp(t);
   const done: string[] = [];
   addClass('orch.io/host-path');
@@ -313,6 +313,6 @@ t.test('directories of the machine are volumes where that is asked for', async (
   api.remove(persistentvolumeclaims, claimKey);
   await harness.advance(1000);
   t.notOk(volume(name));
-  t.same(done, [`make ${path}`, `remove ${path}`], 'and nothing else');
+  t.same(done, [`make ${path}`, `remove ${path}`], 'no other directory is removed');
   t.match(volume('foreign')?.status, { phase: 'Failed', message: /^host_path deleter only supports/ });
 });

@@ -1,7 +1,7 @@
 /**
- * Claims and volumes under random faults and with two controllers at once: in no state that a watcher ever sees are two
- * claims bound to a volume, a claim that was bound keeps its volume, no volume that had data is given to another claim,
- * and in the end everything is bound that can be.
+ * Claims and volumes under random faults with two concurrent controllers: no watcher ever sees two claims bound to one
+ * volume, bound claims keep their volume, used volumes are not bound to another claim, and finally all possible claims are
+ * bound.
  */
 
 import t from 'tap';
@@ -36,7 +36,7 @@ for (const seed of seeds) {
     let losing = true;
     const client = losingResponses(harness.context.client, () => losing && random() < 0.05);
 
-    // Each of the two has caches of its own, and may be replaced by another in the middle of its work.
+    // Each controller has its own caches, and may be replaced in the middle of its work.
     const stops: AbortController[] = [];
     const running: Promise<void>[] = [];
     const boot = (slot: number) => {
@@ -54,7 +54,7 @@ for (const seed of seeds) {
     };
     t.teardown(async () => {
       for (const stop of stops) stop.abort();
-      // One may wait before it asks again.
+      // A controller may be waiting for a retry.
       await clock.advance(120_000);
       await Promise.all(running);
     });
@@ -81,7 +81,7 @@ for (const seed of seeds) {
       }
     };
     let changed = false;
-    // Whatever is asked, the write before it has been seen.
+    // Every request follows the observation of the previous write.
     api.intercept(({ verb }) => {
       if (changed) check();
       changed = verb === 'update';
@@ -98,16 +98,16 @@ for (const seed of seeds) {
     boot(1);
     await harness.settled();
 
-    let made = 0;
+    let created = 0;
     const size = () => `${1 + Math.floor(random() * 3)}Gi`;
     const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)];
     const addVolume = (reserve: boolean) => {
       const claim = reserve ? pick(api.list(persistentvolumeclaims).filter(({ spec }) => !spec.volumeName)) : undefined;
       const claimRef =
         claim === undefined ? {} : { claimRef: { namespace: 'default', name: claim.metadata.name ?? '' } };
-      made += 1;
+      created += 1;
       api.seed<PersistentVolume>(persistentvolumes, {
-        metadata: { name: `v${made}` },
+        metadata: { name: `v${created}` },
         spec: {
           capacity: { storage: size() },
           accessModes: ['ReadWriteOnce'],
@@ -118,9 +118,9 @@ for (const seed of seeds) {
     };
     const addClaim = (reserve: boolean) => {
       const volumeName = reserve ? pick(api.list(persistentvolumes))?.metadata.name : undefined;
-      made += 1;
-      // Names come again, as those of a stateful set do.
-      const name = `c${made % 12}`;
+      created += 1;
+      // Names are reused, as in a stateful set.
+      const name = `c${created % 12}`;
       if (api.get(persistentvolumeclaims, `default/${name}`) !== undefined) return;
       api.seed<PersistentVolumeClaim>(persistentvolumeclaims, {
         metadata: { name, namespace: 'default' },
@@ -154,12 +154,12 @@ for (const seed of seeds) {
     for (const undo of thaw) undo();
     heal();
     losing = false;
-    // One that suits everybody, for each who has none.
+    // Add a matching volume for each unbound claim.
     for (const { spec } of api.list(persistentvolumeclaims)) {
       if ((spec.volumeName ?? '') !== '') continue;
-      made += 1;
+      created += 1;
       api.seed<PersistentVolume>(persistentvolumes, {
-        metadata: { name: `v${made}` },
+        metadata: { name: `v${created}` },
         spec: { capacity: { storage: '9Gi' }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain' },
       });
     }
@@ -171,7 +171,7 @@ for (const seed of seeds) {
     for (const { metadata, spec, status } of claims) {
       const volume = api.get(persistentvolumes, spec.volumeName ?? '');
       const mine = volume?.spec.claimRef?.uid === metadata.uid;
-      // Those that asked for a volume by name may never get it; all others have one.
+      // Claims that name a volume may stay unbound; all others are bound.
       if (status?.phase === 'Bound') t.ok(mine && volume?.status?.phase === 'Bound', `${metadata.name} has its volume`);
       else t.ok((spec.volumeName ?? '') !== '' && !mine, `${metadata.name} waits for ${spec.volumeName}`);
     }

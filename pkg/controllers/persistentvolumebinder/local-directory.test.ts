@@ -24,7 +24,7 @@ const claim = (spec: PersistentVolumeClaim['spec'] = {}): PersistentVolumeClaim 
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
 });
 
-t.test('which claims it can have no volume for', async (t) => {
+t.test('unsupported claims and classes', async (t) => {
   const of = (spec: PersistentVolumeClaim['spec'], changed: Partial<StorageClass> = {}) =>
     unsupportedReason(claim(spec), { ...storageClass, ...changed });
   t.equal(of({}), undefined);
@@ -37,20 +37,20 @@ t.test('which claims it can have no volume for', async (t) => {
   t.match(of({}, { parameters: { path: '/data' } }), 'unknown parameter: path');
 });
 
-/** An API server whose nodes answer as `agent` says. */
+/** An API server whose node agents respond with `agent`. */
 function setUp(agent: (method: string, path: string) => unknown) {
   const api = new FakeApi({ dialect, clock: realClock, resources: [nodes, persistentvolumes] });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const client: Client = {
     dialect,
     resource: (type) => api.client.resource(type),
     request: async <R>(method: string, path: string) => {
-      asked.push(`${method} ${path}`);
+      requests.push(`${method} ${path}`);
       return agent(method, path) as R;
     },
     close: async () => undefined,
   };
-  return { api, asked, volumes: new LocalDirectoryVolumes(client) };
+  return { api, requests, volumes: new LocalDirectoryVolumes(client) };
 }
 
 const node = { metadata: { name: 'n1', labels: { [dialect.labels.hostname]: 'h1' } }, spec: {} };
@@ -59,10 +59,10 @@ const refused = (code: number) => () => {
   throw new StatusError({ code, message: 'no', ...(code === 404 && { reason: 'NotFound' }) });
 };
 
-t.test('the directory is made on the node that was picked, and removed there', async (t) => {
-  const { api, asked, volumes } = setUp((method) => (method === 'PUT' ? { path: '/data/pvc-u1' } : {}));
+t.test('the directory is created and removed on the selected node', async (t) => {
+  const { api, requests, volumes } = setUp((method) => (method === 'PUT' ? { path: '/data/pvc-u1' } : {}));
   api.seed(nodes, node);
-  const made = await volumes.provision(claim(), storageClass);
+  const provisioned = await volumes.provision(claim(), storageClass);
   t.match(api.get(persistentvolumes, 'pvc-u1'), {
     metadata: {
       annotations: {
@@ -84,14 +84,14 @@ t.test('the directory is made on the node that was picked, and removed there', a
       },
     },
   });
-  t.same(await volumes.provision(claim(), storageClass), made, 'twice is as good as once');
+  t.same(await volumes.provision(claim(), storageClass), provisioned, 'provisioning is idempotent');
   const volume = api.get(persistentvolumes, 'pvc-u1');
   if (volume !== undefined) await volumes.delete(volume);
   t.notOk(api.get(persistentvolumes, 'pvc-u1'));
-  t.same(asked, [`PUT ${directory}?bytes=1073741824`, `PUT ${directory}?bytes=1073741824`, `DELETE ${directory}`]);
+  t.same(requests, [`PUT ${directory}?bytes=1073741824`, `PUT ${directory}?bytes=1073741824`, `DELETE ${directory}`]);
 });
 
-t.test('another node is to be picked when this one has no directories', async (t) => {
+t.test('another node must be selected when the node does not support directories', async (t) => {
   const absent = setUp(() => ({ path: '/x' }));
   await t.rejects(absent.volumes.provision(claim(), storageClass), new VolumeElsewhereError('node "n1" not found'));
   const other = setUp(refused(404));
@@ -100,10 +100,10 @@ t.test('another node is to be picked when this one has no directories', async (t
   const unlabelled = setUp(() => ({ path: '/x' }));
   unlabelled.api.seed(nodes, { metadata: { name: 'n1' }, spec: {} });
   await t.rejects(unlabelled.volumes.provision(claim(), storageClass), VolumeElsewhereError);
-  t.same(unlabelled.asked, [], 'nothing is made there');
+  t.same(unlabelled.requests, [], 'no directory is created');
 });
 
-t.test('a node that does not answer is asked again; one that lies is not believed', async (t) => {
+t.test('an unavailable node is retried; a malformed response is rejected', async (t) => {
   const away = setUp(refused(503));
   away.api.seed(nodes, node);
   await t.rejects(away.volumes.provision(claim(), storageClass), StatusError);
@@ -115,16 +115,16 @@ t.test('a node that does not answer is asked again; one that lies is not believe
   }
 });
 
-t.test('a volume goes only when its directory has gone, or its node', async (t) => {
+t.test('a volume is deleted only after its directory or its node', async (t) => {
   const volume = {
     metadata: { name: 'pvc-u1', annotations: { [dialect.annotations.localVolumeNode]: 'n1' } },
     spec: {},
   };
   for (const [what, code, isThere, goes] of [
-    ['the node does not answer', 503, true, false],
+    ['the node is unavailable', 503, true, false],
     ['the directory is in use', 409, true, false],
-    ['the node is there, its agent makes none', 404, true, false],
-    ['the node is gone', 404, false, true],
+    ['the node exists without support for directories', 404, true, false],
+    ['the node is deleted', 404, false, true],
   ] as const) {
     const { api, volumes } = setUp(refused(code));
     if (isThere) api.seed(nodes, node);

@@ -118,7 +118,7 @@ const claimRows: ClaimRow[] = [
     candidates: [volume({ claimRef })],
     want: { step: 'bind' },
   },
-  { name: 'a volume by name that is not there', claim: claim({ volumeName: 'v' }), want: { step: 'pending' } },
+  { name: 'a missing volume by name', claim: claim({ volumeName: 'v' }), want: { step: 'pending' } },
   { name: 'a volume by name', claim: claim({ volumeName: 'v' }), named: volume(), want: { step: 'bind' } },
   {
     name: 'a volume by name that does not suit',
@@ -201,7 +201,7 @@ const claimRows: ClaimRow[] = [
   },
 ];
 
-t.test('what is done about a claim', (t) => {
+t.test('plan of a claim', (t) => {
   for (const { name, want, ...observed } of claimRows) {
     const plan = planClaim({
       dialect,
@@ -220,24 +220,24 @@ t.test('what is done about a claim', (t) => {
   t.end();
 });
 
-t.test('what is done about a volume', (t) => {
+t.test('plan of a volume', (t) => {
   const provisioned = { 'pv.kubernetes.io/provisioned-by': 'disk.example.com' };
   const rows: [name: string, volume: PersistentVolume, claim: PersistentVolumeClaim | undefined, want: unknown][] = [
     ['unused', volume(), undefined, { step: 'phase', phase: 'Available' }],
     ['reserved', volume({ claimRef: { ...claimRef, uid: '' } }), claim(), { step: 'phase', phase: 'Available' }],
     ['bound', volume({ claimRef }), claim({ volumeName: 'v' }), { step: 'phase', phase: 'Bound' }],
     ['half bound', volume({ claimRef }), claim(), { step: 'claim' }],
-    ['its claim is gone', volume({ claimRef }), undefined, { step: 'release' }],
-    ['its claim is another', volume({ claimRef: { ...claimRef, uid: 'w' } }), claim(), { step: 'release' }],
+    ['its claim is deleted', volume({ claimRef }), undefined, { step: 'release' }],
+    ['its claim has another UID', volume({ claimRef: { ...claimRef, uid: 'w' } }), claim(), { step: 'release' }],
     ['its claim has another volume', volume({ claimRef }, chosen), claim({ volumeName: 'w' }), { step: 'unbind' }],
     [
-      'its claim has another volume, and it was made for it',
+      'its claim has another volume, and it was provisioned',
       volume({ claimRef, persistentVolumeReclaimPolicy: 'Delete' }, provisioned),
       claim({ volumeName: 'w' }),
       { step: 'release' },
     ],
     [
-      'its claim has another volume, and it was made for it to be kept',
+      'its claim has another volume, and it was provisioned and is retained',
       volume({ claimRef, persistentVolumeReclaimPolicy: 'Retain' }, provisioned),
       claim({ volumeName: 'w' }),
       { step: 'unbind' },
@@ -265,15 +265,15 @@ t.test('what is done about a volume', (t) => {
   t.end();
 });
 
-t.test('what hinders reclaiming', (t) => {
+t.test('failures of reclaiming', (t) => {
   const policy = (persistentVolumeReclaimPolicy: string, annotations: Annotations = {}) =>
     volume({ persistentVolumeReclaimPolicy }, annotations);
   const by = (name: string) => ({ 'pv.kubernetes.io/provisioned-by': name });
   const rows: [string, PersistentVolume, string | undefined][] = [
     ['kept', policy('Retain'), undefined],
-    ['deleted by others', policy('Delete', by('disk.example.com')), undefined],
+    ['deleted by an external provisioner', policy('Delete', by('disk.example.com')), undefined],
     [
-      'deleted by nobody',
+      'without deleter',
       policy('Delete'),
       'VolumeFailedDelete error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
     ],
@@ -284,7 +284,7 @@ t.test('what hinders reclaiming', (t) => {
     ],
     ['recycled', policy('Recycle'), undefined],
     [
-      'something else',
+      'unknown policy',
       policy('Burn'),
       'VolumeUnknownReclaimPolicy Volume has unrecognized PersistentVolumeReclaimPolicy',
     ],
@@ -300,14 +300,14 @@ t.test('what hinders reclaiming', (t) => {
   t.end();
 });
 
-t.test('what binding writes', (t) => {
+t.test('changes by binding', (t) => {
   const reference = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', ...claimRef, resourceVersion: '7' };
   const free = boundVolume(volume(), claim(), dialect);
   t.same(free.spec.claimRef, reference);
   t.same(free.metadata.annotations, chosen);
   const reserved = boundVolume(volume({ claimRef: { ...claimRef, uid: '' } }), claim(), dialect);
   t.same(reserved.spec.claimRef, reference);
-  t.same(reserved.metadata.annotations, {}, 'the user has bound it');
+  t.same(reserved.metadata.annotations, {}, 'bound by the user');
   const bound = volume({ claimRef });
   t.equal(boundVolume(bound, claim(), dialect), bound);
   t.same(boundClaim(claim(), volume(), dialect).metadata.annotations, { ...chosen, ...completed });
@@ -324,7 +324,7 @@ t.test('what binding writes', (t) => {
     capacity,
   });
   const shrunk = { ...claim(), status: { phase: 'Bound', capacity: { storage: '1Gi' } } };
-  t.equal(claimBoundTo(shrunk, volume()), shrunk, 'the size of a bound claim is what the node makes of it');
+  t.equal(claimBoundTo(shrunk, volume()), shrunk, 'the node agent updates the capacity of a bound claim');
   t.throws(() => claimBoundTo(claim(), { metadata: { name: 'v' }, spec: {} }), {
     message: 'PersistentVolume "v" is without a storage capacity',
   });

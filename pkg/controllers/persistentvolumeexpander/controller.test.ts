@@ -5,9 +5,9 @@ import type { Draft } from '#apimachinery/draft.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { hasGrown, PersistentVolumeExpander, planExpansion } from '#controllers/persistentvolumeexpander/controller.js';
 
-const claim = (asked: string, has: string): PersistentVolumeClaim => ({
+const claim = (request: string, has: string): PersistentVolumeClaim => ({
   metadata: { name: 'data', namespace: 'default', uid: 'u' },
-  spec: { volumeName: 'v', resources: { requests: { storage: asked } } },
+  spec: { volumeName: 'v', resources: { requests: { storage: request } } },
   status: { phase: 'Bound', capacity: { storage: has } },
 });
 const claimRef = { namespace: 'default', name: 'data', uid: 'u' };
@@ -16,7 +16,7 @@ const volume = (spec: PersistentVolume['spec'] = {}): PersistentVolume => ({
   spec: { claimRef, csi: { driver: 'd', volumeHandle: 'h' }, ...spec },
 });
 
-t.test('who is to give more', (t) => {
+t.test('events of expansions', (t) => {
   const message = /^Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external/;
   t.equal(planExpansion(claim('1Gi', '1024Mi'), volume()), undefined);
   t.equal(planExpansion(claim('1Gi', '2Gi'), volume()), undefined);
@@ -32,7 +32,7 @@ t.test('who is to give more', (t) => {
   t.end();
 });
 
-t.test('a claim that grows is told of once', async (t) => {
+t.test('a growing claim causes one event', async (t) => {
   const harness = new Harness(t, [persistentvolumeclaims, persistentvolumes]);
   const { api } = harness;
   api.seed<PersistentVolumeClaim>(persistentvolumeclaims, claim('1Gi', '1Gi'));

@@ -23,7 +23,7 @@ function setUp(t: Test, terminatedThreshold = 2) {
   return { harness, api, node, pod, names, start };
 }
 
-t.test('the oldest ended pods beyond the threshold go', async (t) => {
+t.test('the oldest finished pods beyond the threshold are deleted', async (t) => {
   const { harness, node, pod, names, start } = setUp(t);
   node('n1');
   for (const [i, name] of ['a', 'b', 'c', 'd'].entries()) {
@@ -45,7 +45,7 @@ t.test('a threshold of zero keeps all', async (t) => {
   t.equal(names().length, 3);
 });
 
-t.test('pods of a node that is gone go after a while', async (t) => {
+t.test('pods of a deleted node are deleted after a delay', async (t) => {
   const { harness, api, node, pod, names, start } = setUp(t);
   node('n1');
   node('n2');
@@ -59,10 +59,10 @@ t.test('pods of a node that is gone go after a while', async (t) => {
   t.same(names(), ['a', 'b', 'c']);
   node('n2');
   await harness.advance(30_000);
-  t.same(names(), ['b', 'c'], 'a node that came back keeps its pods');
+  t.same(names(), ['b', 'c'], 'a recreated node keeps its pods');
 });
 
-t.test('a pod that was never bound goes when it is deleted', async (t) => {
+t.test('an unscheduled pod in deletion is removed', async (t) => {
   const { harness, api, pod, names, start } = setUp(t);
   pod('a', 'Pending');
   await start();

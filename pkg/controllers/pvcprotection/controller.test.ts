@@ -32,7 +32,7 @@ function setUp(t: Test) {
   return { harness, api, addPod, deleteClaim, claim, start };
 }
 
-t.test('a claim goes with the last of its pods', async (t) => {
+t.test('a claim is released with the last of its pods', async (t) => {
   const { harness, api, addPod, deleteClaim, claim, start } = setUp(t);
   addPod('a');
   addPod('b');
@@ -48,7 +48,7 @@ t.test('a claim goes with the last of its pods', async (t) => {
   t.equal(claim(), undefined);
 });
 
-t.test('a claim that waits goes when its only pod turns out to be bound nowhere', async (t) => {
+t.test('a claim is released when its only pod is unscheduled', async (t) => {
   const { harness, addPod, deleteClaim, claim, start } = setUp(t);
   addPod('a', '');
   await start();
@@ -57,10 +57,10 @@ t.test('a claim that waits goes when its only pod turns out to be bound nowhere'
   t.equal(claim(), undefined);
 });
 
-t.test('a pod that the cache has not seen keeps its claim', async (t) => {
+t.test('a pod that the cache does not show protects its claim', async (t) => {
   const { harness, api, addPod, deleteClaim, claim, start } = setUp(t);
   await start();
-  // Lists of all namespaces are those of caches.
+  // Lists of all namespaces come from caches.
   const thaw = harness.fail(
     ({ resource, verb, namespace }) => resource === 'pods' && verb !== 'create' && namespace === undefined,
     serviceUnavailable('cut off'),
@@ -109,20 +109,25 @@ t.test('whether a pod uses a claim', (t) => {
     ['in another namespace', claim(), pod(named, { namespace: 'other' }), false],
     ['bound to no node', claim(), pod({ ...named, nodeName: '' }), false],
     ['ended', claim(), pod(named, {}, 'Succeeded'), true],
-    ['ended and held by finalizers', claim(), pod(named, over), true],
+    ['finished and kept by finalizers', claim(), pod(named, over), true],
     ['another claim', claim({ name: 'other' }), pod(named), false],
     ['an ephemeral volume', mine, pod(ephemeral), true],
     ['an ephemeral volume of another pod', mine, pod(ephemeral, { uid: 'next' }), false],
     ['a claim that only has the name of an ephemeral volume', claim(), pod(ephemeral), false],
-    ['an ephemeral volume of a pod that is shut down', mine, pod(ephemeral, over), false],
-    ['an ephemeral volume of a pod that ends', mine, pod(ephemeral, { ...over, deletionGracePeriodSeconds: 30 }), true],
+    ['an ephemeral volume of a stopped pod', mine, pod(ephemeral, over), false],
+    [
+      'an ephemeral volume of a terminating pod',
+      mine,
+      pod(ephemeral, { ...over, deletionGracePeriodSeconds: 30 }),
+      true,
+    ],
     ['none at all', claim(), pod({}), false],
   ];
   for (const [name, given, by, used] of rows) t.equal(isClaimUsed(given, [pod({}), by]), used, name);
   t.end();
 });
 
-t.test('whether a change of a pod may let claims go', (t) => {
+t.test('changes of pods that may release claims', (t) => {
   t.notOk(mayRelease(pod(named)));
   t.ok(mayRelease(pod({ ...named, nodeName: '' })));
   t.ok(mayRelease(pod(named, {}, 'Failed')));

@@ -12,16 +12,16 @@ const volume = (phase: string, finalizers: string[], going = false): PersistentV
   status: { phase },
 });
 
-t.test('what becomes of the finalizer', (t) => {
+t.test('changes of the finalizer', (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
     const mine = `${dialect.labelDomain}/pv-protection`;
     const rows: [name: string, given: PersistentVolume, finalizers: string[] | undefined][] = [
       ['there', volume('Available', [mine]), undefined],
       ['missing', volume('Available', ['a']), ['a', mine]],
-      ['going and bound', volume('Bound', [mine], true), undefined],
-      ['going and available', volume('Available', ['a', mine], true), ['a']],
-      ['going and released', volume('Released', [mine], true), []],
-      ['going without it', volume('Bound', ['a'], true), undefined],
+      ['in deletion, bound', volume('Bound', [mine], true), undefined],
+      ['in deletion, available', volume('Available', ['a', mine], true), ['a']],
+      ['in deletion, released', volume('Released', [mine], true), []],
+      ['in deletion without the finalizer', volume('Bound', ['a'], true), undefined],
     ];
     for (const [name, given, want] of rows) t.same(planVolume(given, dialect)?.metadata.finalizers, want, name);
   }
@@ -35,7 +35,7 @@ function setUp(t: Test, given: PersistentVolume) {
   return { harness, api: harness.api, start, now: () => harness.api.get(persistentvolumes, 'v') };
 }
 
-t.test('a volume goes when it is no longer bound', async (t) => {
+t.test('a volume is released when it is no longer bound', async (t) => {
   const { harness, api, start, now } = setUp(t, volume('Bound', []));
   await start();
   t.same(now()?.metadata.finalizers, ['orch.io/pv-protection']);

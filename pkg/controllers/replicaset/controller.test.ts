@@ -33,12 +33,12 @@ function setUp(t: Test, replicas: number) {
   return { harness, api: harness.api, set, start, scale, names };
 }
 
-t.test('creates the wanted pods once and counts them', async (t) => {
+t.test('creates the desired pods once and counts them', async (t) => {
   const { harness, api, set, start } = setUp(t, 5);
   await start();
-  const made = api.list(pods);
-  t.equal(made.length, 5);
-  t.match(made[0], {
+  const existing = api.list(pods);
+  t.equal(existing.length, 5);
+  t.match(existing[0], {
     metadata: {
       labels,
       ownerReferences: [{ kind: 'ReplicaSet', name: 'web', uid: set.metadata.uid, controller: true }],
@@ -51,7 +51,7 @@ t.test('creates the wanted pods once and counts them', async (t) => {
   api.verify();
 });
 
-t.test('a cache that lags behind neither creates nor deletes twice', async (t) => {
+t.test('a lagging cache causes no second create or delete', async (t) => {
   const { harness, api, start, scale, names } = setUp(t, 3);
   await start();
   let heal = harness.freeze('pods');
@@ -78,14 +78,14 @@ t.test('an orphan that the cache still shows as such is adopted once', async (t)
   api.seed<Pod>(pods, { metadata: { name: 'orphan', namespace: 'default', labels }, spec: { containers: [] } });
   const patches = () => api.calls.filter((call) => call.verb === 'patch').length;
   let heal = () => {};
-  // The cache is cut off with the adoption, so that it never shows it.
+  // The cache is disconnected by the adoption, so that it never shows it.
   api.intercept((call) => {
     if (call.verb === 'patch' && patches() === 1) heal = harness.freeze('pods');
     return undefined;
   });
   await start();
   await harness.advance(60_000);
-  // Somebody else's change asks for another pass.
+  // Another client's change causes another reconcile.
   api.change(replicasets, 'default/web', (object) => {
     object.metadata.annotations = { note: 'changed' };
   });
@@ -98,7 +98,7 @@ t.test('an orphan that the cache still shows as such is adopted once', async (t)
   t.match(api.get(replicasets, 'default/web')?.status, { replicas: 2 });
 });
 
-t.test('scaling down deletes what is worth least', async (t) => {
+t.test('scaling down deletes the lowest-ranked pods', async (t) => {
   const { harness, api, start, scale, names } = setUp(t, 3);
   await start();
   const keep = names()[1] ?? '';
@@ -111,7 +111,7 @@ t.test('scaling down deletes what is worth least', async (t) => {
   t.same(names(), [keep]);
 });
 
-t.test('a failure in the middle of a batch stops, is told, and is made up for later', async (t) => {
+t.test('a failure stops the batch, is recorded, and is retried', async (t) => {
   const { harness, api, start, names } = setUp(t, 10);
   let allowed = 3;
   const heal = api.intercept((call) => {
@@ -121,7 +121,7 @@ t.test('a failure in the middle of a batch stops, is told, and is made up for la
   });
   await start();
   t.equal(names().length, 3);
-  t.ok(api.calls.filter((call) => call.verb === 'create').length < 10, 'not all were tried');
+  t.ok(api.calls.filter((call) => call.verb === 'create').length < 10, 'creation stops after the failure');
   t.match(api.get(replicasets, 'default/web')?.status?.conditions, [
     { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' },
   ]);
@@ -132,7 +132,7 @@ t.test('a failure in the middle of a batch stops, is told, and is made up for la
   t.notOk(api.get(replicasets, 'default/web')?.status?.conditions?.length);
 });
 
-t.test('a pod that is gone already counts as deleted', async (t) => {
+t.test('a missing pod counts as deleted', async (t) => {
   const { harness, api, start, scale } = setUp(t, 2);
   await start();
   const heal = harness.fail((call) => call.verb === 'delete', notFound({ group: '', resource: 'pods' }, 'x'));
@@ -144,7 +144,7 @@ t.test('a pod that is gone already counts as deleted', async (t) => {
   t.ok(api.list(pods).length <= 2);
 });
 
-t.test('orphans are adopted and strangers released', async (t) => {
+t.test('orphans are adopted and unselected pods released', async (t) => {
   const { harness, api, set, start } = setUp(t, 2);
   api.seed<Pod>(pods, { metadata: { name: 'orphan', namespace: 'default', labels }, spec: { containers: [] } });
   await start();
@@ -155,7 +155,7 @@ t.test('orphans are adopted and strangers released', async (t) => {
   });
   await harness.advance(1000);
   t.same(api.get(pods, 'default/orphan')?.metadata.ownerReferences ?? [], []);
-  t.equal(api.list(pods).length, 3, 'a pod takes its place');
+  t.equal(api.list(pods).length, 3, 'a new pod replaces it');
 });
 
 t.test('a set that is being deleted adopts nothing', async (t) => {
@@ -170,7 +170,7 @@ t.test('a set that is being deleted adopts nothing', async (t) => {
   t.equal(api.list(pods).length, 1);
 });
 
-t.test('a server that answers nothing is asked again', async (t) => {
+t.test('an unavailable server is retried', async (t) => {
   const { harness, start, names } = setUp(t, 1);
   const heal = harness.fail((call) => call.verb === 'create', serviceUnavailable('down'));
   await start();
@@ -179,7 +179,7 @@ t.test('a server that answers nothing is asked again', async (t) => {
   t.equal(names().length, 1);
 });
 
-t.test('replication controllers are kept by the same loop', async (t) => {
+t.test('replication controllers use the same loop', async (t) => {
   const harness = new Harness(t, [replicationcontrollers, pods]);
   harness.api.seed(replicationcontrollers, {
     metadata: { name: 'rc', namespace: 'default' },

@@ -40,7 +40,7 @@ function pod(name: string, traits: Traits): Pod {
   };
 }
 
-t.test('which of two pods goes first', (t) => {
+t.test('the pod to delete first', (t) => {
   const good: Traits = { node: 'n1', readySince: 500, restarts: 0 };
   const rows: [string, Traits, Traits][] = [
     ['not bound', { phase: 'Pending' }, good],
@@ -50,7 +50,7 @@ t.test('which of two pods goes first', (t) => {
     ['not ready', { node: 'n1' }, good],
     ['lower cost', { ...good, cost: '-5' }, good],
     ['lower cost even when ready for longer', { ...good, cost: '1', readySince: 900 }, { ...good, cost: '2' }],
-    ['a cost that is no number counts as zero', { ...good, cost: '+7x', readySince: 1 }, { ...good, cost: '0' }],
+    ['a malformed cost counts as zero', { ...good, cost: '+7x', readySince: 1 }, { ...good, cost: '0' }],
     ['ready for much shorter', { ...good, readySince: 10 }, good],
     ['more restarts', { ...good, restarts: 3 }, good],
     ['much younger', { ...good, age: 600 }, { ...good, age: 60_000 }],
@@ -66,7 +66,7 @@ t.test('which of two pods goes first', (t) => {
   t.end();
 });
 
-t.test('pods that share their node with related ones go first', (t) => {
+t.test('pods that share their node with related pods are deleted first', (t) => {
   const traits: Traits = { readySince: 500 };
   const pods = [pod('lonely', { ...traits, node: 'n1' }), pod('crowded', { ...traits, node: 'n2' })];
   const related = [...pods, pod('sibling', { ...traits, node: 'n2' })];
@@ -75,7 +75,7 @@ t.test('pods that share their node with related ones go first', (t) => {
   t.end();
 });
 
-t.test('similar ages are decided by chance, not by age', (t) => {
+t.test('the UID decides between similar ages', (t) => {
   const a = pod('a', { node: 'n1', readySince: 600 });
   const b = pod('b', { node: 'n1', readySince: 601 });
   t.equal(podsToDelete(dialect, [b, a], [], 1, now)[0], a);
@@ -97,14 +97,14 @@ function set(replicas: number | undefined, more: Partial<Replicated> = {}): Repl
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => pod(`p${i}`, { node: 'n1' }));
 
-t.test('how many to create or delete', (t) => {
+t.test('numbers of pods to create or delete', (t) => {
   const rows: [string, Replicated, number, unknown][] = [
     ['enough', set(3), 3, []],
     ['one by default', set(undefined), 0, [{ kind: 'create', count: 1 }]],
     ['too few', set(3), 1, [{ kind: 'create', count: 2 }]],
     ['far too few', set(2000), 0, [{ kind: 'create', count: burstReplicas }]],
     ['too many', set(1), 3, [{ kind: 'delete', pods: { length: 2 } }]],
-    ['none wanted', set(0), 2, [{ kind: 'delete', pods: { length: 2 } }]],
+    ['none desired', set(0), 2, [{ kind: 'delete', pods: { length: 2 } }]],
     ['far too many', set(0), 700, [{ kind: 'delete', pods: { length: burstReplicas } }]],
     ['being deleted', set(3, { metadata: { deletionTimestamp: ago(1) } }), 1, []],
   ];
@@ -140,14 +140,14 @@ t.test('the status', (t) => {
   const failure = { reason: 'FailedCreate', message: 'quota' } as const;
   const failed = planStatus(set(2), [], { managed: true, failure }, now);
   t.match(failed?.conditions, [{ type: 'ReplicaFailure', status: 'True', ...failure }]);
-  const told = set(2, { status: { ...failed, replicas: 0 } });
+  const failing = set(2, { status: { ...failed, replicas: 0 } });
   t.equal(
-    planStatus(told, [], { managed: true, failure: { ...failure, message: 'other' } }, now),
+    planStatus(failing, [], { managed: true, failure: { ...failure, message: 'other' } }, now),
     undefined,
-    'told once',
+    'the failure is recorded once',
   );
-  t.equal(planStatus(told, [], { managed: false }, now), undefined, 'kept while nothing is tried');
-  t.notOk(planStatus(told, [], { managed: true }, now)?.conditions, 'gone when it works again');
+  t.equal(planStatus(failing, [], { managed: false }, now), undefined, 'the failure stays while nothing is attempted');
+  t.notOk(planStatus(failing, [], { managed: true }, now)?.conditions, 'the failure is removed after a success');
   t.end();
 });
 

@@ -18,7 +18,7 @@ function setUp(t: Test) {
   const status = () => api.get<ResourceQuota>(resourcequotas, key)?.status;
   const quota = (hard: Record<string, string>) =>
     api.seed<ResourceQuota>(resourcequotas, { metadata: { name: 'q', namespace }, spec: { hard } });
-  /** As the API server does it: the object and what it takes at once. */
+  /** Creates an object and charges the quota in one step, as the API server does. */
   const charge = (name: string) => {
     api.change<ResourceQuota>(resourcequotas, key, ({ status }) => {
       if (status?.used !== undefined) status.used['configmaps'] = String(Number(status.used['configmaps']) + 1);
@@ -29,7 +29,7 @@ function setUp(t: Test) {
   return { harness, controller, api, map, status, quota, charge, writes };
 }
 
-t.test('counts what there is, and gives back what goes away', async (t) => {
+t.test('counts existing objects, and lowers the usage after deletions', async (t) => {
   const { harness, controller, api, map, status, quota, writes } = setUp(t);
   map('a');
   map('b');
@@ -41,19 +41,19 @@ t.test('counts what there is, and gives back what goes away', async (t) => {
   const before = writes().length;
   map('c');
   await harness.settled();
-  t.equal(writes().length, before, 'creations are counted by the servers');
+  t.equal(writes().length, before, 'the servers count creations');
   api.remove(configmaps, `${namespace}/a`);
   await harness.settled();
   t.match(status(), { used: { configmaps: '2' } });
   map('d');
   await harness.advance(syncPeriodMs);
-  t.match(status(), { used: { configmaps: '3' } }, 'counts all anew from time to time');
+  t.match(status(), { used: { configmaps: '3' } }, 'recounts periodically');
   const last = writes().length;
   await harness.advance(syncPeriodMs);
-  t.equal(writes().length, last, 'writes nothing that is there already');
+  t.equal(writes().length, last, 'does not write an unchanged status');
 });
 
-t.test('pods give back what they take when they are over', async (t) => {
+t.test('finished pods lower the usage', async (t) => {
   const { harness, controller, api, status, quota } = setUp(t);
   const spec = { containers: [{ name: 'c', resources: { requests: { cpu: '300m' } } }] };
   for (const name of ['a', 'b']) api.seed<Pod>(pods, { metadata: { name, namespace }, spec });
@@ -67,7 +67,7 @@ t.test('pods give back what they take when they are over', async (t) => {
   t.match(status(), { used: { pods: '1', 'requests.cpu': '300m', 'count/pods': '2' } });
 });
 
-t.test('a cache that lags behind never gives back what is in use', async (t) => {
+t.test('a lagging cache never lowers the usage too far', async (t) => {
   const { harness, controller, api, map, status, quota, charge } = setUp(t);
   map('a');
   map('b');
@@ -76,14 +76,14 @@ t.test('a cache that lags behind never gives back what is in use', async (t) => 
   await harness.advance(10_000);
   t.match(status(), { used: { configmaps: '2' } });
   const thaw = harness.freeze('configmaps');
-  // Only the quota is seen to change; its new limit has it counted while the cache misses the objects.
+  // The quota's new limit causes a count while the cache lacks the objects.
   charge('c');
   charge('d');
   api.change<ResourceQuota>(resourcequotas, key, ({ spec }) => {
     spec.hard = { configmaps: '6' };
   });
   await harness.advance(100);
-  t.equal(Number(status()?.used?.['configmaps']), 4, 'what is not seen yet stays taken');
+  t.equal(Number(status()?.used?.['configmaps']), 4, 'unseen objects still count');
   thaw();
   await harness.advance(60_000);
   t.match(status(), { hard: { configmaps: '6' }, used: { configmaps: '4' } });
@@ -92,7 +92,7 @@ t.test('a cache that lags behind never gives back what is in use', async (t) => 
   t.match(status(), { used: { configmaps: '3' } });
 });
 
-t.test('a quota that is charged meanwhile is counted again', async (t) => {
+t.test('a quota that is charged during the count is counted again', async (t) => {
   const { harness, controller, api, map, status, quota, charge } = setUp(t);
   for (const name of ['a', 'b', 'c']) map(name);
   quota({ configmaps: '9' });
@@ -117,7 +117,7 @@ const quota = (hard: Amounts, status?: ResourceQuotaStatus): ResourceQuota => ({
 });
 
 t.test('the status of a quota', (t) => {
-  const rows: [what: string, quota: ResourceQuota, usage: Amounts, wanted: unknown][] = [
+  const rows: [what: string, quota: ResourceQuota, usage: Amounts, expected: unknown][] = [
     [
       'new',
       quota({ pods: '2' }),
@@ -131,7 +131,7 @@ t.test('the status of a quota', (t) => {
       { hasNewNames: false },
     ],
     [
-      'written otherwise',
+      'equal amounts in another notation',
       quota({ cpu: '1' }, { hard: { cpu: '1' }, used: { cpu: '500m' } }),
       { cpu: '0.5' },
       { hasNewNames: false },
@@ -155,22 +155,22 @@ t.test('the status of a quota', (t) => {
       { status: { hard: { secrets: '3' }, used: { secrets: '0' } }, hasNewNames: true },
     ],
     [
-      'what could not be counted stays as it was, or unknown',
+      'uncounted names keep their usage, or have none',
       quota({ pods: '3', 'count/odd': '1' }, { hard: { pods: '2' }, used: { pods: '2' } }),
       {},
       { status: { hard: { pods: '3', 'count/odd': '1' }, used: { pods: '2' } }, hasNewNames: false },
     ],
     ['nothing limited', quota({}), {}, { status: { hard: {}, used: {} }, hasNewNames: false }],
   ];
-  for (const [what, observed, usage, wanted] of rows) t.same(planQuota(observed, usage), wanted, what);
+  for (const [what, observed, usage, expected] of rows) t.same(planQuota(observed, usage), expected, what);
   t.end();
 });
 
-t.test('when a count says that more is left', (t) => {
+t.test('counts that lower the usage', (t) => {
   const observed = quota({ pods: '3' }, { hard: { pods: '3' }, used: { pods: '2' } });
   t.equal(lowersUsage(observed, { pods: '1' }), true);
   t.equal(lowersUsage(observed, { pods: '2' }), false);
   t.equal(lowersUsage(observed, { pods: '3' }), false);
-  t.equal(lowersUsage(observed, { secrets: '3' }), true, 'of what was not known before');
+  t.equal(lowersUsage(observed, { secrets: '3' }), true, 'a name without usage');
   t.end();
 });

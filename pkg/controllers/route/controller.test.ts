@@ -49,7 +49,7 @@ async function start(t: Test, table: Table, ...given: Node[]) {
   return { harness, condition };
 }
 
-const made = 'NetworkUnavailable=False RouteCreated: RouteController created a route';
+const routed = 'NetworkUnavailable=False RouteCreated: RouteController created a route';
 const missed = 'NetworkUnavailable=True NoRouteCreated: RouteController failed to create a route';
 
 t.test('routes follow nodes', async (t) => {
@@ -59,16 +59,16 @@ t.test('routes follow nodes', async (t) => {
     { name: 'uid-a', targetNode: 'a', destinationCIDR: '10.0.0.0/24' },
     { name: 'uid-a', targetNode: 'a', destinationCIDR: 'fd00::/64' },
   ]);
-  t.same([condition('a'), condition('b')], [made, missed]);
+  t.same([condition('a'), condition('b')], [routed, missed]);
   harness.api.takeWrites();
   await harness.advance(30_000);
-  t.same(harness.api.takeWrites(), [], 'what is said is not said again');
+  t.same(harness.api.takeWrites(), [], 'an unchanged condition is not written');
   harness.api.remove(nodes, 'a');
   await harness.advance(10_000);
   t.same(table.routes, []);
 });
 
-t.test('a route that cannot be made', async (t) => {
+t.test('a route that cannot be created', async (t) => {
   const table = new Table();
   table.failing = new Error('full');
   const { harness, condition } = await start(t, table, node('a', '10.0.0.0/24'));
@@ -78,15 +78,15 @@ t.test('a route that cannot be made', async (t) => {
   ]);
   table.failing = undefined;
   await harness.advance(10_000);
-  t.equal(condition('a'), made);
+  t.equal(condition('a'), routed);
   table.failing = conflict({ group: '', resource: 'routes' }, 'x', 'x');
   table.creations = 0;
   harness.api.seed(nodes, node('b', '10.0.1.0/24'));
   await harness.advance(12_000);
-  t.equal(table.creations, 5, 'conflicts are tried again');
+  t.equal(table.creations, 5, 'conflicts are retried');
 });
 
-t.test('which routes are ours', async (t) => {
+t.test('routes outside of the cluster ranges are ignored', async (t) => {
   const route = (destinationCIDR: string, rest: Partial<Route> = {}): Route => ({
     name: 'r',
     targetNode: 'a',

@@ -12,14 +12,14 @@ import { changeOf, ServiceController } from '#controllers/service/controller.js'
 const finalizer = 'service.orch.io/load-balancer-cleanup';
 const key = 'n/web';
 
-/** A provider with balancers of its own, which fails when it is told to. */
+/** A fake provider that can fail on request. */
 class Balancers implements LoadBalancers {
   readonly calls: string[] = [];
-  readonly made = new Map<string, LoadBalancerStatus>();
+  readonly balancers = new Map<string, LoadBalancerStatus>();
   failing: string | undefined;
 
   async get(_: string, { metadata }: Service) {
-    return this.made.get(metadata.uid ?? '');
+    return this.balancers.get(metadata.uid ?? '');
   }
 
   async ensure(cluster: string, { metadata }: Service, hosts: readonly Node[]) {
@@ -28,7 +28,7 @@ class Balancers implements LoadBalancers {
       return { kind: 'annotate' as const, annotations: { note: 'x', old: undefined } };
     }
     const status = { ingress: [{ ip: '192.0.2.1' }] };
-    this.made.set(metadata.uid ?? '', status);
+    this.balancers.set(metadata.uid ?? '', status);
     return { kind: 'ready' as const, status };
   }
 
@@ -38,7 +38,7 @@ class Balancers implements LoadBalancers {
 
   async ensureDeleted(_: string, { metadata }: Service) {
     this.#call('delete');
-    this.made.delete(metadata.uid ?? '');
+    this.balancers.delete(metadata.uid ?? '');
     return { note: undefined };
   }
 
@@ -74,13 +74,13 @@ async function start(t: Test, ...given: Service[]) {
   return { harness, balancers, edit, now: () => harness.api.get(services, key) };
 }
 
-t.test('a load balancer comes and goes', async (t) => {
+t.test('a load balancer is created and deleted', async (t) => {
   const { harness, balancers, edit, now } = await start(t, service());
   t.match(now(), {
     metadata: { finalizers: [finalizer], annotations: { note: 'x', old: undefined } },
     status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } },
   });
-  // Nodes are told of as soon as there are some, which may be before there is anything to tell.
+  // The first node sync may run before a load balancer exists.
   t.same(
     harness.events.splice(0).filter((event) => !event.includes('Updated')),
     [
@@ -114,21 +114,21 @@ t.test('a load balancer comes and goes', async (t) => {
   await edit(({ metadata }) => {
     metadata.deletionTimestamp = formatTime(harness.clock.now());
   });
-  t.equal(now(), undefined, 'it goes when its load balancer is gone');
+  t.equal(now(), undefined, 'the service is released after its load balancer');
   t.same(harness.events, [
     'Normal DeletingLoadBalancer web: Deleting load balancer',
     'Normal DeletedLoadBalancer web: Deleted load balancer',
   ]);
-  t.equal(balancers.made.size, 0);
+  t.equal(balancers.balancers.size, 0);
 });
 
-t.test('services of others are left alone', async (t) => {
+t.test('other services are ignored', async (t) => {
   const { harness, balancers, now } = await start(t, service({ loadBalancerClass: 'x.io/y' }));
   t.equal(now()?.metadata.finalizers, undefined);
   t.same([harness.events, balancers.calls], [[], []]);
 });
 
-t.test('failures are told, and tried again ever more seldom', async (t) => {
+t.test('failures are recorded, and retried with growing pauses', async (t) => {
   const { harness, balancers, now } = await start(t);
   balancers.failing = 'broken';
   harness.api.seed(services, service());
@@ -149,13 +149,13 @@ t.test('failures are told, and tried again ever more seldom', async (t) => {
     conflict({ group: '', resource: 'services' }, 'web', 'x'),
   );
   await harness.advance(300_000);
-  t.same(failures(), [], 'that somebody else was faster is no failure');
+  t.same(failures(), [], 'a conflict is not a failure');
   heal();
   await harness.advance(1000);
   t.match(now()?.status?.loadBalancer?.ingress, [{ ip: '192.0.2.1' }]);
 });
 
-t.test('load balancers hear of nodes', async (t) => {
+t.test('load balancers follow nodes', async (t) => {
   const { harness, balancers } = await start(t, service());
   const calls = async () => {
     await harness.advance(1000);
@@ -180,7 +180,7 @@ t.test('load balancers hear of nodes', async (t) => {
   ]);
   balancers.failing = undefined;
   await harness.advance(100_000);
-  t.same(await calls(), ['update a'], 'what failed is tried again');
+  t.same(await calls(), ['update a'], 'a failed update is retried');
   harness.api.remove(nodes, 'a');
   t.same(await calls(), ['update']);
   t.same(harness.events.slice(-1), [
@@ -188,14 +188,14 @@ t.test('load balancers hear of nodes', async (t) => {
   ]);
 });
 
-t.test('a service that went without its finalizer', async (t) => {
+t.test('a service deleted without its finalizer', async (t) => {
   const { harness, balancers } = await start(t, service());
   harness.api.remove(services, key);
   await harness.advance(1000);
-  t.equal(balancers.made.size, 0);
+  t.equal(balancers.balancers.size, 0);
 });
 
-t.test('which nodes take traffic', async (t) => {
+t.test('nodes that receive traffic', async (t) => {
   const { dialect } = new Harness(t, []);
   const label = { labels: { [dialect.labels.excludeBalancers]: '' } };
   const tainted: Node = {
@@ -213,7 +213,7 @@ t.test('which nodes take traffic', async (t) => {
   for (const [given, want] of rows) t.equal(takesBalancedTraffic(dialect, given), want);
 });
 
-t.test('what load balancers follow', async (t) => {
+t.test('changes that affect load balancers', async (t) => {
   const event = (reason: string, message: string) => ({ event: [reason, message] });
   const rows: [Partial<ServiceSpec>, Partial<ServiceSpec>, object | undefined][] = [
     [{}, {}, undefined],

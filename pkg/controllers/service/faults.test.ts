@@ -1,6 +1,6 @@
 /**
- * Bare-metal addresses under random faults: whatever is refused, lost, late or shown late, with managers that follow each
- * other or work at the same time, no address is ever two services', and in the end each service that can have one has one.
+ * Bare-metal addresses under random faults (rejected, lost and late requests, lagging caches), with successive or
+ * concurrent managers: no address is ever allocated to two services, and finally all possible services have an address.
  */
 
 import t from 'tap';
@@ -34,7 +34,7 @@ const sharing = 'bare-metal.orch.io/sharing-key';
 
 const addressesOf = (service: Service) => (service.status?.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip);
 
-/** Addresses that two services have which do not share. */
+/** Addresses that two services have without sharing. */
 function twice(all: readonly Service[]): string[] {
   const seen = new Map<string, Service>();
   return all.flatMap((service) =>
@@ -47,7 +47,7 @@ function twice(all: readonly Service[]): string[] {
   );
 }
 
-/** A client whose writes may be on their way for a long time. */
+/** A client whose writes may be delayed for a long time. */
 function delaying(client: Client, delay: () => Promise<void>): Client {
   return {
     dialect: client.dialect,
@@ -81,7 +81,7 @@ for (const seed of seeds) {
     const { loadBalancers } = await bareMetalProvider(dialect, read);
     if (loadBalancers === undefined) throw new TypeError('no load balancers');
 
-    // Managers come and go, two at a time for a while, each with caches of its own.
+    // Managers start and stop, sometimes two at a time, each with its own caches.
     const running: { stop: AbortController; work: Promise<unknown>[] }[] = [];
     const boot = () => {
       const stop = new AbortController();
@@ -174,7 +174,7 @@ for (const seed of seeds) {
           spec.type = spec.type === 'LoadBalancer' ? 'ClusterIP' : 'LoadBalancer';
         });
       } else if (dice < 0.8) {
-        // Users can write what they like.
+        // Users can write any annotation and status.
         edit(name, ({ metadata }) => {
           metadata.annotations = { ...metadata.annotations, 'bare-metal.orch.io/addresses': '192.0.2.3,10.0.0.1,::1' };
         });
@@ -194,23 +194,23 @@ for (const seed of seeds) {
     for (let i = 0; i < 20; i += 1) await harness.advance(60_000);
     check();
     heal();
-    t.same(problems, [], 'no address is two services’');
+    t.same(problems, [], 'no address is shared by two services');
     const left = api.list(services);
     const balanced = left.filter(({ spec }) => spec.type === 'LoadBalancer');
     for (const service of left) {
-      t.equal(service.metadata.deletionTimestamp, undefined, 'what was deleted is gone');
+      t.equal(service.metadata.deletionTimestamp, undefined, 'deleted services are removed');
       if (!balanced.includes(service)) t.same(addressesOf(service), [], 'what needs no load balancer has none');
     }
-    const taken = new Set(balanced.flatMap(addressesOf));
+    const inUse = new Set(balanced.flatMap(addressesOf));
     for (const service of balanced) {
       const { loadBalancerIP } = service.spec;
       const [address] = addressesOf(service);
       if (address === undefined) {
         t.ok(
-          loadBalancerIP === undefined ? taken.size >= 5 : taken.has(loadBalancerIP),
-          'only what is taken is missed',
+          loadBalancerIP === undefined ? inUse.size >= 5 : inUse.has(loadBalancerIP),
+          'services lack an address only when all are in use',
         );
-      } else if (loadBalancerIP !== undefined && !taken.has(loadBalancerIP)) t.fail(`${loadBalancerIP} is free`);
+      } else if (loadBalancerIP !== undefined && !inUse.has(loadBalancerIP)) t.fail(`${loadBalancerIP} is free`);
     }
   });
 }

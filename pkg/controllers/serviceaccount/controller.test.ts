@@ -20,7 +20,7 @@ function setUp(t: Test) {
   return { harness, api, namespace, rootCA, start };
 }
 
-t.test('each namespace has its account and certificate, again and again', async (t) => {
+t.test('each namespace has its account and certificate, also after deletions', async (t) => {
   const { harness, api, namespace, rootCA, start } = setUp(t);
   namespace('a');
   namespace('leaving', 'Terminating');
@@ -56,7 +56,7 @@ t.test('each namespace has its account and certificate, again and again', async 
   );
 });
 
-t.test('aggregated roles follow their parts', async (t) => {
+t.test('aggregated roles follow the selected roles', async (t) => {
   const harness = new Harness(t, [clusterroles]);
   const { api } = harness;
   const rule = (resource: string) => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });

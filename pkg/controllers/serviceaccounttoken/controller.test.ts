@@ -30,14 +30,14 @@ function setUp(t: Test, { generate = false, rootCA }: { generate?: boolean; root
   return { harness, api, controller, followed, account, secret, get, text, getAccount };
 }
 
-t.test('a secret that somebody makes is filled in', async (t) => {
+t.test('a secret that a user creates is filled in', async (t) => {
   const { harness, controller, account, secret, get, text } = setUp(t, { rootCA: 'the CA' });
   const { uid } = account('web').metadata;
   secret('own', 'web', { data: { more: 'eA==' } });
   await harness.start(controller);
   t.equal(text('own', 'namespace'), namespace);
   t.equal(text('own', 'ca.crt'), 'the CA');
-  t.equal(text('own', 'more'), 'x', 'what else it holds stays');
+  t.equal(text('own', 'more'), 'x', 'other data stays');
   t.same(verifyJwt([key], text('own', 'token')), {
     iss: 'orch/serviceaccount',
     'orch.io/serviceaccount/namespace': namespace,
@@ -50,11 +50,11 @@ t.test('a secret that somebody makes is filled in', async (t) => {
   t.same(
     harness.api.calls.filter(({ verb }) => verb === 'update').map(({ resource }) => resource),
     ['secrets'],
-    'once, and the account is left alone',
+    'once, and the account is not changed',
   );
 });
 
-t.test('a token stays, another CA comes', async (t) => {
+t.test('a token stays, and a new CA is written', async (t) => {
   const { harness, controller, account, secret, text } = setUp(t, { rootCA: 'new' });
   const { uid } = account('web').metadata;
   const data = { token: 'dA==', namespace: 'bg==', 'ca.crt': 'b2xk' };
@@ -66,26 +66,26 @@ t.test('a token stays, another CA comes', async (t) => {
   );
 });
 
-t.test('secrets go with their account', async (t) => {
+t.test('secrets are deleted with their account', async (t) => {
   const { harness, api, controller, account, secret, get } = setUp(t);
   const { uid } = account('web').metadata;
   account('other');
   secret('own', 'web', {}, uid);
-  secret('strange', 'nobody');
+  secret('strange', 'missing');
   secret('late', 'web', {}, 'of an earlier account');
   secret('plain', 'web', { type: 'Opaque' });
   secret('others', 'other');
   await harness.start(controller);
   t.ok(get('own'));
-  t.equal(get('strange'), undefined, 'of an account that never was');
-  t.equal(get('late'), undefined, 'of an account that is gone');
+  t.equal(get('strange'), undefined, 'of an account that never existed');
+  t.equal(get('late'), undefined, 'of a deleted account');
   api.remove(serviceaccounts, `${namespace}/web`);
   await harness.settled();
   t.equal(get('own'), undefined);
   t.ok(get('plain') && get('others'), 'others stay');
 });
 
-t.test('an account that a cache does not show yet is no missing one', async (t) => {
+t.test('an account that the cache does not show yet keeps its secrets', async (t) => {
   const { harness, controller, account, secret, text } = setUp(t);
   await harness.start(controller);
   const heal = harness.freeze('serviceaccounts');
@@ -96,7 +96,7 @@ t.test('an account that a cache does not show yet is no missing one', async (t) 
   heal();
 });
 
-t.test('an account refers to no secret of its own that is gone', async (t) => {
+t.test('references to deleted secrets are removed', async (t) => {
   const { harness, api, controller, account, secret, getAccount } = setUp(t);
   const { uid } = account('web').metadata;
   api.change<ServiceAccount>(serviceaccounts, `${namespace}/web`, (object) => {
@@ -118,7 +118,7 @@ t.test('an account refers to no secret of its own that is gone', async (t) => {
   t.same(getAccount('web')?.secrets, [{ name: 'mountable' }]);
 });
 
-t.test('what others change meanwhile is tried again', async (t) => {
+t.test('conflicts are retried', async (t) => {
   const { harness, api, controller, account, secret, text } = setUp(t);
   account('web');
   secret('own', 'web');
@@ -136,23 +136,23 @@ t.test('what others change meanwhile is tried again', async (t) => {
   t.not(text('own', 'token'), '');
 });
 
-t.test('accounts get secrets by themselves where that is wanted', async (t) => {
+t.test('accounts get secrets if generation is enabled', async (t) => {
   const { harness, api, controller, account, getAccount } = setUp(t, { generate: true });
   account('web');
   await harness.start(controller);
-  const made = () => api.list<Secret>(secrets);
-  const [secret] = made();
+  const existing = () => api.list<Secret>(secrets);
+  const [secret] = existing();
   t.match(secret, { metadata: { name: /^web-token-.{5}$/ }, data: { token: /./, namespace: /./ } });
   t.same(getAccount('web')?.secrets, [{ name: secret?.metadata.name }]);
   await harness.advance(60_000);
-  t.equal(made().length, 1, 'one');
+  t.equal(existing().length, 1, 'one');
   api.remove(secrets, `${namespace}/${secret?.metadata.name}`);
   await harness.advance(60_000);
-  t.equal(made().length, 1, 'another');
-  t.same(getAccount('web')?.secrets, [{ name: made()[0]?.metadata.name }]);
+  t.equal(existing().length, 1, 'another');
+  t.same(getAccount('web')?.secrets, [{ name: existing()[0]?.metadata.name }]);
 });
 
-t.test('a secret that could not be referred to is taken away', async (t) => {
+t.test('a secret without a reference is deleted', async (t) => {
   const { harness, api, controller, account, getAccount } = setUp(t, { generate: true });
   account('web');
   let refused = false;
@@ -175,7 +175,7 @@ t.test('a secret that could not be referred to is taken away', async (t) => {
   t.equal(names.length, 1);
 });
 
-t.test('another key signs from now on, another CA comes into all secrets', async (t) => {
+t.test('a new key signs new tokens, and a new CA is written to all secrets', async (t) => {
   const { harness, controller, followed, account, secret, text } = setUp(t, { rootCA: 'old' });
   account('web');
   secret('before', 'web');

@@ -49,7 +49,7 @@ function setUp(t: Test, spec: Partial<StatefulSetSpec> = {}, features: Partial<S
   const all = { autoDeletePVC: false, maxUnavailable: false, minReadySeconds: true, ...features };
   const start = () => harness.start(new StatefulSetController(harness.context, { concurrency: 5, features: all }));
   const broken = new Set<string>();
-  /** One pod after the other becomes ready or goes, as on a node. */
+  /** Makes pods ready, or removes them, one at a time as nodes do. */
   const run = async (turns = 30) => {
     for (let turn = 0; turn < turns; turn += 1) {
       await harness.advance(1000);
@@ -81,10 +81,10 @@ function setUp(t: Test, spec: Partial<StatefulSetSpec> = {}, features: Partial<S
   return { harness, api, start, run, edit, setImage, read, names, images, pod, broken };
 }
 
-t.test('pods come one after the other, each with a name of its own', async (t) => {
+t.test('pods are created one by one with stable names', async (t) => {
   const { harness, api, start, run, read, names, pod } = setUp(t);
   await start();
-  t.same(names(), ['web-0'], 'the next waits until this one is ready');
+  t.same(names(), ['web-0'], 'the next pod waits until this pod is ready');
   await run();
   t.same(names(), ['web-0', 'web-1', 'web-2']);
   const [revision] = api.list(controllerrevisions);
@@ -122,7 +122,7 @@ t.test('pods come one after the other, each with a name of its own', async (t) =
   api.verify();
 });
 
-t.test('an unordered set makes all at once and deletes all at once', async (t) => {
+t.test('an unordered set creates and deletes all pods at once', async (t) => {
   const { harness, start, run, edit, names, api } = setUp(t, { podManagementPolicy: 'Parallel' });
   await start();
   t.same(names(), ['web-0', 'web-1', 'web-2']);
@@ -140,7 +140,7 @@ t.test('an unordered set makes all at once and deletes all at once', async (t) =
   );
 });
 
-t.test('scaling down goes from the highest ordinal, and waits for each to be gone', async (t) => {
+t.test('scaling down starts at the highest ordinal, and waits for each deletion', async (t) => {
   const { harness, api, start, run, edit, names, read } = setUp(t);
   await start();
   await run();
@@ -163,7 +163,7 @@ t.test('scaling down goes from the highest ordinal, and waits for each to be gon
   t.ok(harness.events.includes('Normal SuccessfulDelete web: delete Pod web-2 in StatefulSet web successful'));
 });
 
-t.test('a rolling update goes from the highest ordinal and stops at what does not become ready', async (t) => {
+t.test('a rolling update starts at the highest ordinal and stops at a pod that does not become ready', async (t) => {
   const { start, run, setImage, images, read, broken, api } = setUp(t);
   await start();
   await run();
@@ -185,7 +185,7 @@ t.test('a rolling update goes from the highest ordinal and stops at what does no
   t.match(read()?.status, { currentRevision: next?.metadata.name, currentReplicas: 3, updatedReplicas: 3 });
 });
 
-t.test('pods below the partition stay at the old revision, also when they are made anew', async (t) => {
+t.test('pods below the partition stay at the old revision, even when they are recreated', async (t) => {
   const { harness, start, run, setImage, images, pod, edit } = setUp(t, {
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } },
   });
@@ -204,7 +204,7 @@ t.test('pods below the partition stay at the old revision, also when they are ma
   t.same(images(), ['web-0 v2', 'web-1 v2', 'web-2 v2']);
 });
 
-t.test('OnDelete replaces what somebody deletes', async (t) => {
+t.test('OnDelete replaces deleted pods', async (t) => {
   const { harness, start, run, setImage, images, pod } = setUp(t, { updateStrategy: { type: 'OnDelete' } });
   await start();
   await run();
@@ -236,7 +236,7 @@ t.test('maxUnavailable pods are replaced at once, behind its gate', async (t) =>
   }
 });
 
-t.test('minReadySeconds holds the next pod back', async (t) => {
+t.test('minReadySeconds delays the next pod', async (t) => {
   const { harness, api, start, names, read } = setUp(t, { minReadySeconds: 30 });
   await start();
   for (const pod of api.list(pods)) makeReady(harness, pod);
@@ -248,7 +248,7 @@ t.test('minReadySeconds holds the next pod back', async (t) => {
   t.match(read()?.status, { availableReplicas: 1 });
 });
 
-t.test('what ended is made anew', async (t) => {
+t.test('finished pods are recreated', async (t) => {
   const { harness, start, run, pod, names, read } = setUp(t);
   await start();
   await run();
@@ -270,7 +270,7 @@ t.test('what ended is made anew', async (t) => {
   );
 });
 
-t.test('each pod has its claims, which outlive it', async (t) => {
+t.test('each pod has its claims, which stay after its deletion', async (t) => {
   const { harness, api, start, run, pod, edit } = setUp(t, { volumeClaimTemplates: [data] });
   await start();
   await run();
@@ -299,7 +299,7 @@ t.test('each pod has its claims, which outlive it', async (t) => {
   t.equal(api.list(persistentvolumeclaims).length, 3);
 });
 
-t.test('the retention policy makes owners, behind its gate', async (t) => {
+t.test('the retention policy sets owners, behind its gate', async (t) => {
   const spec: Partial<StatefulSetSpec> = {
     volumeClaimTemplates: [data],
     persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Delete' },
@@ -326,7 +326,7 @@ t.test('the retention policy makes owners, behind its gate', async (t) => {
     set.spec.replicas = 3;
   });
   await run();
-  t.same(names(), ['web-0', 'web-1'], 'the old claim must go first');
+  t.same(names(), ['web-0', 'web-1'], 'the old claim must be deleted first');
   api.remove(persistentvolumeclaims, 'default/data-web-2');
   await run();
   t.same(names(), ['web-0', 'web-1', 'web-2']);
@@ -335,7 +335,7 @@ t.test('the retention policy makes owners, behind its gate', async (t) => {
   await harness.stop();
 });
 
-t.test('going back reuses the old revision, and history is limited', async (t) => {
+t.test('a rollback reuses the old revision, and history is limited', async (t) => {
   const { start, run, setImage, images, read, api } = setUp(t, { replicas: 1, revisionHistoryLimit: 2 });
   await start();
   await run(5);
@@ -358,7 +358,7 @@ t.test('going back reuses the old revision, and history is limited', async (t) =
   t.match(newest?.data, { spec: { template: { $patch: 'replace', spec: { containers: [{ image: 'v4' }] } } } });
 });
 
-t.test('a revision of something else with the same name is told apart by the collision count', async (t) => {
+t.test('another revision with the same name increases the collision count', async (t) => {
   const first = setUp(t);
   await first.start();
   const name = first.api.list(controllerrevisions)[0]?.metadata.name ?? '';
@@ -371,7 +371,7 @@ t.test('a revision of something else with the same name is told apart by the col
   t.equal(read()?.status?.readyReplicas, 3);
 });
 
-t.test('orphans with fitting names are adopted, pods and revisions', async (t) => {
+t.test('pods and revisions with matching names are adopted', async (t) => {
   const { harness, api, start, run, pod } = setUp(t);
   await start();
   await run();
@@ -388,13 +388,13 @@ t.test('orphans with fitting names are adopted, pods and revisions', async (t) =
   await again.start();
   await again.run();
   t.match(again.api.get(pods, 'default/web-1')?.metadata.ownerReferences, [{ uid: 'set', controller: true }]);
-  t.equal(again.pod('web-1').metadata.uid, orphan.metadata.uid, 'it stays');
+  t.equal(again.pod('web-1').metadata.uid, orphan.metadata.uid, 'the pod stays');
   t.notOk(again.api.get(pods, 'default/other-0')?.metadata.ownerReferences);
   t.equal(again.api.list(controllerrevisions).length, 1);
   t.match(again.api.list(controllerrevisions)[0]?.metadata.ownerReferences, [{ uid: 'set', controller: true }]);
 });
 
-t.test('a pod that lost its label gets it back', async (t) => {
+t.test('a removed label is restored', async (t) => {
   const { harness, api, start, run, pod } = setUp(t);
   await start();
   await run();
@@ -406,7 +406,7 @@ t.test('a pod that lost its label gets it back', async (t) => {
   t.ok(harness.events.includes('Normal SuccessfulUpdate web: update Pod web-1 in StatefulSet web successful'));
 });
 
-t.test('what cannot be made is told, and made later', async (t) => {
+t.test('failed creations are recorded and retried', async (t) => {
   const { harness, start, run, names, read } = setUp(t, { volumeClaimTemplates: [data] });
   const q = { group: '', resource: 'persistentvolumeclaims' };
   const heal = harness.fail(
@@ -424,7 +424,7 @@ t.test('what cannot be made is told, and made later', async (t) => {
   t.same(names(), ['web-0', 'web-1', 'web-2']);
 });
 
-t.test('a namespace that is going is nothing to complain about', async (t) => {
+t.test('a namespace in deletion causes no failure', async (t) => {
   const { harness, api, start } = setUp(t, { volumeClaimTemplates: [data] });
   const refused = forbidden({ group: '', resource: 'persistentvolumeclaims' }, 'data-web-0', 'being terminated');
   const causes = [{ reason: 'NamespaceTerminating', message: 'namespace default is being terminated' }];
@@ -437,7 +437,7 @@ t.test('a namespace that is going is nothing to complain about', async (t) => {
   t.ok(tries.length <= 2, `${tries.length} tries`);
 });
 
-t.test('a set that is being deleted makes nothing', async (t) => {
+t.test('a set in deletion creates nothing', async (t) => {
   const { harness, api, start, edit, names } = setUp(t);
   edit((set) => {
     set.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
@@ -449,7 +449,7 @@ t.test('a set that is being deleted makes nothing', async (t) => {
   t.ok(api.list(controllerrevisions).length <= 1);
 });
 
-t.test('a cache that lags behind makes and deletes nothing twice', async (t) => {
+t.test('a lagging cache causes no second create or delete', async (t) => {
   const { harness, api, start, run, edit } = setUp(t, { podManagementPolicy: 'Parallel' });
   await start();
   await run(6);

@@ -1,6 +1,6 @@
 /**
- * Stateful sets under random faults: no ordinal ever has a second pod, no pod is ended before its time, an update takes
- * away no more pods at once than it may, an ordered set does one thing at a time, and the end is as wanted.
+ * Stateful sets under random faults: no ordinal ever has a second pod, no pod is deleted too early, an update never exceeds
+ * maxUnavailable, an ordered set performs one step at a time, and the final state is as specified.
  */
 
 import t from 'tap';
@@ -49,9 +49,9 @@ for (const seed of seeds) {
       },
     });
     const broken: string[] = [];
-    /** Pods that were taken away by the controller and have not been ready since. */
-    const taken = new Map<string, string>();
-    /** Pods that somebody else made fail or took away. */
+    /** Pods that the controller deleted and that have not been ready since. */
+    const deletedPods = new Map<string, string>();
+    /** Pods that the test made fail or deleted. */
     const disturbed = new Set<string>();
     api.intercept((call) => {
       if (call.resource !== 'pods' || call.verb !== 'delete') return undefined;
@@ -65,9 +65,9 @@ for (const seed of seeds) {
       if (pod === undefined || pod.metadata.uid !== preconditions?.uid || isTerminating(pod)) return undefined;
       if (disturbed.has(pod.metadata.uid ?? '')) return undefined;
       const name = call.name ?? '';
-      if (Number(name.slice(4)) < replicas) taken.set(name, pod.metadata.uid ?? '');
+      if (Number(name.slice(4)) < replicas) deletedPods.set(name, pod.metadata.uid ?? '');
       const limit = ordered ? Math.max(1, most) : most;
-      if (taken.size > limit) broken.push(`${[...taken.keys()]} are taken at once`);
+      if (deletedPods.size > limit) broken.push(`${[...deletedPods.keys()]} are deletedPods at once`);
       return undefined;
     });
     const chaos = new Chaos({
@@ -98,7 +98,7 @@ for (const seed of seeds) {
         if (isTerminating(pod)) remove(harness, pod);
         else if (!isReady(pod) && pod.status?.phase !== 'Failed') {
           makeReady(harness, pod);
-          taken.delete(pod.metadata.name ?? '');
+          deletedPods.delete(pod.metadata.name ?? '');
         }
       }
     };
@@ -129,7 +129,7 @@ for (const seed of seeds) {
     t.equal(status?.currentRevision, status?.updateRevision);
     t.equal(api.list(persistentvolumeclaims).length, replicas);
     const images = api.list(controllerrevisions).map(({ data }) => JSON.stringify(data));
-    t.equal(new Set(images).size, images.length, 'one revision for each template');
+    t.equal(new Set(images).size, images.length, 'one revision per template');
     await chaos.stop();
   });
 }

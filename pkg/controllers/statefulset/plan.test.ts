@@ -91,7 +91,7 @@ const rows: Row[] = [
     pods: ['web-0 new failed', 'web-1'],
     steps: ['delete web-0 failed', 'create web-2 new'],
   },
-  { name: 'one failed and is going already', pods: ['web-0 new ending', 'web-1'], steps: [] },
+  { name: 'a failed pod in deletion', pods: ['web-0 new ending', 'web-1'], steps: [] },
   { name: 'one ended', pods: ['web-0', 'web-1 new ended'], steps: ['delete web-1 succeeded'] },
   { name: 'too many', pods: [...all('new'), 'web-3', 'web-4'], steps: ['delete web-4'] },
   { name: 'ten comes after nine', pods: [...all('new'), 'web-10', 'web-9'], steps: ['delete web-10'] },
@@ -162,7 +162,7 @@ const rows: Row[] = [
     pods: all('old'),
     steps: ['delete web-2', 'delete web-1'],
   },
-  { name: 'without the gate one', spec: maxUnavailable(2), pods: all('old'), steps: ['delete web-2'] },
+  { name: 'one without the gate', spec: maxUnavailable(2), pods: all('old'), steps: ['delete web-2'] },
   {
     name: 'a share is rounded down',
     gate: true,
@@ -170,7 +170,7 @@ const rows: Row[] = [
     pods: all('old'),
     steps: ['delete web-2'],
   },
-  { name: 'but one at least', gate: true, spec: maxUnavailable('10%'), pods: all('old'), steps: ['delete web-2'] },
+  { name: 'at least one', gate: true, spec: maxUnavailable('10%'), pods: all('old'), steps: ['delete web-2'] },
   {
     name: 'one is unavailable already',
     gate: true,
@@ -185,7 +185,7 @@ const rows: Row[] = [
     pods: ['web-0 old', 'web-1 old', 'web-2 new pending'],
     steps: [],
   },
-  { name: 'a strange name is nobody', pods: [...all('new'), 'web-x', 'other-7'], steps: [] },
+  { name: 'pods with other names are ignored', pods: [...all('new'), 'web-x', 'other-7'], steps: [] },
 ];
 
 function observe(
@@ -225,7 +225,7 @@ t.test('steps', (t) => {
   t.end();
 });
 
-t.test('counts, as they are and after each step', (t) => {
+t.test('counts before and after each step', (t) => {
   const plan = planStatefulSet(observe(set(), ['web-0 old', 'web-1 old', 'web-2 old']), now);
   const before = { replicas: 3, readyReplicas: 3, availableReplicas: 3, currentReplicas: 3, updatedReplicas: 0 };
   t.match(plan.status, { ...before, currentRevision: 'web-old', updateRevision: 'web-new' });
@@ -237,7 +237,7 @@ t.test('counts, as they are and after each step', (t) => {
   t.end();
 });
 
-t.test('the status is completed with the update, and written when it is another one', (t) => {
+t.test('the status completes with the update, and is written when it changes', (t) => {
   const plan = planStatefulSet(observe(set(), all('new')), now);
   const written = statusToWrite(set(), plan.status);
   t.match(written, { currentRevision: 'web-new', currentReplicas: 3 });
@@ -248,7 +248,7 @@ t.test('the status is completed with the update, and written when it is another 
   t.match(statusToWrite(onDelete, plan.status), { currentRevision: 'web-old' }, 'OnDelete never completes');
   const zero = { observedGeneration: 0, replicas: 0, currentRevision: 'a', updateRevision: 'a' };
   const counts = { readyReplicas: 0, availableReplicas: 0, currentReplicas: 0, updatedReplicas: 0, collisionCount: 0 };
-  t.equal(statusToWrite({ ...set(), status: zero }, { ...zero, ...counts }), undefined, 'zeros are left out');
+  t.equal(statusToWrite({ ...set(), status: zero }, { ...zero, ...counts }), undefined, 'zeros are omitted');
   t.end();
 });
 
@@ -285,7 +285,7 @@ t.test('claims and their owners', (t) => {
   t.same(steps(['web-0', 'web-1'], [claim('data-web-0', [bySet]), claim('data-web-1', [byPod('web-1')])]), [
     'delete web-1',
   ]);
-  t.same(steps([], [claim('data-web-0', [byPod('web-0', 'former')])]), [], 'the former claim must go first');
+  t.same(steps([], [claim('data-web-0', [byPod('web-0', 'former')])]), [], 'the earlier claim must be deleted first');
   t.same(steps([], [claim('data-web-0', [])]), ['create web-0 new']);
   t.end();
 });
@@ -297,7 +297,7 @@ t.test('history', (t) => {
       { ...observed, set: set({ revisionHistoryLimit: limit }) },
       ['one', 'two', 'three', 'old', 'four', 'new'].map((name, i) => revision(`web-${name}`, name, i)),
     ).map(({ metadata }) => metadata.name);
-  t.same(names(1), ['web-one', 'web-two'], 'those that live are not counted');
+  t.same(names(1), ['web-one', 'web-two'], 'revisions in use do not count');
   t.same(names(0), ['web-one', 'web-two', 'web-four']);
   t.same(names(10), []);
   t.end();

@@ -17,7 +17,7 @@ const versions = (...storageVersions: ServerStorageVersion[]): StorageVersion =>
   status: { storageVersions, conditions: [] },
 });
 
-t.test('what the servers that are left agree on', (t) => {
+t.test('common versions of the remaining servers', (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const without = (gone: string, ...servers: ServerStorageVersion[]) =>
     withoutDeletedServers(versions(...servers), (id) => id !== gone, now);
@@ -45,7 +45,7 @@ t.test('what the servers that are left agree on', (t) => {
   t.end();
 });
 
-t.test('servers go with their leases', async (t) => {
+t.test('servers are removed with their leases', async (t) => {
   const harness = new Harness(t, [storageversions, leases]);
   const { api, dialect } = harness;
   const namespace = dialect.namespaces.system;
@@ -56,12 +56,12 @@ t.test('servers go with their leases', async (t) => {
     });
   addLease('a');
   addLease('b');
-  addLease('c', 'somebody');
+  addLease('c', 'other-component');
   api.seed<StorageVersion>(storageversions, versions(server('a', 'v1'), server('b', 'v2'), server('c', 'v1')));
   const left = () =>
     api.get(storageversions, 'apps.deployments')?.status?.storageVersions?.map(({ apiServerID }) => apiServerID);
   await harness.start(new StorageVersionGC(harness.context));
-  t.same(left(), ['a', 'b'], 'a lease of something else is none');
+  t.same(left(), ['a', 'b'], 'a lease of another component does not count');
   api.remove(leases, `${namespace}/b`);
   await harness.settled();
   t.same(left(), ['a']);

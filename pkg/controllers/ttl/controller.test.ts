@@ -4,7 +4,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { nextStep, TTLController, ttlPatch, ttlSecondsOf } from '#controllers/ttl/controller.js';
 
-t.test('nodes say how long objects may be kept, by the size of the cluster', async (t) => {
+t.test('the annotation of nodes follows the cluster size', async (t) => {
   const harness = new Harness(t, [nodes]);
   const { api } = harness;
   const name = harness.dialect.annotations.nodeTTL;
@@ -24,7 +24,7 @@ t.test('nodes say how long objects may be kept, by the size of the cluster', asy
   add(100);
   await harness.settled();
   t.equal(api.get(nodes, 'n100')?.metadata.annotations?.[name], '15');
-  t.same(api.takeWrites(), ['patch nodes n100'], 'the others at their next update');
+  t.same(api.takeWrites(), ['patch nodes n100'], 'other nodes at their next update');
   touch();
   await harness.settled();
   t.same([...ttls()], ['15']);
@@ -39,7 +39,7 @@ t.test('nodes say how long objects may be kept, by the size of the cluster', asy
   t.same([...ttls()], ['0']);
 });
 
-t.test('a node that goes meanwhile is no failure', async (t) => {
+t.test('a deleted node is not a failure', async (t) => {
   const harness = new Harness(t, [nodes]);
   harness.api.seed(nodes, { metadata: { name: 'a' }, spec: {} });
   harness.api.intercept((call) => {
@@ -51,7 +51,7 @@ t.test('a node that goes meanwhile is no failure', async (t) => {
   t.equal(harness.api.takeWrites().length, 1);
 });
 
-t.test('the time grows with the cluster, and shrinks later than it grew', (t) => {
+t.test('the time grows with the cluster, and shrinks with hysteresis', (t) => {
   const rows: [before: number, nodes: number, ttlSeconds: number][] = [
     [0, 0, 0],
     [0, 100, 0],
@@ -78,7 +78,7 @@ t.test('the time grows with the cluster, and shrinks later than it grew', (t) =>
   t.end();
 });
 
-t.test('a node is told once', (t) => {
+t.test('an unchanged annotation is not written', (t) => {
   const name = orchDialect.annotations.nodeTTL;
   const rows: [annotation: string | undefined, changes: boolean][] = [
     [undefined, true],

@@ -22,9 +22,9 @@ function job(
   };
 }
 
-t.test('when a job is to go', (t) => {
+t.test('expiry of jobs', (t) => {
   const rows: [name: string, given: Job, expiry: number | undefined][] = [
-    ['no time given', job(undefined, 'Complete'), undefined],
+    ['without TTL', job(undefined, 'Complete'), undefined],
     ['not finished', job(10, undefined), undefined],
     ['complete', job(10, 'Complete'), nowMs + 10_000],
     ['failed', job(0, 'Failed'), nowMs],
@@ -33,7 +33,7 @@ t.test('when a job is to go', (t) => {
   for (const [name, given, expiry] of rows) t.equal(expiryMs(given), expiry, name);
   const going = job(10, 'Complete');
   going.metadata.deletionTimestamp = formatTime(nowMs);
-  t.equal(expiryMs(going), undefined, 'it goes already');
+  t.equal(expiryMs(going), undefined, 'the job is already in deletion');
   t.throws(() => expiryMs(job(10, 'Complete', '')), /unable to find the time when the Job default\/work finished/);
   t.end();
 });
@@ -45,7 +45,7 @@ function setUp(t: Test, given: Job) {
   return { harness, api: harness.api, start, there: () => harness.api.get(jobs, 'default/work') !== undefined };
 }
 
-t.test('a job goes when its time is over', async (t) => {
+t.test('a job is deleted when its TTL has passed', async (t) => {
   const { harness, api, start, there } = setUp(t, job(60, 'Complete'));
   await start();
   await harness.advance(59_000);
@@ -58,14 +58,14 @@ t.test('a job goes when its time is over', async (t) => {
   });
 });
 
-t.test('time that was added at the last moment counts', async (t) => {
+t.test('an extension before the deletion counts', async (t) => {
   const { harness, api, start, there } = setUp(t, job(60, 'Complete'));
   await start();
   const thaw = harness.freeze('jobs');
   api.change<Job>(jobs, 'default/work', (object) => {
     object.spec.ttlSecondsAfterFinished = 600;
   });
-  // Cut off from watches only: a job that is asked for is answered.
+  // Only watches are disconnected; gets succeed.
   await harness.advance(120_000);
   t.ok(there());
   thaw();
@@ -73,7 +73,7 @@ t.test('time that was added at the last moment counts', async (t) => {
   t.notOk(there());
 });
 
-t.test('a job that changes while it is deleted is looked at again', async (t) => {
+t.test('a job that changes during the deletion is reconciled again', async (t) => {
   const { harness, api, start, there } = setUp(t, job(1, 'Failed'));
   let refused = 0;
   const heal = api.intercept(({ verb }) => {

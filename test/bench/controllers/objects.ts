@@ -1,4 +1,4 @@
-/** The objects of a large cluster, written to etcd as the API server stores them: 50,000 pods take seconds, not minutes. */
+/** Writes the objects of a large cluster directly to etcd, so that 50,000 pods take seconds instead of minutes. */
 import { randomUUID } from 'node:crypto';
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet } from '#api/apps/v1/types.gen.js';
@@ -18,7 +18,7 @@ const atOnce = 64;
 export const nodeName = (n: number): string => `node-${String(n).padStart(5, '0')}`;
 export const leaseNamespace = 'kube-node-lease';
 
-/** Calls in groups of that many. */
+/** The size of groups of calls. */
 export async function inGroups(count: number, call: (n: number) => Promise<unknown>, width = atOnce): Promise<void> {
   let next = 0;
   const work = async () => {
@@ -27,7 +27,7 @@ export async function inGroups(count: number, call: (n: number) => Promise<unkno
   await Promise.all(Array.from({ length: width }, work));
 }
 
-/** One of each kind goes through the API; all others are like it. */
+/** One object of each kind goes through the API and is the template of the others. */
 export async function seed(
   client: Client,
   store: Store,
@@ -82,7 +82,7 @@ async function seedSets(
 ): Promise<void> {
   const sets = Math.ceil(podCount / podsOfSet);
   const template = benchPod('first');
-  const made: ReplicaSet[] = [];
+  const replicaSets: ReplicaSet[] = [];
   await inGroups(sets, async (n) => {
     const name = `web-${n}`;
     const labels = { app: name };
@@ -94,7 +94,7 @@ async function seedSets(
         template: { metadata: { labels }, spec: template.spec },
       },
     });
-    made[n] = set;
+    replicaSets[n] = set;
     const metadata = { name, namespace };
     await client.resource(services).create({ metadata, spec: { selector: labels, ports: [{ port: 80 }] } });
   });
@@ -103,7 +103,7 @@ async function seedSets(
   const { resourceVersion: _, ...common } = created.metadata;
   const startTime = formatTime(clock.now());
   await inGroups(sets * podsOfSet, (n) => {
-    const set = made[Math.floor(n / podsOfSet)];
+    const set = replicaSets[Math.floor(n / podsOfSet)];
     const name = `${set?.metadata.name}-${n % podsOfSet}`;
     const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', controller: true, blockOwnerDeletion: true };
     const owner = { ...controller, name: set?.metadata.name ?? '', uid: set?.metadata.uid ?? '' };

@@ -1,4 +1,4 @@
-/** Definitions as a cluster with many operators has them. */
+/** Definitions like those of a cluster with many operators. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -10,12 +10,12 @@ export interface NamedDefinition {
   readonly json: string;
 }
 
-/** Of each of the three versions of a definition, most are nearer to the first. */
+/** The sizes of schemas, mostly near the minimum. */
 const [least, most] = [10_000, 60_000];
 const ofGroup = 25;
 const versions = ['v1', 'v1beta1', 'v1alpha1'];
 
-/** `count` definitions with three versions each, whose schemas have 10 to 60 kB of JSON; always the same ones. */
+/** `count` definitions with three versions each and schemas of 10 to 60 kB of JSON; deterministic. */
 export function operatorDefinitions(scheme: Scheme, count: number): Generator<NamedDefinition> {
   return generate(scheme, new OperatorSchemas(scheme), count);
 }
@@ -29,7 +29,7 @@ function* generate(scheme: Scheme, schemas: OperatorSchemas, count: number): Gen
     yield definitionOf(scheme.dialect, {
       group: `team${Math.floor(n / ofGroup)}.example.com`,
       kind,
-      // What changed from one version to the next is a field, and what is said about the whole.
+      // Versions differ in a field and the description.
       schemas: versions.map((version, i) => ({
         ...schema,
         description: `The ${kind} of ${version}.`,
@@ -39,7 +39,7 @@ function* generate(scheme: Scheme, schemas: OperatorSchemas, count: number): Gen
   }
 }
 
-/** One whose objects can be pods in all but their name. */
+/** A definition whose objects have the content of pods. */
 export function podLikeDefinition(scheme: Scheme): NamedDefinition {
   const schema = new OperatorSchemas(scheme).like(scheme.type('core.v1.Pod'));
   return definitionOf(scheme.dialect, { group: 'bench.example.com', kind: 'Likeness', schemas: [schema] });
@@ -48,7 +48,7 @@ export function podLikeDefinition(scheme: Scheme): NamedDefinition {
 interface Parts {
   readonly group: string;
   readonly kind: string;
-  /** One for each version. */
+  /** One per version. */
   readonly schemas: readonly object[];
 }
 

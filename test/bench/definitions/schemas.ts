@@ -1,6 +1,6 @@
 /**
- * Schemas as those of real operators: parts of built-in kinds, written out with their descriptions, as generators of
- * definitions make them of types that embed a pod's template.
+ * Schemas like those of real operators: parts of built-in kinds with descriptions, as generated from types that embed a pod
+ * template.
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -8,9 +8,9 @@ import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Schema = Record<string, unknown>;
 
-/** Deeper ones are open objects: schemas of definitions cannot refer to themselves. */
+/** Deeper levels are open objects, because schemas of definitions cannot be recursive. */
 const maxDepth = 12;
-/** Whose fields are the parts that schemas are made of. */
+/** The types whose fields are used. */
 const sources = [
   ...['core.v1.PodSpec', 'core.v1.Container', 'core.v1.ServiceSpec', 'apps.v1.StatefulSetSpec', 'batch.v1.JobSpec'],
   ...['networking.v1.IngressSpec', 'core.v1.PersistentVolumeClaimSpec', 'core.v1.NodeSpec', 'core.v1.PodStatus'],
@@ -26,7 +26,7 @@ export class OperatorSchemas {
   readonly #dialect: Dialect;
   readonly #parts: readonly Part[];
   /** By name and depth. */
-  readonly #made = new Map<string, Schema>();
+  readonly #cache = new Map<string, Schema>();
 
   constructor(scheme: Scheme) {
     this.#dialect = scheme.dialect;
@@ -40,7 +40,7 @@ export class OperatorSchemas {
     this.#parts = parts.filter(({ bytes }) => bytes < 40_000);
   }
 
-  /** The schema of a kind, of about that many bytes; `random` uniform in [0, 1). */
+  /** A schema of about the given number of bytes; `random` is uniform in [0, 1). */
   kind(bytes: number, random: () => number): Schema {
     const properties: Schema = {};
     let left = bytes;
@@ -64,7 +64,7 @@ export class OperatorSchemas {
     };
   }
 
-  /** The schema of a kind whose `spec` and `status` are those of that type. */
+  /** The schema of a kind with the type's `spec` and `status`. */
   like(type: TypeInfo): Schema {
     const of = (name: string) => this.#field(type.byName.get(name) as FieldInfo, 0);
     return { type: 'object', properties: { spec: of('spec'), status: of('status') } };
@@ -95,12 +95,12 @@ export class OperatorSchemas {
     }
     if (type.shape !== 'struct' || depth > maxDepth) return { type: 'object', [`${x}preserve-unknown-fields`]: true };
     const key = `${type.name} ${depth}`;
-    let made = this.#made.get(key);
-    if (made === undefined) {
-      made = this.#struct(type, depth);
-      this.#made.set(key, made);
+    let schema = this.#cache.get(key);
+    if (schema === undefined) {
+      schema = this.#struct(type, depth);
+      this.#cache.set(key, schema);
     }
-    return made;
+    return schema;
   }
 
   #struct(type: TypeInfo, depth: number): Schema {

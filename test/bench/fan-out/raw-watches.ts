@@ -1,6 +1,6 @@
 /**
- * Many watches over few HTTP/2 connections, by a client that looks at nothing but the heads of frames, so that it can take
- * what a server has for a thousand clients on the same cores. Of one watch of each connection it reads the events, too.
+ * Many watches over few HTTP/2 connections. The client parses only frame headers, so that it can receive the events of a
+ * thousand clients on the server's cores. It parses the events of one watch per connection.
  */
 import { once } from 'node:events';
 import type { OnReadOpts } from 'node:net';
@@ -23,10 +23,10 @@ import type { RunningServer } from '#test/bench/access/servers.js';
 const host = '127.0.0.1';
 const lineFeed = 10;
 const nothing = Buffer.alloc(0);
-/** What TLS hands over at once: a record. */
+/** The size of a TLS record. */
 const readBytes = 16 * 1024;
 
-/** Told of each event of the watches that are read. */
+/** Called for each event of the parsed watches. */
 export type OnEvent = (event: Buffer) => void;
 
 export class RawWatches {
@@ -39,7 +39,7 @@ export class RawWatches {
     this.#onEvent = onEvent;
   }
 
-  /** One more connection with so many watches of that path; resolves when the server has answered all. */
+  /** Opens a connection with the given number of watches of the path. Resolves when the server has responded to all. */
   async open(path: string, count: number): Promise<void> {
     const { port, headers } = this.#server.http2.options;
     const head = encodeHeaders([
@@ -54,12 +54,12 @@ export class RawWatches {
     await connection.open(head, count);
   }
 
-  /** Bytes of each watch, in the order of their opening. Throws when a connection or a watch has ended. */
+  /** Received bytes of each watch, in order of opening. Throws when a connection or a watch has ended. */
   bytes(): number[] {
     return this.#connections.flatMap((connection) => connection.bytes());
   }
 
-  /** DATA frames of all. */
+  /** DATA frames of all watches. */
   get frames(): number {
     return this.#connections.reduce((sum, { frames }) => sum + frames, 0);
   }
@@ -74,23 +74,23 @@ class RawConnection {
   frames = 0;
   readonly #onEvent: OnEvent;
   readonly #socket: TLSSocket;
-  /** By the number of the stream. */
+  /** By stream number. */
   #received: number[] = [];
   #answered = 0;
   #settled: (() => void) | undefined;
   #failure: Error | undefined;
-  /** The head of a frame of which the rest is still to come. */
+  /** An incomplete frame header. */
   readonly #head = Buffer.alloc(frameHeadBytes);
   #headLength = 0;
-  /** Bytes of the present frame's payload that are still to come. */
+  /** The remaining bytes of the current frame's payload. */
   #left = 0;
   #sampled = false;
-  /** What has come of an event. */
+  /** An incomplete event. */
   #line: Buffer = nothing;
 
   constructor(port: number, onEvent: OnEvent) {
     this.#onEvent = onEvent;
-    // All is read into the same memory: to take and collect some for each part would cost more than to decrypt it.
+    // Reuse one buffer for all reads: allocation and garbage collection would cost more than decryption.
     const buffer = Buffer.allocUnsafeSlow(readBytes);
     const callback = (length: number) => {
       this.#take(buffer.subarray(0, length));
@@ -187,7 +187,7 @@ class RawConnection {
       this.#line = nothing;
       from = end + 1;
     }
-    // What `part` is in is read into again.
+    // The next read overwrites the buffer of `part`.
     if (from < part.length) this.#line = Buffer.concat([this.#line, part.subarray(from)]);
   }
 }

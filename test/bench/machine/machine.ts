@@ -1,4 +1,4 @@
-/** The machine as a measurement finds it: calibrated when nothing runs yet, watched while something is measured. */
+/** The state of the machine: calibrated before anything runs, and observed during measurements. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -21,31 +21,31 @@ import {
 
 export interface Judged<T> {
   readonly value: T;
-  /** Why the value does not count. */
+  /** Why the value is invalid. */
   readonly starved: Starvation | undefined;
-  /** How fast the cores were, as a part of their pace when calibrated; undefined where it was too short to tell. */
+  /** The cores' speed relative to the calibration; undefined for a short measurement. */
   readonly pace: number | undefined;
 }
 
-/** Spins in a row that make one probe: 20 ms. */
+/** The number of consecutive spins in a probe: 20 ms. */
 const spinsOfProbe = 10;
 const probesOfCalibration = 20;
-/** How long the cores are kept busy to learn the pace of a spin now and then in such company (longer on halves of cores). */
+/** How long all cores are busy to measure the speed of spins under load (longer on hyperthreads). */
 const companyMs = 2000;
-/** How often a calibration is tried on a machine that others use. */
+/** The number of calibration attempts on a busy machine. */
 const calibrations = 5;
 const calibrationPauseMs = 1000;
-/** What the last measurement left to do may still be going on when the next is to begin. */
+/** Work of the previous measurement may still run when the next one starts. */
 const probesBefore = 20;
 const probePauseMs = 100;
 const betweenSpinsMs = 100;
 
 export class Machine {
-  /** Spins alone, or now and then beside what is measured. */
+  /** Spins alone, or periodically during a measurement. */
   readonly #probe: Probe;
   readonly #calibration: Calibration;
   readonly #disturbed: boolean;
-  /** A probe was faster than the calibration has found possible. */
+  /** A probe was faster than the calibration allows. */
   #outpaced = false;
 
   private constructor(probe: Probe, calibration: Calibration, disturbed: boolean) {
@@ -54,7 +54,7 @@ export class Machine {
     this.#disturbed = disturbed;
   }
 
-  /** To be called before anything else is started: what spins take then is what all others are compared with. */
+  /** Must be called before anything else starts: all later spins are compared with this calibration. */
   static async calibrated(): Promise<Machine> {
     const probe = await Probe.start();
     const company: Probe[] = [];
@@ -70,30 +70,29 @@ export class Machine {
     }
   }
 
-  /** `a core spins in 2.31 ms, in company in 2.40 ms of it` */
+  /** For example `a core spins in 2.31 ms, in company in 2.40 ms of it`. */
   get description(): string {
     const { alone, inCompany } = this.#calibration;
     return `a core spins in ${alone.wallMs.toFixed(2)} ms, in company in ${inCompany.cpuMs.toFixed(2)} ms of it`;
   }
 
   /**
-   * Whether nothing can be said of how starved the machine was: it never was quiet enough to be calibrated, or it was found
-   * to be faster later.
+   * Whether starvation cannot be detected, because the machine was never quiet enough for a calibration, or was faster later.
    */
   get badlyCalibrated(): boolean {
     return this.#disturbed || this.#outpaced;
   }
 
-  /** Does `work`, once the machine gives a whole core or has been asked for one in vain, and tells whether it went on doing so. */
+  /** Runs `work` after waiting for a free core, and returns whether the core stayed free. */
   async judge<T>(work: () => Promise<T>): Promise<Judged<T>> {
     const before = await this.#wholeCore();
-    const { value, ...taken } = await takenByOthers(async () => {
+    const { value, ...disturbances } = await takenByOthers(async () => {
       this.#probe.order({ everyMs: betweenSpinsMs });
       const result = await work();
       return { result, during: await this.#probe.answer<Spin[]>({ stop: true }) };
     });
     const { result, during } = value;
-    const conditions = { before, during, ...taken };
+    const conditions = { before, during, ...disturbances };
     const pace = paceOf(this.#calibration, conditions);
     return { value: result, starved: starvation(this.#calibration, conditions), pace };
   }
@@ -112,7 +111,7 @@ export class Machine {
   }
 }
 
-/** A process that spins (`spin.ts`). */
+/** A process running `spin.ts`. */
 class Probe {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
@@ -122,7 +121,7 @@ class Probe {
     this.#ended = once(child, 'exit').then(([code, signal]) => {
       throw new Error(`a probe has ended: ${code ?? signal}`);
     });
-    // Whoever waits for an answer hears of it.
+    // Reject the pending response.
     this.#ended.catch(() => undefined);
   }
 
@@ -151,7 +150,7 @@ class Probe {
 
 const spins = (probe: Probe) => probe.answer<Spin>({ spins: spinsOfProbe });
 
-/** Does `work` and tells what went to others meanwhile. */
+/** Runs `work` and returns the CPU time of other processes meanwhile. */
 async function takenByOthers<T>(work: () => Promise<T>): Promise<Taken & { readonly value: T }> {
   const startMs = realClock.monotonic();
   const start = timesOf(process.pid);
@@ -165,14 +164,14 @@ async function takenByOthers<T>(work: () => Promise<T>): Promise<Taken & { reado
   };
 }
 
-/** What spins take alone, and now and then while every core has something else to do, as it is in a measurement. */
+/** Measures spins on an idle machine, and periodically while every core is busy, as in a measurement. */
 async function calibrate(
   probe: Probe,
   company: readonly Probe[],
 ): Promise<{ calibration: Calibration; disturbed: boolean }> {
   const alone: Spin[] = [];
   let inCompany: readonly Spin[] = [];
-  const taken = await takenByOthers(async () => {
+  const others = await takenByOthers(async () => {
     for (let i = 0; i < probesOfCalibration; i++) alone.push(await spins(probe));
     const companions = company.map((each) => each.answer<number>({ busyMs: companyMs }));
     probe.order({ everyMs: betweenSpinsMs });
@@ -181,11 +180,11 @@ async function calibrate(
   });
   return {
     calibration: { alone: fastest(alone), inCompany: { cpuMs: median(inCompany.map(({ cpuMs }) => cpuMs)) } },
-    disturbed: disturbance(taken) !== undefined,
+    disturbed: disturbance(others) !== undefined,
   };
 }
 
-/** The least of each figure by itself: each is a bound of what the machine can do. */
+/** The minimum of each value. */
 function fastest(all: readonly Spin[]): Spin {
   return {
     wallMs: Math.min(...all.map(({ wallMs }) => wallMs)),

@@ -1,19 +1,19 @@
-/** CPU time as the kernel has counted it (proc(5)), in ms; it counts in ticks of 10 ms. */
+/** CPU time from the kernel (proc(5)) in ms, with a resolution of 10 ms. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const tickMs = 10;
-/** Flag of the kernel's own threads (`PF_KTHREAD`). */
+/** The flag of kernel threads (`PF_KTHREAD`). */
 const kernelThread = 0x200000;
 
 export interface ProcessTimes {
   readonly pid: number;
   readonly parent: number;
-  /** Of its own and of the children that it has waited for. */
+  /** Includes waited-for children. */
   readonly cpuMs: number;
   readonly kernel: boolean;
 }
 
-/** One process out of the text of its `stat`. */
+/** Parses a process's `stat`. */
 export function processTimes(stat: string): ProcessTimes {
   // The name in parentheses may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -27,12 +27,12 @@ export function processTimes(stat: string): ProcessTimes {
 }
 
 export interface MachineTimes {
-  /** In user and kernel mode, of all cores together; without interrupts, which count for nobody. */
+  /** User and kernel time of all cores, without interrupts. */
   readonly busyMs: number;
   readonly stealMs: number;
 }
 
-/** All cores out of the text of `/proc/stat`. */
+/** Parses the total of all cores from `/proc/stat`. */
 export function machineTimes(stat: string): MachineTimes {
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = stat
     .slice(0, stat.indexOf('\n'))
@@ -42,18 +42,18 @@ export function machineTimes(stat: string): MachineTimes {
   return { busyMs: user + nice + system, stealMs: steal };
 }
 
-/** `root` and all that descend from it. */
+/** `root` and its descendants. */
 export function descendants(all: readonly ProcessTimes[], root: number): ProcessTimes[] {
   const ofParent = new Map<number, ProcessTimes[]>();
   for (const one of all) ofParent.set(one.parent, [...(ofParent.get(one.parent) ?? []), one]);
-  const found = all.filter(({ pid }) => pid === root);
-  // Grows while it is walked.
-  for (const { pid } of found) found.push(...(ofParent.get(pid) ?? []));
-  return found;
+  const processes = all.filter(({ pid }) => pid === root);
+  // The array grows during the iteration.
+  for (const { pid } of processes) processes.push(...(ofParent.get(pid) ?? []));
+  return processes;
 }
 
 export interface Times extends MachineTimes {
-  /** Of the process `root`, of all that descend from it, and of the kernel's threads, which work for whoever asks. */
+  /** CPU time of `root`, its descendants, and kernel threads, which may work for them. */
   readonly ownMs: number;
 }
 
@@ -65,7 +65,7 @@ function allProcesses(): ProcessTimes[] {
       all.push(processTimes(readFileSync(`/proc/${name}/stat`, 'utf8')));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // It has ended since.
+      // The process has ended.
       if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
     }
   }
@@ -83,12 +83,12 @@ export function timesOf(root: number): Times {
   };
 }
 
-/** CPU time of `root` and of all that descend from it. */
+/** CPU time of `root` and its descendants. */
 export function treeCpuMs(root: number): number {
   return sum(descendants(allProcesses(), root));
 }
 
-/** `root` and all that descend from it. */
+/** `root` and its descendants. */
 export function treePids(root: number): number[] {
   return descendants(allProcesses(), root).map(({ pid }) => pid);
 }

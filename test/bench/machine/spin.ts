@@ -1,9 +1,9 @@
 /**
- * A busy loop of always the same work, about 2 ms of a core, in a process of its own, so that its CPU time can be told from
- * that of others. Talks to the process that has forked it:
- * - `{ spins: N }` is answered by what one of N in a row took
- * - `{ everyMs: N }` makes one now and then until `{ stop: true }`, which is answered by the list of them
- * - `{ busyMs: N }` keeps a core busy for so long, as servers and their clients do, and is answered at the end
+ * A busy loop with constant work, about 2 ms of a core, in its own process, so that its CPU time can be separated.
+ * Messages from the parent process:
+ * - `{ spins: N }`: responds with the mean of N consecutive spins
+ * - `{ everyMs: N }`: spins periodically until `{ stop: true }`, which responds with the list of spins
+ * - `{ busyMs: N }`: keeps a core busy for this time, as servers and clients do, and responds at the end
  */
 import { createHash, pbkdf2Sync } from 'node:crypto';
 import { realClock } from '#apimachinery/clock.js';
@@ -16,8 +16,8 @@ export type SpinOrder =
   | { readonly busyMs: number };
 
 /**
- * Nothing but arithmetic, which depends on nothing in memory and leaves nothing there. It is compiled ahead of time: a loop of
- * JavaScript takes more than three times as long from the moment that its compiled code is given up, which looks like a slow core.
+ * Pure arithmetic in native code. A JavaScript loop would take three times as long after a deoptimization, which looks like
+ * a slow core.
  */
 function work(): void {
   pbkdf2Sync('spin', 'spin', 5000, 32, 'sha256');
@@ -32,7 +32,7 @@ function spin(times: number): Spin {
   return { wallMs: wallMs / times, cpuMs: (user + system) / 1000 / times };
 }
 
-/** What a server's cores do: copy more than fits into their own caches, encrypt, parse. */
+/** Simulates a server: copies more than fits into the cache, hashes and parses. */
 function busy(ms: number): number {
   const from = Buffer.alloc(4 * 2 ** 20, 'server');
   const to = Buffer.alloc(from.length);
@@ -51,19 +51,19 @@ function busy(ms: number): number {
   return done;
 }
 
-// Loaded and warm before anything counts.
+// Warm up first.
 spin(20);
-let taken: Spin[] = [];
+let measured: Spin[] = [];
 let ticking: NodeJS.Timeout | undefined;
 process.on('message', (order: SpinOrder) => {
   if ('spins' in order) process.send?.(spin(order.spins));
   else if ('busyMs' in order) process.send?.(busy(order.busyMs));
   else if ('everyMs' in order) {
-    taken = [];
-    ticking = setInterval(() => taken.push(spin(1)), order.everyMs);
+    measured = [];
+    ticking = setInterval(() => measured.push(spin(1)), order.everyMs);
   } else {
     clearInterval(ticking);
-    process.send?.(taken);
+    process.send?.(measured);
   }
 });
 process.on('disconnect', () => process.exit());

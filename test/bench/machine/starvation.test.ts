@@ -4,7 +4,7 @@ import { type Conditions, keepsPace, median, paceOf, starvation } from '#test/be
 const calibration = { alone: { wallMs: 2, cpuMs: 2 }, inCompany: { cpuMs: 3 } };
 const quiet: Conditions = {
   before: { wallMs: 2.1, cpuMs: 2.1 },
-  // They waited for the measurement's own processes, which is how it should be.
+  // The spins waited for the measured processes, which is expected.
   during: [
     { wallMs: 9, cpuMs: 3 },
     { wallMs: 20, cpuMs: 2.2 },
@@ -34,7 +34,7 @@ for (const [name, changes, starved] of cases) {
   });
 }
 
-test('the pace of a measurement, and whether it is that of the others', async (t) => {
+test('speed of a measurement, compared with the others', async (t) => {
   t.equal(paceOf(calibration, quiet), 1);
   t.equal(paceOf(calibration, { during: [{ wallMs: 9, cpuMs: 4 }] }), 0.75);
   t.equal(paceOf(calibration, { during: [] }), undefined);

@@ -1,94 +1,94 @@
 /**
- * Whether the machine gave a measurement what it gives when it has nothing else to do. CPU time alone does not show that:
- * a core that a neighbour shares, or that the hypervisor slows down, takes more CPU time for the same work.
+ * Detects whether other load slowed a measurement. CPU time alone does not show this: on a shared or throttled core, the
+ * same work takes more CPU time.
  */
 
-/** What one spin (see `spin.ts`), always the same work, took; the mean where several were made in a row. */
+/** The duration of one spin (see `spin.ts`), or the mean of consecutive spins. */
 export interface Spin {
   readonly wallMs: number;
   readonly cpuMs: number;
 }
 
-/** What spins take on this machine when nothing else runs. */
+/** The duration of spins on this machine without other load. */
 export interface Calibration {
-  /** Of one process. */
+  /** On an otherwise idle machine. */
   readonly alone: Spin;
   /**
-   * Now and then, while every core has something else to do: cores can be halves of one, and who comes back to a core
-   * finds it cold. What it waits for the core says nothing.
+   * Periodic spins while every core is busy: cores may be hyperthreads, and caches are cold after a context switch. The
+   * waiting time does not count.
    */
   readonly inCompany: Pick<Spin, 'cpuMs'>;
 }
 
-/** What went to others during a measurement. */
+/** CPU time of other processes during a measurement. */
 export interface Taken {
   readonly elapsedMs: number;
-  /** CPU time that the hypervisor gave to others meanwhile, of all cores together. */
+  /** CPU time that the hypervisor gave to other guests, of all cores. */
   readonly stealMs: number;
-  /** CPU time of processes that are no part of the measurement. */
+  /** CPU time of processes outside of the measurement. */
   readonly othersMs: number;
 }
 
 export interface Conditions extends Taken {
-  /** Made just before the measurement. */
+  /** A spin just before the measurement. */
   readonly before: Spin;
-  /** Made now and then during it; none when it was too short for that. */
+  /** Periodic spins during the measurement; empty for a short measurement. */
   readonly during: readonly Spin[];
 }
 
-/** Least part of the time that a spin is given when it has a core for itself. */
+/** The minimum CPU share of a spin with its own core. */
 const leastShare = 0.85;
-/** Cores wander by themselves, with their host's load and clock; this far from a row's usual pace they count as the same. */
+/** The speed of cores varies with the host's load and clock; variations within this range count as equal. */
 const mostWander = 0.15;
-/** Less of the pace that they had in the company of the calibration is no wandering. */
+/** A lower speed relative to the calibration under load means starvation. */
 const leastPace = 0.6;
-/** Most that others may take, in cores. */
+/** The maximum CPU use of other processes, in cores. */
 const mostOthers = 0.1;
 const mostStolen = 0.05;
-/** The kernel counts in ticks of 10 ms, and on each core by itself: so much may be an error of counting. */
+/** The counting error, because the kernel counts ticks of 10 ms per core. */
 const countingErrorMs = 30;
 
 export type Starvation = 'no whole core before it' | 'slow cores' | 'other processes' | 'stolen by the hypervisor';
 
-/** Whether a spin had a core for itself, however fast that was: its CPU time is the time that it took. */
+/** Whether a spin had its own core of any speed: its CPU time equals its duration. */
 export function hadCore({ cpuMs, wallMs }: Spin): boolean {
   return cpuMs >= leastShare * wallMs;
 }
 
-/** Whether a core is so much faster than it was calibrated that the calibration is worth nothing. */
+/** Whether a core is so much faster than in the calibration that the calibration is invalid. */
 export function outpaces(calibration: Calibration, { wallMs }: Spin): boolean {
   return wallMs < (1 - mostWander) * calibration.alone.wallMs;
 }
 
-/** Whether others took more than can be overlooked. */
+/** Whether other processes used too much CPU. */
 export function disturbance({ elapsedMs, stealMs, othersMs }: Taken): Starvation | undefined {
   if (stealMs > mostStolen * elapsedMs + countingErrorMs) return 'stolen by the hypervisor';
   return othersMs > mostOthers * elapsedMs + countingErrorMs ? 'other processes' : undefined;
 }
 
-/** Why a measurement under these conditions does not count, whatever others were like; undefined when nothing speaks against it. */
+/** Why a measurement under these conditions is invalid; undefined when it is valid. */
 export function starvation(calibration: Calibration, conditions: Conditions): Starvation | undefined {
   if (!hadCore(conditions.before)) return 'no whole core before it';
   return disturbance(conditions) ?? ((paceOf(calibration, conditions) ?? 1) < leastPace ? 'slow cores' : undefined);
 }
 
 /**
- * How fast the cores were during a measurement, as a part of their pace when calibrated; undefined without spins.
- * The measurement itself uses all cores, so what a spin waited says nothing, and each has the pace that it has in company.
+ * The cores' speed during a measurement relative to the calibration under load; undefined without spins. The measurement
+ * itself uses all cores, so the waiting time of spins does not count.
  */
 export function paceOf(calibration: Calibration, { during }: Pick<Conditions, 'during'>): number | undefined {
   return during.length === 0 ? undefined : calibration.inCompany.cpuMs / median(during.map(({ cpuMs }) => cpuMs));
 }
 
 /**
- * Whether a measurement was made at the pace of the others of its row. That pace is the median of theirs and not the best:
- * what is compared takes turns within each of them, so a pace that all have in common favours nobody.
+ * Whether a measurement ran at the median speed of its row. The compared subjects take turns in each measurement, so a
+ * common speed affects both equally.
  */
 export function keepsPace(pace: number | undefined, usual: number): boolean {
   return pace === undefined || Number.isNaN(usual) || Math.abs(pace / usual - 1) <= mostWander;
 }
 
-/** `NaN` of none. */
+/** `NaN` for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

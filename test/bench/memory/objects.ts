@@ -1,4 +1,4 @@
-/** Objects as a cluster has many of them, and as its daemons have made them. */
+/** Objects like those that the daemons of a large cluster create. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Event, Node, Pod } from '#api/core/v1/types.gen.js';
 import type { FieldsV1, ManagedFieldsEntry } from '#api/meta/v1/types.gen.js';
@@ -8,7 +8,7 @@ function hex(length: number): string {
   return randomBytes(length).toString('hex').slice(0, length);
 }
 
-/** What deployments, the scheduler, admission and node agents make of a pod. */
+/** A pod as completed by deployments, scheduler, admission and node agents. */
 export function podOf(template: Pod, n: number, templateCount: number): Pod {
   const { metadata, spec } = template;
   const { resourceVersion: _, ...common } = metadata;
@@ -82,7 +82,7 @@ export function podOf(template: Pod, n: number, templateCount: number): Pod {
   };
 }
 
-/** As a kubelet and the controllers of a cloud have made it, in one of a few pools; `images` on it. */
+/** A node as completed by a kubelet and cloud controllers, in one of a few pools, with `images`. */
 export function nodeOf(n: number, images = 50): Node {
   const pool = n % 4;
   const name = `pool-${pool}-${(0x3a7f1c00 + pool).toString(16)}-${n.toString(36).padStart(4, '0')}`;
@@ -158,7 +158,7 @@ export function nodeOf(n: number, images = 50): Node {
         operatingSystem: 'linux',
         architecture: 'amd64',
       },
-      // Those that a node has are of what runs in the cluster, in an order of its own.
+      // Each node has images of the cluster's workloads, in its own order.
       images: Array.from({ length: images }, (_, i) => {
         const image = (i * 7 + n * 13) % (2 * images);
         const digest = image.toString(16).padStart(4, '0').repeat(16);
@@ -179,7 +179,7 @@ const eventKinds = [
   ['Started', 'kubelet', () => 'Started container service'],
 ] as const;
 
-/** Of the starts of pods, four of each. */
+/** Four events per pod start. */
 export function eventOf(n: number, templateCount: number): Event {
   const pod = `app-${(n >> 2) % templateCount}-6d4cf56db6-${(n >> 2).toString(36).padStart(5, '0')}`;
   const [reason, component, message] = eventKinds[n % eventKinds.length] ?? eventKinds[0];

@@ -1,14 +1,14 @@
 /**
- * What the same input and output costs at least: a bare `node:https` server (and `node:http2`) that sends ready-made
- * bytes, makes one etcd transaction through `node:http2` for a write, and passes etcd's events on to those who watch. A
- * program of its own, so that its CPU can be told from that of others.
+ * The minimum cost of the same input and output: a bare `node:https` server (and `node:http2`) that sends prepared bytes,
+ * performs one etcd transaction through `node:http2` per write, and passes etcd's events to watchers. A separate process,
+ * so that its CPU time can be measured.
  *
  * Prints its two ports as one line of JSON. Requests:
- * - `POST /load/NAME`: keeps the body, to be sent under that name with the request's content type and encoding
- * - `GET /ready/NAME`: those bytes
- * - `GET /gzip/NAME`: those bytes, compressed each time
- * - `POST /create/NAME?key=K`, `PUT /update/NAME?key=K`: reads the body, writes the bytes of NAME to that key, sends them
- * - `GET /watch/NAME`: those bytes whenever something below `/bare/watched/` is written
+ * - `POST /load/NAME`: stores the body, its content type and encoding under the name
+ * - `GET /ready/NAME`: sends the stored bytes
+ * - `GET /gzip/NAME`: sends the stored bytes, compressed each time
+ * - `POST /create/NAME?key=K`, `PUT /update/NAME?key=K`: reads the body, writes the stored bytes to the key, sends them
+ * - `GET /watch/NAME`: sends the stored bytes at every write below `/bare/watched/`
  */
 
 import { once } from 'node:events';
@@ -31,9 +31,9 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { conditionalWriteRequest } from '#storage/etcd/requests.js';
 import { prefixEnd, type Revision } from '#storage/store.js';
 
-/** Writes to etcd with what Node.js itself has, and nothing around it. */
+/** Writes to etcd with Node.js's own HTTP/2 client only. */
 
-/** Flag and length before a gRPC message. */
+/** The flag and length before a gRPC message. */
 const prefixBytes = 5;
 
 class RawEtcd {
@@ -43,7 +43,7 @@ class RawEtcd {
     this.#session = connect(endpoint);
   }
 
-  /** One transaction: puts `value` when the key's mod revision is `expected` (0: there is no such key). */
+  /** One transaction: puts `value` if the key's mod revision is `expected` (0: the key does not exist). */
   async put(key: string, value: Buffer, expected: Revision): Promise<EtcdWriteResponse> {
     const answer = await this.#call(
       '/etcdserverpb.KV/Txn',
@@ -73,7 +73,7 @@ class RawEtcd {
   }
 }
 
-/** Keys whose changes the bare server passes on to those who watch. */
+/** Keys whose changes are passed to watchers. */
 const watchedPrefix = '/bare/watched/';
 
 type Request = IncomingMessage | Http2ServerRequest;
@@ -91,7 +91,7 @@ const etcd = new RawEtcd(endpoint);
 const ready = new Map<string, Ready>();
 const watchers = new Map<Response, Buffer>();
 const compress = promisify(gzip);
-/** As the API server has it. */
+/** As in the API server. */
 const gzipLevel = 4;
 
 async function bodyOf(request: Request): Promise<Buffer> {
@@ -100,7 +100,7 @@ async function bodyOf(request: Request): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Big bodies in pieces, which is cheaper than all at once: the encrypted form stays small. */
+/** Sends large bodies in pieces, which is cheaper because encryption buffers stay small. */
 const pieceBytes = 256 * 1024;
 
 async function send(response: Response, { bytes, headers }: Ready, status = 200): Promise<void> {
@@ -126,34 +126,34 @@ async function answer(request: Request, response: Response): Promise<void> {
     (response as ServerResponse).end();
     return;
   }
-  const made = ready.get(name);
-  if (made === undefined) {
+  const stored = ready.get(name);
+  if (stored === undefined) {
     (response as ServerResponse).writeHead(404).end();
     return;
   }
-  if (verb === 'ready') return send(response, made);
+  if (verb === 'ready') return send(response, stored);
   if (verb === 'gzip') {
     return send(response, {
-      bytes: await compress(made.bytes, { level: gzipLevel }),
-      headers: { ...made.headers, 'content-encoding': 'gzip' },
+      bytes: await compress(stored.bytes, { level: gzipLevel }),
+      headers: { ...stored.headers, 'content-encoding': 'gzip' },
     });
   }
   if (verb === 'watch') {
-    (response as ServerResponse).writeHead(200, made.headers);
+    (response as ServerResponse).writeHead(200, stored.headers);
     (response as ServerResponse).flushHeaders();
-    watchers.set(response, made.bytes);
+    watchers.set(response, stored.bytes);
     response.once('close', () => watchers.delete(response));
     return;
   }
   await bodyOf(request);
   const key = `/bare/${url.slice(mark + 5)}`;
   if (verb === 'create') {
-    await put(key, made.bytes, 0n);
-    return send(response, made, 201);
+    await put(key, stored.bytes, 0n);
+    return send(response, stored, 201);
   }
-  const revision = revisions.get(key) ?? (await put(key, made.bytes, 0n));
-  revisions.set(key, await put(key, made.bytes, revision));
-  await send(response, made);
+  const revision = revisions.get(key) ?? (await put(key, stored.bytes, 0n));
+  revisions.set(key, await put(key, stored.bytes, revision));
+  await send(response, stored);
 }
 
 async function put(key: string, bytes: Buffer, expected: Revision): Promise<Revision> {
@@ -162,7 +162,7 @@ async function put(key: string, bytes: Buffer, expected: Revision): Promise<Revi
   return revision;
 }
 
-/** Of the keys that were updated. */
+/** Revisions of updated keys. */
 const revisions = new Map<string, bigint>();
 
 async function passOn(): Promise<void> {

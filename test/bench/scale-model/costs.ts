@@ -1,6 +1,6 @@
-/** What single operations cost on one machine: the numbers that the model of a large cluster is made from. */
+/** The costs of single operations on one machine, the input of the model. */
 
-/** In ms of one core for each, memory in bytes. */
+/** CPU in ms of one core, memory in bytes. */
 export interface Costs {
   readonly create: number;
   /** With a consistent read before it. */
@@ -10,17 +10,17 @@ export interface Costs {
   readonly patch: number;
   /** PUT of a Lease. */
   readonly lease: number;
-  /** For each watcher that gets it. */
+  /** Per receiving watcher. */
   readonly watchEvent: number;
-  /** The same for each further event that it gets in the same write. */
+  /** Per further event in the same write. */
   readonly joinedEvent: number;
-  /** For each MB. */
+  /** Per MB. */
   readonly list: number;
-  /** One change of etcd, in each worker: decoded, kept, matched with the watches. */
+  /** One etcd change in each worker: decoding, storing and matching with watches. */
   readonly follow: number;
   /** A pod in memory. */
   readonly podBytes: number;
-  /** A watch without events, with its part of a connection. */
+  /** A watch without events, including its share of a connection. */
   readonly watchBytes: number;
   /** A worker without objects; the supervisor of several workers. */
   readonly workerBytes: number;
@@ -28,9 +28,9 @@ export interface Costs {
 }
 
 /**
- * Until a run of `access` gives others. Measured in one quiet run on two cores of an AMD EPYC: create, get, update, patch,
- * watchEvent and list; the limits of the benchmarks of memory: podBytes and watchBytes; on a busy machine: joinedEvent (1 µs
- * for 660 bytes, and slices are larger), workerBytes and supervisorBytes. Assumed: the rest.
+ * Defaults without results of `access`. Measured in one quiet run on two cores of an AMD EPYC: create, get, update, patch,
+ * watchEvent and list. Limits of the memory benchmarks: podBytes and watchBytes. Measured on a busy machine: joinedEvent
+ * (1 µs for 660 bytes; slices are larger), workerBytes and supervisorBytes. The other values are assumed.
  */
 export const defaultCosts: Costs = {
   create: 1.04,
@@ -48,7 +48,7 @@ export const defaultCosts: Costs = {
   supervisorBytes: 70e6,
 };
 
-/** A row of `access --json`, as far as the model reads it. */
+/** The used part of a row of `access --json`. */
 export interface MeasuredRow {
   readonly name: string;
   readonly figures: { readonly orch: number };
@@ -64,12 +64,12 @@ const rowOf: Readonly<Partial<Record<keyof Costs, RegExp>>> = {
   follow: /^one change of etcd followed$/,
 };
 
-/** The costs that the rows have, and `costs` for the others; `taken` are those that the rows have. */
-export function costsOf(rows: readonly MeasuredRow[], costs = defaultCosts): { costs: Costs; taken: string[] } {
-  const found: Partial<Record<keyof Costs, number>> = {};
+/** Replaces `costs` by the rows' values; `measuredNames` lists the replaced costs. */
+export function costsOf(rows: readonly MeasuredRow[], costs = defaultCosts): { costs: Costs; measuredNames: string[] } {
+  const measured: Partial<Record<keyof Costs, number>> = {};
   for (const [name, pattern] of Object.entries(rowOf) as [keyof Costs, RegExp][]) {
     const row = rows.find((each) => pattern.test(each.name));
-    if (row !== undefined) found[name] = row.figures.orch;
+    if (row !== undefined) measured[name] = row.figures.orch;
   }
-  return { costs: { ...costs, ...found }, taken: Object.keys(found) };
+  return { costs: { ...costs, ...measured }, measuredNames: Object.keys(measured) };
 }

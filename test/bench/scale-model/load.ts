@@ -1,21 +1,21 @@
-/** On paper: what the API server of a large cluster has to do each second, and what that takes. */
+/** Calculates the operations per second on the API server of a large cluster, and their cost. */
 import type { Costs } from '#test/bench/scale-model/costs.js';
 
 export interface ClusterSize {
   readonly nodes: number;
   readonly pods: number;
-  /** Pods that come and pods that go, each second. */
+  /** Created and deleted pods per second. */
   readonly churn: number;
-  /** How often a running pod changes its status, each hour. */
+  /** Status changes per running pod and hour. */
   readonly statusChangesPerHour: number;
-  /** Part of the pods that services select: each change of their readiness goes to every node's proxy. */
+  /** The fraction of pods in services; each change of their readiness goes to every node's proxy. */
   readonly selected: number;
-  /** How often each controller lists all pods again, each hour. */
+  /** Lists of all pods per controller and hour. */
   readonly relistsPerHour: number;
   readonly podJsonBytes: number;
 }
 
-/** The largest that release 1.24 is meant for. */
+/** The largest supported cluster of release 1.24. */
 export const largest: ClusterSize = {
   nodes: 5000,
   pods: 150_000,
@@ -26,31 +26,31 @@ export const largest: ClusterSize = {
   podJsonBytes: 6700,
 };
 
-/** One kind of request, each with what follows from it. */
+/** A kind of request and its consequences. */
 export interface Activity {
   readonly name: string;
   readonly perSecond: number;
-  /** CPU of the worker that serves one; ms. */
+  /** CPU time of the serving worker in ms. */
   readonly serveMs: number;
-  /** Objects that one changes. */
+  /** Changed objects per request. */
   readonly changes: 0 | 1;
-  /** Watchers that get each change. */
+  /** Watchers per change. */
   readonly watchers: number;
 }
 
 const leasePeriodS = 10;
 const nodeStatusPeriodS = 300;
-/** Watch all pods: the scheduler, the controller manager. */
+/** Watchers of all pods: the scheduler, the controller manager. */
 const podWatchers = 2;
-/** Follow all nodes, and a node itself by its agent and its proxy. */
+/** Watchers of all nodes, and a node's agent and proxy. */
 const nodeWatchers = 4;
-/** Statuses that an agent writes between a pod's start and its end: not ready, ready, ending. */
+/** Status writes per pod life: not ready, ready, terminating. */
 const statusesPerPod = 3;
 const eventsPerPod = 5;
-/** Claims, maps, secrets and tokens that an agent asks for when a pod starts. */
+/** Gets of claims, maps, secrets and tokens per pod start. */
 const getsPerPod = 3;
 const controllers = 3;
-/** Watches of each node: its own pods and object, services, slices, node of the proxy, and the maps of its pods. */
+/** Watches per node: its pods and object, services, slices, the proxy's node, and its pods' maps. */
 const watchesPerNode = 15;
 const eventLifetimeS = 3600;
 const eventBytes = 1000;
@@ -84,7 +84,7 @@ export function activities(size: ClusterSize, costs: Costs): Activity[] {
     change('statuses of running pods', running, get + patch, ofNode),
     change('pods deleted, marked and removed', churn * 2, update, ofNode),
     change('events', churn * eventsPerPod, create, 0),
-    // One change for a pod that gets ready, one for a pod that ends, one for each that changes.
+    // One change each for a ready pod, an ended pod, and a changed pod.
     change('endpoint slices', (2 * churn + running) * size.selected, update, nodes + 1),
     read('what agents read for pods', churn * getsPerPod, get),
     read(
@@ -99,9 +99,9 @@ export interface Demand {
   readonly requestsPerSecond: number;
   readonly changesPerSecond: number;
   readonly eventsPerSecond: number;
-  /** Cores that workers are busy with, without what each of them does for every change. */
+  /** Busy cores of the workers, without following changes. */
   readonly workerCores: number;
-  /** Part of its core that each worker is busy with following all changes. */
+  /** The fraction of a core that each worker needs to follow all changes. */
   readonly followCores: number;
 }
 
@@ -121,22 +121,22 @@ export function demand(all: readonly Activity[], costs: Costs): Demand {
   };
 }
 
-/** Part of a core that a thread may be busy if answers are to come soon. */
+/** The maximum utilization of a thread with low latency. */
 export const fullAt = 0.7;
 
-/** Least number of workers that are not too busy; undefined: none is enough. */
+/** The minimum number of workers below the maximum utilization; undefined if no number suffices. */
 export function workersNeeded({ workerCores, followCores }: Demand): number | undefined {
   const left = fullAt - followCores;
   return left <= 0 ? undefined : Math.max(1, Math.ceil(workerCores / left));
 }
 
-/** Changes a second that keep a worker too busy to serve: more workers do not help then. */
+/** The rate of changes at which following alone exceeds the maximum utilization, regardless of the number of workers. */
 export const followBound = ({ follow }: Costs): number => (fullAt * 1000) / follow;
 
 export function memoryBytes(size: ClusterSize, costs: Costs, workers: number): number {
   const { nodes, pods, churn } = size;
   const objects = pods * costs.podBytes + nodes * nodeBytes + churn * eventsPerPod * eventLifetimeS * eventBytes;
   const watches = nodes * watchesPerNode * costs.watchBytes;
-  // Each worker has a cache of its own, and a part of the watches.
+  // Each worker has its own cache and a share of the watches.
   return (workers > 1 ? costs.supervisorBytes : 0) + workers * (costs.workerBytes + objects) + watches;
 }

@@ -1,7 +1,7 @@
 /**
- * By simulation: requests come at random moments to workers, whose connections are spread evenly; each change goes through
- * etcd to every worker, which tells its watchers. Where those are many, what happens while they are being told, and during
- * the rest behind that, is told to them together. What a worker does is not interrupted: all else waits for it.
+ * Simulates workers: requests arrive at random times, spread evenly over workers. Each change goes through etcd to every
+ * worker, which notifies its watchers. For many watchers, changes that arrive during a notification and the rest after it
+ * are batched. The work of a worker is not preempted.
  */
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import type { Costs } from '#test/bench/scale-model/costs.js';
@@ -14,32 +14,32 @@ export interface SimulationOptions {
   readonly seconds: number;
   /** Returns [0, 1). */
   readonly random: () => number;
-  /** From a write's request to etcd to etcd's word of it; ms. */
+  /** The time from a write to etcd's event, in ms. */
   readonly etcdMs?: number;
-  /** A worker tells so many watchers before it lets others have their turn (`NotificationQueue`). */
+  /** The number of watchers that a worker notifies in one turn (`NotificationQueue`). */
   readonly watchersPerTurn?: number;
 }
 
 export interface Simulated {
-  /** Part of the time that the busiest worker was busy; 1 and more: it falls behind. */
+  /** The utilization of the busiest worker; at 1 it falls behind. */
   readonly busiestWorker: number;
-  /** From a request's coming until the worker has done its part, 50 and 99 of 100; ms. */
+  /** The time from a request's arrival to the end of the worker's part, 50th and 99th percentile, in ms. */
   readonly servedP50Ms: number;
   readonly servedP99Ms: number;
-  /** From etcd's word of a change until the last watcher is told, 99 of 100; ms. */
-  readonly toldP99Ms: number;
+  /** The time from etcd's event until the last watcher is notified, 99th percentile, in ms. */
+  readonly notifiedP99Ms: number;
 }
 
-/** A worker rests behind telling many, as long as that took, but no longer. */
+/** The maximum rest after notifying many watchers, which lasts as long as the notification. */
 const maxRestMs = 10;
 
-/** The watchers of one worker that are told the same, more than in one turn. */
+/** Watchers of one worker with the same events, more than fit into one turn. */
 interface Crowd {
   readonly thread: number;
   readonly watchers: number;
-  /** They are being told something, or rest. */
+  /** During a notification or the rest after it. */
   busy: boolean;
-  /** When what waits for them happened. */
+  /** The times of the pending events. */
   waiting: number[];
 }
 
@@ -55,7 +55,7 @@ class Thread {
   freeAtMs = 0;
   busyMs = 0;
 
-  /** When it is done with what came at that time. */
+  /** When the thread finishes the work that arrived at the time. */
   take(atMs: number, workMs: number): number {
     this.freeAtMs = Math.max(atMs, this.freeAtMs) + workMs;
     this.busyMs += workMs;
@@ -71,10 +71,10 @@ export function simulate(options: SimulationOptions): Simulated {
   let ids = 0;
   const add = (task: Omit<Task, 'id'>) => tasks.push({ ...task, id: ids++ });
   const served: number[] = [];
-  const told: number[] = [];
+  const notified: number[] = [];
 
   const crowds = new Map<string, Crowd>();
-  /** Tells the crowd all that waits for it, in as many turns as that takes. */
+  /** Notifies the crowd of all pending events, in several turns. */
   const begin = (crowd: Crowd, atMs: number, extraMs: number) => {
     const since = crowd.waiting;
     crowd.waiting = [];
@@ -93,7 +93,7 @@ export function simulate(options: SimulationOptions): Simulated {
             turn(left - now, doneMs, 0);
             return;
           }
-          for (const sinceMs of since) told.push(doneMs - sinceMs);
+          for (const sinceMs of since) notified.push(doneMs - sinceMs);
           const restMs = startMs === undefined ? 0 : Math.min(maxRestMs, doneMs - startMs);
           const rested = () => {
             crowd.busy = false;
@@ -105,7 +105,7 @@ export function simulate(options: SimulationOptions): Simulated {
     };
     turn(crowd.watchers, atMs, extraMs);
   };
-  const tell = (thread: number, name: string, watchers: number, atMs: number) => {
+  const notify = (thread: number, name: string, watchers: number, atMs: number) => {
     const key = `${thread} ${name}`;
     const many = watchers > watchersPerTurn;
     const crowd = (many ? crowds.get(key) : undefined) ?? { thread, watchers, busy: false, waiting: [] };
@@ -117,9 +117,9 @@ export function simulate(options: SimulationOptions): Simulated {
   const changed = ({ name, watchers }: Activity, sinceMs: number) => {
     const first = Math.floor(random() * workers);
     for (let i = 0; i < workers; i++) {
-      // What does not divide evenly is of some workers, each time others.
+      // Rotate the remainder over the workers.
       const share = Math.floor(watchers / workers) + ((i + first) % workers < watchers % workers ? 1 : 0);
-      tell(i, name, share, sinceMs);
+      notify(i, name, share, sinceMs);
     }
   };
   for (const activity of activities) {
@@ -146,11 +146,11 @@ export function simulate(options: SimulationOptions): Simulated {
     busiestWorker: Math.max(...threads.map(({ busyMs }) => busyMs)) / endMs,
     servedP50Ms: percentile(served, 0.5),
     servedP99Ms: percentile(served, 0.99),
-    toldP99Ms: percentile(told, 0.99),
+    notifiedP99Ms: percentile(notified, 0.99),
   };
 }
 
-/** `NaN` of none. */
+/** `NaN` for an empty list. */
 function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;

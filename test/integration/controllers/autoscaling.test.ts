@@ -1,4 +1,4 @@
-/** Autoscalers, which act with no more rights than their service account has, against a real API server. */
+/** Autoscalers with the rights of their service account, against a real API server. */
 
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
@@ -23,20 +23,20 @@ import { runManager, runPods, until } from '#test/integration/controllers/cluste
 import { startEtcdStore } from '#test/integration/controllers/cluster-store.js';
 import { startApi } from '#test/integration/daemons/api.js';
 
-/** Answers groups in front of an API server, as servers of metrics and of kinds of their own would behind it. */
+/** Serves API groups in front of an API server, as aggregated servers would. */
 
 type Answer = (request: InProcessRequest) => object | Promise<object>;
 
-export interface Front {
-  /** By what their path, query included, begins with below `/apis/`; the first that fits is asked. */
+export interface GroupServer {
+  /** By the beginning of path and query below `/apis/`; the first match responds. */
   readonly answers: Map<string, Answer>;
-  /** Shown by discovery, too. */
+  /** Added to discovery. */
   readonly groups: APIGroup[];
   readonly handler: InProcessHandler;
 }
 
-/** Only what the server has no path for is answered: who may ask is up to the server. */
-function frontOf(next: InProcessHandler): Front {
+/** Responds only where the server returns 404, so that the server authorizes all requests. */
+function groupServer(next: InProcessHandler): GroupServer {
   const answers = new Map<string, Answer>();
   const groups: APIGroup[] = [];
   const handler = async (request: InProcessRequest): Promise<InProcessResponse> => {
@@ -66,10 +66,10 @@ const labels = { app: 'web' };
 t.setTimeout(180_000);
 
 async function setUp(t: Test, dialect: Dialect) {
-  // The metrics of pods are somebody else's here.
+  // This server provides the pod metrics.
   const args = [`--runtime-config=${dialect.metricsGroups.resource}/v1beta1=false`];
   const { api, client } = await startApi(t, { dialect, args, ...(await startEtcdStore(t)) });
-  const front = frontOf(api.handler);
+  const front = groupServer(api.handler);
   const clientFor = (controller: string) => {
     const name = serviceAccountUser(dialect.namespaces.system, serviceAccountOf(controller));
     const groups = [dialect.groups.serviceAccounts, dialect.groups.authenticated];
@@ -122,12 +122,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     front.answers.set(`${external}/v1beta1/namespaces/${namespace}/queue`, () => ({
       items: [value('15'), value('14')],
     }));
-    // From the beginning: what is known of groups is known for half a minute.
+    // Added at the start, because discovery is cached for 30 seconds.
     front.groups.push(groupOf(custom, 'v1beta1'));
 
     front.groups.push(groupOf('example.com', 'v1'));
 
-    await t.test('kinds of other servers', async (t) => {
+    await t.test('kinds of aggregated servers', async (t) => {
       let replicas = 2;
       front.answers.set(`example.com/v1/namespaces/${namespace}/rings/one/scale`, ({ method, body }) => {
         if (method === 'PUT') ({ replicas } = (JSON.parse(body.toString()) as { spec: { replicas: number } }).spec);
@@ -147,7 +147,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       t.match(status?.currentMetrics, [{ external: { current: { averageValue: '4834m' } } }]);
     });
 
-    await t.test('by the processor, in version 1', async (t) => {
+    await t.test('by CPU, in version 1', async (t) => {
       const containers = [{ name: 'main', image: 'sleeps', resources: { requests: { cpu: '100m' } } }];
       await client.resource(deployments).create({
         metadata: { name: 'web', namespace },
@@ -202,7 +202,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       t.ok(said.some((each) => each.startsWith('FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1)')));
     });
 
-    await t.test('by metrics of other servers', async (t) => {
+    await t.test('by metrics of aggregated servers', async (t) => {
       const object: MetricSpec = {
         type: 'Object',
         object: {

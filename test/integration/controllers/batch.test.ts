@@ -1,4 +1,4 @@
-/** Jobs and cron jobs against a real API server, over a real etcd where there is one. */
+/** Jobs and cron jobs against a real API server, with a real etcd if available. */
 import t from 'tap';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job, JobSpec } from '#api/batch/v1/types.gen.js';
@@ -63,25 +63,25 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       for (const name of ['many', 'plain', 'bad', 'waiting']) {
         for (const pod of await podsOf(name)) t.same(pod.metadata.finalizers ?? [], [], `${name} lets its pods go`);
       }
-      const told = await until(
+      const recorded = await until(
         'events',
         async () => (await client.resource(events).list({ namespace })).items,
         (items) => ['Completed', 'BackoffLimitExceeded'].every((each) => items.some(({ reason }) => reason === each)),
       );
       t.match(
-        told.find(({ reason }) => reason === 'BackoffLimitExceeded'),
+        recorded.find(({ reason }) => reason === 'BackoffLimitExceeded'),
         { message: /specified backoff limit/ },
       );
 
       await client.resource(jobs).delete('many', { namespace, propagationPolicy: 'Background' });
       await until(
-        'its pods go with it',
+        'its pods are deleted with it',
         () => podsOf('many'),
         (items) => items.length === 0,
       );
       await make(job('short', 'succeeds', { ttlSecondsAfterFinished: 1 }));
       await until(
-        'gone when its time is over',
+        'deleted after its TTL',
         async () => (await client.resource(jobs).list({ namespace })).items.map(({ metadata }) => metadata.name),
         (names) => !names.includes('short'),
       );
@@ -103,11 +103,11 @@ t.test('cron jobs', async (t) => {
     () => client.resource(cronjobs).get('tick', { namespace }),
     ({ status }) => status?.lastSuccessfulTime !== undefined && status.lastScheduleTime !== undefined,
   );
-  const [made] = (await client.resource(jobs).list({ namespace })).items;
-  t.match(made?.metadata, { name: /^tick-\d+$/, ownerReferences: [{ kind: 'CronJob', uid: done.metadata.uid }] });
+  const [first] = (await client.resource(jobs).list({ namespace })).items;
+  t.match(first?.metadata, { name: /^tick-\d+$/, ownerReferences: [{ kind: 'CronJob', uid: done.metadata.uid }] });
   await client.resource(cronjobs).delete('tick', { namespace, propagationPolicy: 'Background' });
   await until(
-    'its jobs go with it',
+    'its jobs are deleted with it',
     async () => (await client.resource(jobs).list({ namespace })).items,
     (items) => items.length === 0,
   );

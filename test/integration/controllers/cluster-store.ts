@@ -1,4 +1,4 @@
-/** A store over a real etcd, where there is one. */
+/** A store over a real etcd, if available. */
 import { existsSync } from 'node:fs';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
@@ -6,7 +6,7 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import type { Store } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
-/** For as long as the test; empty on a machine without etcd, whose tests use the store in memory. */
+/** Runs until the end of the test. Empty on a machine without etcd, where tests use the store in memory. */
 export async function startEtcdStore(t: Test): Promise<{ store?: Store }> {
   if (!existsSync('/usr/bin/etcd')) return {};
   const etcd = await startEtcd();

@@ -1,4 +1,4 @@
-/** All controllers against a real API server in this process, and somebody who plays the nodes. */
+/** All controllers and simulated nodes against a real API server in this process. */
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -25,17 +25,17 @@ const random = Math.random;
 
 export interface ClusterOptions {
   readonly dialect: Dialect;
-  /** Value of `--feature-gates`, for the API server, too. */
+  /** The value of `--feature-gates`, also for the API server. */
   readonly gates?: Readonly<Record<string, boolean>>;
-  /** `--controllers`; all unless told. */
+  /** `--controllers`; by default all. */
   readonly controllers?: readonly string[];
   /** Further options of the manager. */
   readonly values?: Partial<ControllerManagerValues>;
-  /** Absent: in memory. */
+  /** By default in memory. */
   readonly store?: Store;
 }
 
-/** An API server and a controller manager, for as long as the test; resolves when the controllers work. */
+/** Starts an API server and a controller manager until the end of the test. Resolves when the controllers are ready. */
 export async function startCluster(t: Test, options: ClusterOptions): Promise<Client> {
   const { dialect, gates = {}, controllers = ['*'], values = {}, store } = options;
   const features = new FeatureGates(gates);
@@ -53,13 +53,13 @@ export async function startCluster(t: Test, options: ClusterOptions): Promise<Cl
 
 export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates' | 'controllers' | 'values'> {
   readonly client: Client;
-  /** Of a controller; `client` unless told. */
+  /** Makes a controller's client; by default `client`. */
   readonly clientFor?: (controller: string) => Client;
 }
 
 /**
- * A controller manager of a server that runs, for as long as the test; resolves when the controllers work, with a function
- * that ends it before.
+ * Starts a controller manager for a running server until the end of the test. Resolves when the controllers are ready, with
+ * a function that stops it earlier.
  */
 export async function runManager(t: Test, options: ManagerOptions): Promise<() => Promise<void>> {
   const { client, clientFor, dialect, gates = {}, controllers = ['*'], values = {} } = options;
@@ -91,19 +91,19 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<() =
   return end;
 }
 
-/** A server on a busy machine may give up: whoever asks again gets on. */
+/** Retries, because a server on a busy machine may time out. */
 export function isBusy(error: unknown): boolean {
   const code = statusOf(error)?.code ?? 0;
   return code >= 500 || code === 429;
 }
 
-/** Asks until the answer is as wanted. */
-export async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
+/** Polls until `matches` accepts the result. */
+export async function until<T>(what: string, ask: () => Promise<T>, matches: (answer: T) => boolean): Promise<T> {
   let last: unknown;
   for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; ) {
     try {
       const answer = await ask();
-      if (wanted(answer)) return answer;
+      if (matches(answer)) return answer;
       last = answer;
     } catch (error) {
       if (!isNotFound(error) && !isBusy(error)) throw error;
@@ -115,13 +115,13 @@ export async function until<T>(what: string, ask: () => Promise<T>, wanted: (ans
 }
 
 /**
- * Does a node agent's part: binds and runs what waits, and ends what is deleted, or says in its image that it ends.
- * `startMs`: how long one takes to start, one after the other.
+ * Simulates a node agent: binds and runs pending pods, and ends pods that are deleted or whose image says so. `startMs`:
+ * the start time of each pod, one after the other.
  */
 export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly startMs?: number } = {}): void {
   const stop = new AbortController();
   let nextIP = 1;
-  /** Of a pod that restarts nothing, whose image says how it ends. */
+  /** The final phase in the image of a pod without restarts. */
   const end = async ({ metadata, spec }: Pod) => {
     const phase = { succeeds: 'Succeeded', fails: 'Failed' }[spec.containers[0]?.image ?? ''];
     if (spec.restartPolicy !== 'Never' || phase === undefined) return;
@@ -134,7 +134,7 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const resource = client.resource(pods);
     if (pod.metadata.deletionTimestamp !== undefined) {
-      // Another pod may have the name by now.
+      // Another pod may have the name now.
       if ((pod.metadata.deletionGracePeriodSeconds ?? 0) > 0)
         await resource.delete(name, { namespace, gracePeriodSeconds: 0, preconditions: { uid } });
       return;
@@ -175,7 +175,7 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
           () => false,
           (error: unknown) => {
             if (isBusy(error)) return true;
-            // Deleted or changed since the event: the next event says what there is to do.
+            // Deleted or changed since the event: the next event handles it.
             if (!isNotFound(error) && !isConflict(error)) t.error(error, `attending to pod ${object.metadata.name}`);
             return false;
           },

@@ -99,12 +99,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await until('2 available', getDeployment, (d) => d.status?.availableReplicas === 2);
     await client.resource(deployments).delete('web', { namespace, propagationPolicy: 'Orphan' });
     const [orphan] = await until(
-      'set let go',
+      'set orphaned',
       async () => (await client.resource(replicasets).list({ namespace })).items,
       (items) => items.length === 1 && (items[0]?.metadata.ownerReferences ?? []).length === 0,
     );
     await until(
-      'deployment gone',
+      'deployment deleted',
       async () => (await client.resource(deployments).list({ namespace })).items,
       (items) => items.length === 0,
     );
@@ -114,7 +114,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       .resource(replicasets)
       .delete(orphan?.metadata.name ?? '', { namespace, propagationPolicy: 'Foreground' });
     await until(
-      'set gone after its pods',
+      'set deleted after its pods',
       async () => (await client.resource(replicasets).list({ namespace })).items,
       (items) => items.length === 0,
     );
@@ -124,7 +124,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await until('2 again', getDeployment, (d) => d.status?.availableReplicas === 2);
     await client.resource(namespaces).delete(namespace);
     await until(
-      'namespace gone',
+      'namespace deleted',
       async () => (await client.resource(namespaces).list()).items.map((n) => n.metadata.name),
       (names) => !names.includes(namespace),
     );

@@ -1,4 +1,4 @@
-/** Disruption budgets: what the controller says of them, and what evictions make of it, against a real API server. */
+/** Disruption budgets and evictions against a real API server. */
 import t from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { namespaces, pods } from '#api/core/v1/resources.gen.js';
@@ -31,7 +31,7 @@ const ready = (pod: Pod) =>
   pod.metadata.deletionTimestamp === undefined &&
   (pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false);
 
-t.test('many who evict at once never break a budget', async (t) => {
+t.test('concurrent evictions never violate a budget', async (t) => {
   const seed = 20_220_503;
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);

@@ -1,4 +1,4 @@
-/** Claims of ephemeral volumes, which come and go with their pods, and claims that grow, against a real API server. */
+/** Claims of ephemeral volumes, and expansion of claims, against a real API server. */
 import t from 'tap';
 import { events, namespaces, persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
@@ -23,7 +23,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} });
     runPods(t, client);
     const claims = client.resource(persistentvolumeclaims);
-    const told = (reason: string) =>
+    const reasons = (reason: string) =>
       until(
         reason,
         async () => (await client.resource(events).list({ namespace })).items.map((event) => event.reason),
@@ -61,10 +61,10 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.match(bound.metadata, { labels: { a: 'b' }, ownerReferences: [{ kind: 'Pod', name: 'user', controller: true }] });
     const more = { spec: { resources: { requests: { storage: '2Gi' } } } };
     await claims.patch('user-scratch', more, { type: 'merge', namespace });
-    await told('ExternalExpanding');
+    await reasons('ExternalExpanding');
     await client.resource(pods).delete('user', { namespace });
     await until(
-      'it goes with its pod',
+      'it is deleted with its pod',
       async () => (await claims.list({ namespace })).items,
       (items) => items.length === 0,
     );

@@ -1,4 +1,4 @@
-/** What docs/load-balancers.md shows, against a real API server over etcd, with a manager that takes over from another. */
+/** The examples of docs/load-balancers.md against a real API server over etcd, with a change of the manager. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -25,7 +25,7 @@ t.setTimeout(180_000);
 
 const where = { namespace: 'default' };
 
-/** The page's YAML, in the words of the dialect: the configuration, and the services. */
+/** The page's YAML in the dialect: the configuration and the services. */
 async function examples(dialect: Dialect): Promise<{ config: string; shown: Service[] }> {
   const page = await readFile(join(root, 'docs', 'load-balancers.md'), 'utf8');
   const [config = '', objects = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) =>
@@ -36,7 +36,7 @@ async function examples(dialect: Dialect): Promise<{ config: string; shown: Serv
   return { config: config.replace(apiVersion, `baremetal.config.${dialect.apiDomain}/v1alpha1`), shown };
 }
 
-/** Two of them may work at the same time. */
+/** Two managers may run at the same time. */
 async function startManager(client: Client, dialect: Dialect, config: string) {
   const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random: Math.random, log });
   const provider = { provider: 'bare-metal', configFile: 'cloud.yaml', dialect, disabled: false };
@@ -76,20 +76,20 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.teardown(() => stop());
     const resource = client.resource(services);
     for (const service of shown) await resource.create({ ...service, metadata: { ...service.metadata, ...where } });
-    const addresses = async (name: string, wanted: number) => {
-      const found = await until(
+    const addresses = async (name: string, count: number) => {
+      const service = await until(
         `${name} has addresses`,
         () => resource.get(name, where),
-        (service) => addressesOf(service).length === wanted,
+        (service) => addressesOf(service).length === count,
       );
-      return addressesOf(found);
+      return addressesOf(service);
     };
     t.same(await addresses('shop', 1), ['192.0.2.0']);
     t.same(await addresses('mail', 1), ['198.51.100.7']);
     const { metadata } = await resource.get('shop', where);
     t.same(metadata.finalizers, [dialect.finalizers.loadBalancerCleanup]);
 
-    t.test('machines that are listed', async (t) => {
+    t.test('listed machines', async (t) => {
       await client.resource(nodes).create({ metadata: { name: 'stray' }, spec: {} });
       await client.resource(nodes).create({ metadata: { name: 'node-2' }, spec: {} });
       const isGone = () =>
@@ -99,14 +99,14 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
           .then(() => false, isNotFound);
       await until('a node without a machine goes', isGone, (gone) => gone);
       const node = await until(
-        'one that is shut down is tainted',
+        'a machine that is shut down is tainted',
         () => client.resource(nodes).get('node-2'),
         ({ spec }) => spec.taints?.some(({ key }) => key === dialect.taints.shutdown) === true,
       );
       t.ok(node);
     });
 
-    t.test('many at once, and managers that follow each other', async (t) => {
+    t.test('many services, with successive managers', async (t) => {
       const names = Array.from({ length: 20 }, (_, i) => `s${i}`);
       const spec = { type: 'LoadBalancer', ports: [{ port: 80, targetPort: 80 }] };
       const creations = names.map((name) => resource.create({ metadata: { name, ...where }, spec }));
@@ -114,23 +114,23 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       await stop();
       stop = second;
       await Promise.all(creations);
-      // Sixteen are in the pool, one of them is the shop's.
+      // The pool has sixteen addresses; one belongs to the shop.
       const withAddress = async () => {
         const { items } = await resource.list(where);
         return items.filter(({ metadata }) => metadata.name?.startsWith('s')).flatMap(addressesOf);
       };
       const given = await until('the pool is given out', withAddress, (list) => list.length === 16);
-      t.equal(new Set(given).size, 16, 'each to one service');
+      t.equal(new Set(given).size, 16, 'each address has one service');
       const full = 'failed to ensure load balancer: no free IPv4 address in the pools that the service may use';
-      const told = await until(
-        'the others are told',
+      const failures = await until(
+        'the other services get an event',
         () => client.resource(events).list(where),
         ({ items }) => items.some(({ message }) => message === `Error syncing load balancer: ${full}`),
       );
-      t.ok(told.items.some(({ reason }) => reason === 'SyncLoadBalancerFailed'));
+      t.ok(failures.items.some(({ reason }) => reason === 'SyncLoadBalancerFailed'));
     });
 
-    t.test('what was given comes back', async (t) => {
+    t.test('released addresses are reused', async (t) => {
       await resource.delete('mail', where);
       const isGone = () => resource.get('mail', where).then(() => false, isNotFound);
       t.ok(await until('it goes', isGone, (gone) => gone));

@@ -1,4 +1,4 @@
-/** Claims of the default class get directories of nodes, on simulated ones. */
+/** Claims of the default class get directories of simulated nodes. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const user = (name: string, claimName: string): Pod => ({
 });
 
 for (const dialect of ['orch', 'kubernetes'] as const) {
-  t.test(`${dialect}: volumes are where their pods are, and go with their claims`, async (t) => {
+  t.test(`${dialect}: volumes are on their pods' nodes, and are deleted with their claims`, async (t) => {
     const cluster = await startCluster({ dialect, nodes: 2 });
     t.teardown(() => cluster.close());
     const { client } = cluster;
@@ -63,15 +63,15 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
   });
 }
 
-t.test('no node is given more than it has', async (t) => {
+t.test('no node exceeds its capacity', async (t) => {
   const cluster = await startCluster({ nodes: 2 });
   t.teardown(() => cluster.close());
   const { client } = cluster;
   const { items } = await client.resource(nodes).list();
   const bytes = Math.max(...items.map(({ status }) => Number(quantity(status?.allocatable?.['ephemeral-storage']))));
   const most = String(Math.floor(bytes * 0.7));
-  const made = ['a', 'b', 'c'];
-  for (const name of made) {
+  const names = ['a', 'b', 'c'];
+  for (const name of names) {
     await client.resource(persistentvolumeclaims).create(claim(name, most));
     await client.resource(pods).create(user(name, name));
     if (name === 'c') break;
@@ -80,7 +80,7 @@ t.test('no node is given more than it has', async (t) => {
     });
   }
   const placeOf = async (name: string) => (await client.resource(pods).get(name, { namespace })).spec.nodeName;
-  t.not(await placeOf('a'), await placeOf('b'), 'each has a node of its own');
+  t.not(await placeOf('a'), await placeOf('b'), 'each pod has its own node');
   await eventually('the third waits for room', async () => {
     const { status } = await client.resource(pods).get('c', { namespace });
     const [condition] = status?.conditions ?? [];
@@ -93,7 +93,7 @@ t.test('no node is given more than it has', async (t) => {
   });
 });
 
-t.test('the commands for a node that does not come back', async (t) => {
+t.test('the commands for a permanently lost node', async (t) => {
   const cluster = await startCluster({ nodes: 2, listen: true });
   const folder = mkdtempSync(join(tmpdir(), 'olost-'));
   t.teardown(async () => {
@@ -113,9 +113,9 @@ t.test('the commands for a node that does not come back', async (t) => {
   });
   const running = (): Promise<Pod> =>
     eventually('the pod runs', async () => {
-      const found = await client.resource(pods).get('database-0', { namespace }).catch(ignoreNotFound);
-      const isRunning = found?.status?.phase === 'Running' && found.metadata.deletionTimestamp === undefined;
-      return isRunning && found;
+      const pod = await client.resource(pods).get('database-0', { namespace }).catch(ignoreNotFound);
+      const isRunning = pod?.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined;
+      return isRunning && pod;
     });
   const before = await running();
   const lost = before.spec.nodeName ?? '';
@@ -132,10 +132,10 @@ t.test('the commands for a node that does not come back', async (t) => {
   }
   const after = await running();
   t.not(after.metadata.uid, before.metadata.uid);
-  t.not(after.spec.nodeName, lost, 'it runs on another node');
+  t.not(after.spec.nodeName, lost, 'the pod runs on another node');
   const { spec: has, status } = await claimed();
   t.equal(status?.phase, 'Bound');
-  t.not(has.volumeName, had.volumeName, 'with a volume of its own');
+  t.not(has.volumeName, had.volumeName, 'with its own volume');
   await eventually('nothing is left of the old volume', async () => {
     const { items } = await client.resource(persistentvolumes).list();
     return items.length === 1 && items[0]?.metadata.name === has.volumeName;
@@ -146,7 +146,7 @@ function ignoreNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** In bytes; simulated nodes say it in binary units or none. */
+/** In bytes; simulated nodes report binary units or none. */
 function quantity(text = '0'): number {
   const [, digits = '0', unit = ''] = /^(\d+)([KMGT]i)?$/.exec(text) ?? [];
   return Number(digits) * 1024 ** ['', 'Ki', 'Mi', 'Gi', 'Ti'].indexOf(unit);

@@ -1,4 +1,4 @@
-/** Ranges of nodes' pods, and the time for which nodes may keep objects, against a real API server and a real store. */
+/** Pod ranges and object TTLs of nodes, against a real API server and a real store. */
 import t from 'tap';
 import { events, nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
@@ -36,10 +36,10 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       ({ metadata }) => metadata.annotations?.[dialect.annotations.nodeTTL] === '0',
     );
     await Promise.all(['b', 'c'].map((name) => add(name)));
-    const told = () => client.resource(events).list({ namespace: dialect.namespaces.default });
+    const nodeEvents = () => client.resource(events).list({ namespace: dialect.namespaces.default });
     const [event] = await until(
       'an event',
-      async () => (await told()).items.filter(({ reason }) => reason === 'CIDRNotAvailable'),
+      async () => (await nodeEvents()).items.filter(({ reason }) => reason === 'CIDRNotAvailable'),
       (items) => items.length > 0,
     );
     const name = event?.involvedObject.name ?? '';
@@ -47,15 +47,15 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.match(event, { type: 'Normal', message: `Node ${name} status is now: CIDRNotAvailable` });
     t.same(await ranges(other), ['10.0.3.0/24', 'fd00:0:0:2::/64']);
 
-    // Another manager finds what the first has done, and goes on with the node that waits.
+    // Another manager takes over, and handles the waiting node.
     await end();
     await resource.delete('a');
     await runManager(t, { client, dialect, controllers, values });
-    const taken = await ranges(name);
-    t.equal(taken[0], '10.0.1.0/24');
+    const assigned = await ranges(name);
+    t.equal(assigned[0], '10.0.1.0/24');
     t.same(await ranges(other), ['10.0.3.0/24', 'fd00:0:0:2::/64'], 'nothing has changed');
 
-    // What the controller relies on.
+    // The rejections on which the controller relies.
     const uid = (await resource.get(name)).metadata.uid;
     const range = (podCIDR: string) => ({ spec: { podCIDR, podCIDRs: [podCIDR] } });
     await add('late');

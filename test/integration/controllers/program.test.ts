@@ -1,4 +1,4 @@
-/** The controller manager as a process of its own, against a real API server over HTTPS. */
+/** The controller manager as a separate process, against a real API server over HTTPS. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -35,14 +35,14 @@ async function ended(child: ChildProcess): Promise<number | null> {
   return child.exitCode;
 }
 
-t.test('leads, works, and gives the lead back', async (t) => {
-  const made = await createSelfSigned({
+t.test('leads, runs controllers, and releases its lease', async (t) => {
+  const authority = await createSelfSigned({
     commonName: 'test',
     names: ['localhost'],
     ips: ['127.0.0.1'],
     now: clock.now(),
   });
-  const tls = { cert: made.certificate, key: made.privateKey };
+  const tls = { cert: authority.certificate, key: authority.privateKey };
   const server = await startServer(t, {
     dialect,
     options: { shutdownGraceMs: 1000, listen: { host: '127.0.0.1', port: 0, tls } },
@@ -60,12 +60,12 @@ t.test('leads, works, and gives the lead back', async (t) => {
     server: `https://127.0.0.1:${server.address?.port}`,
     clusterName: 'test',
     userName: 'test',
-    ca: made.certificate,
-    clientCertificate: made.certificate,
-    clientKey: made.privateKey,
+    ca: authority.certificate,
+    clientCertificate: authority.certificate,
+    clientKey: authority.privateKey,
   });
   await writeFile(config, formatKubeconfig(kubeconfig));
-  await writeFile(rootCA, made.certificate);
+  await writeFile(rootCA, authority.certificate);
   const start = () =>
     spawn(
       process.execPath,
@@ -85,7 +85,7 @@ t.test('leads, works, and gives the lead back', async (t) => {
   };
   const first = start();
   children.push(first);
-  await until('somebody leads', async () => (await holder()) !== '');
+  await until('a manager leads', async () => (await holder()) !== '');
   const leader = await holder();
   await client.resource(namespaces).create({ metadata: { name: 'a' }, spec: {} });
   await until(
@@ -94,7 +94,7 @@ t.test('leads, works, and gives the lead back', async (t) => {
   );
   await until('a certificate', async () => {
     const map = await client.resource(configmaps).get(dialect.rootCAConfigMap, { namespace: 'a' });
-    return map.data?.['ca.crt'] === made.certificate;
+    return map.data?.['ca.crt'] === authority.certificate;
   });
   const second = start();
   children.push(second);
@@ -110,7 +110,7 @@ t.test('leads, works, and gives the lead back', async (t) => {
   t.equal(await ended(second), 0);
 });
 
-t.test('says what is wrong with its options', async (t) => {
+t.test('reports invalid options', async (t) => {
   const child = spawn(process.execPath, [main, '--controllers=nonsense', '--orchconfig=/nowhere'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

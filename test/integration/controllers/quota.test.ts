@@ -1,4 +1,4 @@
-/** Quotas: what servers charge, and what the controller gives back, over a real etcd. */
+/** Quotas: charges by servers, and recounts by the controller, over a real etcd. */
 import t, { type Test } from 'tap';
 import {
   configmaps,
@@ -38,11 +38,11 @@ const where = { namespace };
 
 interface Servers {
   readonly clients: readonly [Client, ...Client[]];
-  /** Of its own, for looking at what is stored. */
+  /** A separate client, for reading the stored objects. */
   readonly store: Store;
 }
 
-/** So many API servers over one store, with the quota controller. */
+/** Starts several API servers over one store, with the quota controller. */
 async function start(
   t: Test,
   dialect: Dialect,
@@ -61,7 +61,7 @@ async function start(
 
 async function makeQuota({ clients }: Servers, hard: Record<string, string>, name = 'q'): Promise<void> {
   await clients[0].resource(resourcequotas).create({ metadata: { name, namespace }, spec: { hard } });
-  // A quota is enforced by each server that has seen it counted.
+  // Each server enforces a quota when it has seen the counted status.
   for (const client of clients) {
     const isCounted = ({ status }: ResourceQuota) =>
       Object.keys(hard).every((each) => status?.used?.[each] !== undefined);
@@ -72,7 +72,7 @@ async function makeQuota({ clients }: Servers, hard: Record<string, string>, nam
 const quotaNow = ({ clients }: Servers) => clients[0].resource(resourcequotas).get('q', where);
 const mapsNow = async ({ clients }: Servers) => (await clients[0].resource(configmaps).list(where)).items.length;
 
-/** Loses answers of writes, and refuses some before they are done. */
+/** Loses responses of some writes, and rejects others. */
 class FaultyStore extends ForwardingStore {
   readonly #random: () => number;
   isFaulty = false;
@@ -101,7 +101,7 @@ class FaultyStore extends ForwardingStore {
   }
 }
 
-/** What the store held at every revision since: as many maps as the quota says are used, or fewer, and never too many. */
+/** Checks every revision since: the number of maps is at most the used amount, which is at most the limit. */
 async function checkHistory(t: Test, store: Store, { from, hard }: { readonly from: Revision; readonly hard: number }) {
   const last = await store.currentRevision();
   const stop = new AbortController();
@@ -129,12 +129,12 @@ async function checkHistory(t: Test, store: Store, { from, hard }: { readonly fr
   }
   stop.abort();
   t.ok(most <= hard, `never more than ${hard}`, { most });
-  t.equal(overdrawn, 0, 'whatever is there is charged, at every revision');
+  t.equal(overdrawn, 0, 'all objects are charged at every revision');
   return most;
 }
 
 for (const dialect of [orchDialect, kubernetesDialect]) {
-  t.test(`${dialect.name}: ${creators} creators at three servers get exactly what there is`, async (t) => {
+  t.test(`${dialect.name}: ${creators} creators at three servers use exactly the limit`, async (t) => {
     const etcd = await startEtcd();
     t.teardown(() => etcd.stop());
     const newStore = () => new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
@@ -142,7 +142,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.teardown(() => servers.store.close());
     const from = await servers.store.currentRevision();
     await makeQuota(servers, { configmaps: '100', 'count/configmaps': '1000' });
-    let made = 0;
+    let created = 0;
     const refusals: unknown[] = [];
     await Promise.all(
       Array.from({ length: creators }, async (_, i) => {
@@ -150,7 +150,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
         for (;;) {
           try {
             await client.resource(configmaps).create({ metadata: { generateName: 'm-', namespace } });
-            made += 1;
+            created += 1;
           } catch (error) {
             refusals.push(error);
             return;
@@ -158,7 +158,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
         }
       }),
     );
-    t.equal(made, 100);
+    t.equal(created, 100);
     t.equal(await mapsNow(servers), 100);
     t.match(await quotaNow(servers), { status: { used: { configmaps: '100', 'count/configmaps': '100' } } });
     t.equal(refusals.length, creators);
@@ -172,7 +172,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
           )
         );
       }),
-      'the others hear why',
+      'the other creators get the reason',
       { refusals: refusals.slice(0, 1) },
     );
     t.equal(await checkHistory(t, servers.store, { from, hard: 100 }), 100);
@@ -199,11 +199,11 @@ t.test(
     const from = await servers.store.currentRevision();
     await makeQuota(servers, { configmaps: '20' });
     for (const store of faulty) store.isFaulty = true;
-    const outcomes = { made: 0, exceeded: 0 };
+    const outcomes = { created: 0, exceeded: 0 };
     const create = async (client: Client) => {
       try {
         const { metadata } = await client.resource(configmaps).create({ metadata: { generateName: 'm-', namespace } });
-        outcomes.made += 1;
+        outcomes.created += 1;
         return metadata.name;
       } catch (error) {
         if (hasReason(error, 'Forbidden')) outcomes.exceeded += 1;
@@ -237,10 +237,10 @@ t.test(
     );
     const faults = faulty.reduce((sum, store) => sum + store.faults, 0);
     t.comment(JSON.stringify({ ...outcomes, faults }));
-    t.ok(outcomes.made > 20 && outcomes.exceeded > 0 && faults > 0, 'there was something to see');
+    t.ok(outcomes.created > 20 && outcomes.exceeded > 0 && faults > 0, 'revisions were checked');
     for (const store of faulty) store.isFaulty = false;
     const settled = await until(
-      'what went away is given back',
+      'the usage of deleted objects is released',
       async () => ({
         used: (await quotaNow(servers)).status?.used?.['configmaps'],
         count: String(await mapsNow(servers)),
@@ -252,7 +252,7 @@ t.test(
   },
 );
 
-t.test('what is charged and what is not', async (t) => {
+t.test('charged and uncharged requests', async (t) => {
   const store = new MemoryStore({ clock });
   const servers = await start(t, orchDialect, [() => store, () => store]);
   const [client] = servers.clients;
@@ -264,12 +264,12 @@ t.test('what is charged and what is not', async (t) => {
     ...{ 'gold.storageclass.storage.orch.io/requests.storage': '1Gi' },
   });
   await maps.create(map('dry'), { dryRun: true });
-  t.match(await used(), { configmaps: '0' }, 'a dry run takes nothing');
+  t.match(await used(), { configmaps: '0' }, 'a dry run is not charged');
   await maps.create(map('a'));
   await t.rejects(maps.create(map('a')), { message: 'configmaps "a" already exists' });
-  t.match(await used(), { configmaps: '1' }, 'nor does a write that fails');
+  t.match(await used(), { configmaps: '1' }, 'a failed write is not charged');
   await maps.create(map('b'));
-  await t.rejects(maps.create(map('c'), { dryRun: true }), { message: /exceeded quota/ }, 'a dry run is refused, too');
+  await t.rejects(maps.create(map('c'), { dryRun: true }), { message: /exceeded quota/ }, 'a dry run is rejected, too');
   await maps.patch('b', { data: { a: '1' } }, { namespace, type: 'merge' });
   await maps.delete('a', where);
   await until('a deletion is given back', used, (amounts) => amounts?.['configmaps'] === '1');
@@ -279,7 +279,7 @@ t.test('what is charged and what is not', async (t) => {
   const ports = [{ port: 80 }];
   await service.create({ metadata: { name: 's', namespace }, spec: { ports } });
   await service.patch('s', { spec: { type: 'NodePort' } }, { namespace, type: 'merge' });
-  t.match(await used(), { services: '1', 'services.nodeports': '1' }, 'what a change takes');
+  t.match(await used(), { services: '1', 'services.nodeports': '1' }, 'an update is charged');
   await t.rejects(service.create({ metadata: { name: 't', namespace }, spec: { type: 'NodePort', ports } }), {
     message:
       /exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=1, limited: services.nodeports=1$/,

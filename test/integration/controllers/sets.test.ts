@@ -123,7 +123,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       await sets.patch('agent', { spec: { ...image('v2').spec, ...surge } }, merge);
       await rolledOut(4);
       await until(
-        'old ones are gone',
+        'old pods are deleted',
         async () => images(await podsOf('agent')).join(),
         (all) => all === 'v2,v2,v2,v2',
       );
@@ -139,7 +139,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       );
       const uids = (await podsOf('agent')).map(({ metadata }) => metadata.uid).sort();
       await until(
-        'it is gone',
+        'the set is deleted',
         async () => (await sets.list({ namespace })).items,
         (items) => items.length === 0,
       );

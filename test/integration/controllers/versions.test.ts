@@ -1,4 +1,4 @@
-/** Controllers that work on all resources work on each once, however many versions it has. */
+/** Controllers of all resources handle each resource once, in one of its versions. */
 import t from 'tap';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2beta1/resources.gen.js';
 import { cronjobs } from '#api/batch/v1beta1/resources.gen.js';
@@ -21,7 +21,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       resources.find((type) => type.resource === name && type.group === group)?.version;
     t.equal(versionOf('horizontalpodautoscalers', 'autoscaling'), 'v2');
     t.equal(versionOf('cronjobs', 'batch'), 'v1');
-    t.equal(versionOf('podsecuritypolicies', 'policy'), 'v1beta1', 'which no other version has');
+    t.equal(versionOf('podsecuritypolicies', 'policy'), 'v1beta1', 'served in another version only');
 
     const metadata = { name: 'a', namespace: 'going' };
     await client.resource(namespaces).create({ metadata: { name: 'going' }, spec: {} });
@@ -32,8 +32,8 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     await client.resource(horizontalpodautoscalers).create({ metadata, spec: { scaleTargetRef, maxReplicas: 1 } });
     await client.resource(namespaces).delete('going');
     await eventually('the namespace is gone with what was written in old versions', async () => {
-      const found = client.resource(namespaces).get('going');
-      return await found.then(() => false, isNotFound);
+      const namespace = client.resource(namespaces).get('going');
+      return await namespace.then(() => false, isNotFound);
     });
     t.same((await client.resource(cronjobs).list({ namespace: 'going' })).items, []);
   });

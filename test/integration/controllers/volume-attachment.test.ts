@@ -1,4 +1,4 @@
-/** Volumes that are attached to the nodes of their pods, against a real API server over a real etcd. */
+/** Attachment of volumes to the nodes of their pods, against a real API server over a real etcd. */
 import t from 'tap';
 import {
   events,
@@ -52,7 +52,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const attachments = async () => (await client.resource(volumeattachments).list()).items;
     const on = (node: string) => (items: { spec: { nodeName: string } }[]) =>
       items.length === 1 && items[0]?.spec.nodeName === node;
-    const told = (reason: string, name: string) =>
+    const recorded = (reason: string, name: string) =>
       until(
         reason,
         async () => (await client.resource(events).list({ namespace })).items,
@@ -65,11 +65,11 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       .resource(volumeattachments)
       .patch(attachment?.metadata.name ?? '', { status: { attached: true } }, { type: 'merge', subresource: 'status' });
     const node = () => client.resource(nodes).get('n1');
-    const told1 = await until('the node is told', node, ({ status }) => status?.volumesAttached?.length === 1);
+    const told1 = await until('the node is recorded', node, ({ status }) => status?.volumesAttached?.length === 1);
     t.equal(told1.status?.volumesAttached?.[0]?.name, `${dialect.labelDomain}/csi/${driver}^h`);
-    await told('SuccessfulAttachVolume', 'first');
+    await recorded('SuccessfulAttachVolume', 'first');
     await addPod('second', 'n2');
-    await told('FailedAttachVolume', 'second');
+    await recorded('FailedAttachVolume', 'second');
     t.ok(on('n1')(await attachments()));
     await client.resource(pods).delete('first', { namespace });
     await until('the other node has it', attachments, on('n2'));

@@ -40,14 +40,14 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const claimNow = (name: string) => () => claims.get(name, { namespace });
     const volumeNow = (name: string) => () => volumes.get(name);
     const inPhase = (phase: string) => (object: { status?: { phase?: string } }) => object.status?.phase === phase;
-    const told = (reason: string, name: string) =>
+    const recorded = (reason: string, name: string) =>
       until(
         reason,
         async () => (await client.resource(events).list()).items,
         (items) => items.some((event) => event.reason === reason && event.involvedObject.name === name),
       );
 
-    // As many claims as volumes, all at once.
+    // As many concurrent claims as volumes.
     const numbers = Array.from({ length: 12 }, (_, i) => i);
     await Promise.all(numbers.map((i) => volumes.create(volume(`disk${i}`, '2Gi'))));
     for (const i of numbers) await until('available', volumeNow(`disk${i}`), inPhase('Available'));
@@ -60,13 +60,13 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await claims.delete('data0', { namespace });
     await until('released', volumeNow(kept), inPhase('Released'));
 
-    // Reserved both ways.
+    // Both refer to each other.
     await volumes.create(volume('mine', '9Gi', { claimRef: { name: 'wanted', namespace } }));
     await claims.create(claim('wanted', '1Gi', { volumeName: 'mine' }));
     await until('reserved', claimNow('wanted'), inPhase('Bound'));
     t.equal((await volumes.get('mine')).metadata.annotations?.[dialect.annotations.boundByController], undefined);
 
-    // Made and deleted by somebody else.
+    // Created and deleted by an external provisioner.
     const driver = 'disk.example.com';
     await client.resource(storageclasses).create({
       metadata: { name: 'late' },
@@ -74,17 +74,17 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       volumeBindingMode: 'WaitForFirstConsumer',
     });
     await claims.create(claim('made', '1Gi', { storageClassName: 'late' }));
-    await told('WaitForFirstConsumer', 'made');
+    await recorded('WaitForFirstConsumer', 'made');
     t.equal((await claimNow('made')()).metadata.annotations?.[dialect.annotations.storageProvisioner], undefined);
     const chosen = { metadata: { annotations: { [dialect.annotations.selectedNode]: 'n1' } } };
     await claims.patch('made', chosen, { type: 'merge', namespace });
-    const asked = await until(
-      'the provisioner is asked',
+    const requested = await until(
+      'the provisioner is requested',
       claimNow('made'),
       ({ metadata }) => metadata.annotations?.[dialect.annotations.storageProvisioner] === driver,
     );
-    await told('ExternalProvisioning', 'made');
-    const { uid = '' } = asked.metadata;
+    await recorded('ExternalProvisioning', 'made');
+    const { uid = '' } = requested.metadata;
     await volumes.create({
       metadata: { name: `pvc-${uid}`, annotations: { [dialect.annotations.provisionedBy]: driver } },
       spec: {
@@ -101,12 +101,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await claims.delete('made', { namespace });
     await until('released for its driver', volumeNow(`pvc-${uid}`), inPhase('Released'));
 
-    // Nobody deletes it.
+    // No provisioner deletes it.
     await volumes.create(volume('stuck', '3Gi', { persistentVolumeReclaimPolicy: 'Delete' }));
     await claims.create(claim('big', '3Gi', { volumeName: 'stuck' }));
     await until('bound', claimNow('big'), inPhase('Bound'));
     await claims.delete('big', { namespace });
     await until('failed', volumeNow('stuck'), inPhase('Failed'));
-    await told('VolumeFailedDelete', 'stuck');
+    await recorded('VolumeFailedDelete', 'stuck');
   });
 }

@@ -1,4 +1,4 @@
-/** Claims and volumes that are in use, against a real API server over a real etcd. */
+/** Protection of used claims and volumes, against a real API server over a real etcd. */
 import t, { type Test } from 'tap';
 import { namespaces, persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -10,7 +10,7 @@ const namespace = 'shop';
 const size = { resources: { requests: { storage: '1Gi' } }, accessModes: ['ReadWriteOnce'] };
 
 for (const dialect of [orchDialect, kubernetesDialect]) {
-  t.test(`what is in use stays, ${dialect.name}`, async (t: Test) => {
+  t.test(`used claims and volumes stay, ${dialect.name}`, async (t: Test) => {
     const client = await startCluster(t, {
       dialect,
       controllers: ['pvc-protection', 'pv-protection', 'serviceaccount'],
@@ -48,7 +48,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await volumes.delete('disk');
     t.ok((await claim()).metadata.deletionTimestamp);
     t.ok((await volume()).metadata.deletionTimestamp);
-    // Another claim comes and goes meanwhile: those in use were looked at, and stay.
+    // Creating and deleting another claim shows that the controller has handled the used ones.
     await claims.create({ metadata: { name: 'other', namespace }, spec: size });
     await until('protected', () => claims.get('other', { namespace }), held(pvcProtection));
     await claims.delete('other', { namespace });
@@ -63,7 +63,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     };
     const isGone = (answer: boolean) => answer;
     await until(
-      'the unused one goes',
+      'the unused claim is deleted',
       gone(() => claims.get('other', { namespace })),
       isGone,
     );

@@ -1,7 +1,6 @@
 /**
- * An API server, a controller manager, a scheduler and a node agent as processes, each of this project or another
- * implementation's of the same release, given by the path of its program: their options are the same in the `kubernetes`
- * dialect.
+ * An API server, a controller manager, a scheduler and a node agent as processes, each from this project or from another
+ * implementation of the same release. Their options are the same in the `kubernetes` dialect.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -21,7 +20,7 @@ import { startEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
 import { ended } from '#test/integration/daemons/api.js';
 
-/** A program with the arguments that come before all others. */
+/** A program and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
 export function own(daemon: 'orch-apiserver' | 'orch-controller-manager' | 'orch-scheduler' | 'nodeagent'): Command {
@@ -29,7 +28,7 @@ export function own(daemon: 'orch-apiserver' | 'orch-controller-manager' | 'orch
   return [process.execPath, main, `--dialect=${dialect.name}`];
 }
 
-/** The program that a variable of the environment names; undefined where it is empty. */
+/** The program named by an environment variable; undefined if empty. */
 export function peer(variable: string): Command | undefined {
   const path = process.env[variable] ?? '';
   return path === '' ? undefined : [path];
@@ -37,34 +36,34 @@ export function peer(variable: string): Command | undefined {
 
 export interface RunningApiServer {
   readonly pid: number;
-  /** A directory that goes with all of it. */
+  /** A temporary directory. */
   readonly folder: string;
   readonly pki: ClusterPki;
-  /** Of its etcd. */
+  /** The client configuration of etcd. */
   readonly etcd: string;
-  /** Of the administrator. */
+  /** The administrator's client. */
   readonly client: RestClient;
   /** Client configuration files. */
   readonly adminConfig: string;
   readonly schedulerConfig: string;
   /** Starts a controller manager. */
   startManager(command: Command, ...more: string[]): ChildProcess;
-  /** Starts a scheduler, which shows its metrics to everybody at that port of the loopback interface; 0: to nobody. */
+  /** Starts a scheduler that serves metrics without authorization at the loopback port; 0: no metrics. */
   startScheduler(command: Command, port: number, ...more: string[]): ChildProcess;
   /** Starts any other daemon. */
   start(command: Command, args: readonly string[]): ChildProcess;
-  /** Path of a client config for that user. */
+  /** The path of the user's client configuration. */
   configFor(userName: string, credentials: KeyCertificate): Promise<string>;
-  /** A client over a connection of its own, whose objects travel in that media type. */
+  /** A client with its own connection and the media type. */
   connect(contentType: string): RestClient;
-  /** The last of what the daemons have said. */
+  /** The end of the daemons' logs. */
   log(): string;
 }
 
-/** Takes what is to be done in the end, the last first. */
+/** Registers cleanups, which run in reverse order. */
 export type Lifetime = Pick<Test, 'teardown'>;
 
-/** Over a real etcd, until the end of `lifetime`; resolves when it is ready. */
+/** Runs over a real etcd until the end of `lifetime`. Resolves when it is ready. */
 export async function startApiServer(lifetime: Lifetime, command: Command): Promise<RunningApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'peers-'));
   lifetime.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -81,14 +80,14 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
     children.unshift(child);
     return child;
   };
-  // For a test that ends without its teardown.
+  // If a test ends without teardown.
   const killNow = () => {
     for (const child of children) child.kill('SIGKILL');
   };
   process.on('exit', killNow);
   lifetime.teardown(async () => {
     killNow();
-    // What could not be started has no end to wait for.
+    // Do not wait for a process that could not be started.
     await Promise.all(children.filter(({ pid }) => pid !== undefined).map(ended));
     process.off('exit', killNow);
   });
@@ -186,7 +185,7 @@ function schedulerOptions(config: string, folder: string, port: number): string[
   ];
 }
 
-/** On machines that do other things, too. */
+/** Long, for busy machines. */
 const readyMs = 240_000;
 
 async function answering(client: RestClient, log: () => string): Promise<void> {

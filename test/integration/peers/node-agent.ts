@@ -1,4 +1,4 @@
-/** A node beside an API server: a container runtime of its own, and whichever node agent is to run it. */
+/** A node for an API server: a container runtime, and the node agent under test. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
@@ -17,28 +17,28 @@ import type { Command, Lifetime, RunningApiServer } from '#test/integration/peer
 
 export interface RunningNode {
   readonly name: string;
-  /** Below it is what the agent and the runtime write. */
+  /** The directory for files of agent and runtime. */
   readonly folder: string;
-  /** Of the machine; pods on the host's network have it, too. */
+  /** The machine's address, also of pods on the host network. */
   readonly address: string;
   readonly runtimeEndpoint: string;
   readonly runtimePid: number;
   readonly images: ClusterImages;
-  /** Directory of static pods. */
+  /** The directory of static pods. */
   readonly manifests: string;
-  /** Starts an agent; there is one at a time. */
+  /** Starts an agent; only one can run at a time. */
   startAgent(command: Command, ...more: string[]): ChildProcess;
 }
 
 const product = 'test';
 
-/** What the node reports; no agent reports a loopback address of its own accord. */
+/** The node's reported address; agents do not report loopback addresses by default. */
 function machineAddress(): string {
-  const found = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return found.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
+  const addresses = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
 }
 
-/** Starts a runtime with the cluster's images; it ends, with its pods and agents, at the end of `lifetime`. */
+/** Starts a runtime with the cluster's images, which stops with its pods and agents at the end of `lifetime`. */
 export async function startNode(lifetime: Lifetime, server: RunningApiServer): Promise<RunningNode> {
   const name = 'n1';
   const folder = await mkdtemp(join(tmpdir(), 'node-'));
@@ -77,15 +77,15 @@ export async function startNode(lifetime: Lifetime, server: RunningApiServer): P
 
 const manifestsIn = (folder: string) => join(folder, 'manifests');
 
-/** In the words of the release, which both implementations understand. */
+/** The release's configuration format, which both implementations accept. */
 async function agentOptions(
   server: RunningApiServer,
   node: Pick<RunningNode, 'name' | 'folder' | 'address' | 'runtimeEndpoint'>,
 ): Promise<string[]> {
   const { name: nodeName, folder, address, runtimeEndpoint } = node;
   const { authority } = server.pki;
-  const wanted = { dialect, nodeName, names: [], ips: [address], now: clock.now() };
-  const { client, serving } = await ensureNodePki(server.folder, authority, wanted);
+  const request = { dialect, nodeName, names: [], ips: [address], now: clock.now() };
+  const { client, serving } = await ensureNodePki(server.folder, authority, request);
   const config = await server.configFor(`${dialect.users.nodePrefix}${nodeName}`, client);
   return [
     `--kubeconfig=${config}`,
@@ -106,7 +106,7 @@ async function agentOptions(
     `--container-runtime-endpoint=${runtimeEndpoint}`,
     `--pod-manifest-path=${manifestsIn(folder)}`,
     '--fail-swap-on=false',
-    // Not every machine that runs this lets its cgroups be divided further.
+    // Some machines do not allow nested cgroups.
     '--cgroups-per-qos=false',
     '--enforce-node-allocatable=',
   ];

@@ -1,7 +1,7 @@
 /**
- * Another project's specs for nodes, against a cluster of ours in the `kubernetes` dialect: skipped unless
- * `NODE_CONFORMANCE_SPECS` is the path of a program that takes the options of a release's `e2e.test`. Images that its specs
- * pull must be in reach of the machine. `NODE_CONFORMANCE_ARGS`: further options, in one text.
+ * Another project's node specs against our cluster in the `kubernetes` dialect. Skipped unless `NODE_CONFORMANCE_SPECS` is
+ * the path of a program with the options of a release's `e2e.test`. The machine must be able to pull the specs' images.
+ * `NODE_CONFORMANCE_ARGS`: further options in one text.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ t.test('the specs pass', { skip }, async (t) => {
     '--provider=skeleton',
     String.raw`--ginkgo.focus=\[NodeConformance\]`,
   ];
-  // Its report is for whoever runs it.
+  // Show the report to the user.
   const child = spawn(program, [...options, ...more], { stdio: ['ignore', 'inherit', 'inherit'] });
   const [code] = await once(child, 'exit');
   t.equal(code, 0, 'all specs that ran have passed');

@@ -1,4 +1,4 @@
-/** What the scheduler of a release does, as anybody sees it through the API: the same whoever wrote it. */
+/** The behaviour of a release's scheduler in the API, independent of the implementation. */
 import type { Test } from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { events, namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
@@ -16,7 +16,7 @@ const bound = (pod: Pod) => (pod.spec.nodeName ?? '') !== '';
 const requests = (cpu: string) => ({ containers: [{ name: 'c', image: 'i', resources: { requests: { cpu } } }] });
 const why = (pod: Pod) => pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
 
-/** Runs all of it; `client` may do everything, and no controller or node agent runs. */
+/** Runs all checks. `client` has all rights; no controller or node agent runs. */
 export async function schedulerWorks(t: Test, client: Client): Promise<void> {
   await client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} });
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
@@ -52,13 +52,13 @@ export async function schedulerWorks(t: Test, client: Client): Promise<void> {
 
   await create('hopeless', requests('100'));
   const waiting = await until(
-    'it says why',
+    'the status has the reason',
     () => get('hopeless'),
     (pod) => why(pod)?.status === 'False',
   );
   t.match(why(waiting), { reason: 'Unschedulable', message: /^0\/5 nodes are available: .*4 Insufficient cpu/ });
   await until(
-    'and an event says it',
+    'an event has the reason',
     () => client.resource(events).list(where),
     ({ items }) =>
       items.some(({ involvedObject, reason }) => reason === 'FailedScheduling' && involvedObject.name === 'hopeless'),
@@ -73,7 +73,7 @@ export async function schedulerWorks(t: Test, client: Client): Promise<void> {
   const left = (await client.resource(pods).list(where)).items.filter(({ metadata }) =>
     fillers.includes(metadata.name ?? ''),
   );
-  t.equal(left.length, 3, 'one made room');
+  t.equal(left.length, 3, 'one pod was preempted');
 
   const { items } = await client.resource(leases).list({ namespace: 'kube-system' });
   t.ok(items.some(({ metadata }) => metadata.name === 'kube-scheduler'));
@@ -89,6 +89,6 @@ async function createNode(
   const room = { cpu: '8', memory: '8Gi', pods: '110' };
   const status = { allocatable: room, capacity: room, conditions: [{ type: 'Ready', status: 'True' }] };
   await client.resource(nodes).patch(name, { status }, { type: 'merge', subresource: 'status' });
-  // Without the taint that every new node has until a controller finds it ready.
+  // Without the taint that every new node has until a controller removes it.
   await client.resource(nodes).patch(name, { spec: { taints } }, { type: 'merge' });
 }

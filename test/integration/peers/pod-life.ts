@@ -1,4 +1,4 @@
-/** What the node agent of a release does with a node and its pods, as anybody sees it through the API. */
+/** The behaviour of a release's node agent in the API, independent of the implementation. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -18,7 +18,7 @@ const condition = (pod: { status?: { conditions?: readonly { type: string; statu
   pod.status?.conditions?.find((each) => each.type === type)?.status;
 const phaseIs = (phase: string) => (pod: Pod) => pod.status?.phase === phase;
 
-/** What the controllers would make of a namespace. `ca`: the cluster's authority. */
+/** Creates the namespace objects that controllers would create. `ca`: the cluster's authority. */
 export async function makeNamespace(client: Client, name: string, ca: string): Promise<void> {
   await client.resource(namespaces).create({ metadata: { name }, spec: {} });
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace: name } });
@@ -26,7 +26,7 @@ export async function makeNamespace(client: Client, name: string, ca: string): P
   await client.resource(configmaps).create({ metadata, data: { 'ca.crt': ca } });
 }
 
-/** Runs all of it; `client` may do everything, and no controller or scheduler runs. */
+/** Runs all checks. `client` has all rights; no controller or scheduler runs. */
 export async function nodeAgentWorks(t: Test, client: RestClient, node: RunningNode): Promise<void> {
   const image = node.images.busybox;
   const shell = (script: string, more: Partial<Container> = {}): Container => ({
@@ -127,7 +127,7 @@ export async function nodeAgentWorks(t: Test, client: RestClient, node: RunningN
     (await client.resource(events).list(where)).items.map(
       ({ involvedObject, reason }) => `${involvedObject.name} ${reason}`,
     );
-  for (const wanted of [
+  for (const expected of [
     'web Pulled',
     'web Created',
     'web Started',
@@ -135,13 +135,13 @@ export async function nodeAgentWorks(t: Test, client: RestClient, node: RunningN
     'dies Killing',
     'crashes BackOff',
   ]) {
-    await until(`the event ${wanted}`, reasons, (found) => found.includes(wanted));
+    await until(`the event ${expected}`, reasons, (found) => found.includes(expected));
   }
   await staticPodIsMirrored(t, client, node);
 
   await client.resource(pods).delete('web', where);
   await until(
-    'the pod is gone',
+    'the pod is deleted',
     () =>
       client
         .resource(pods)

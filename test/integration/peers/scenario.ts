@@ -1,4 +1,4 @@
-/** What the controllers of a release do, as anybody sees it through the API: the same whoever wrote them. */
+/** The behaviour of a release's controllers in the API, independent of the implementation. */
 import type { Test } from 'tap';
 import { daemonsets, deployments, replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import { jobs } from '#api/batch/v1/resources.gen.js';
@@ -35,7 +35,7 @@ const template = (app: string, image = 'v1') => ({
 });
 const selector = (app: string) => ({ matchLabels: { app } });
 
-/** Runs all of it; `client` may do everything, and no scheduler or node agent runs. */
+/** Runs all checks. `client` has all rights; no scheduler or node agent runs. */
 export async function controllersWork(t: Test, client: Client): Promise<void> {
   await startNodes(t, client);
   await client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} });
@@ -131,7 +131,7 @@ async function deploymentsRoll(t: Test, client: Client): Promise<void> {
   );
   await client.resource(deployments).delete('web', { ...where, propagationPolicy: 'Foreground' });
   await until(
-    'nothing of it is left',
+    'all its objects are deleted',
     () => client.resource(pods).list({ ...where, labelSelector: 'app=web' }),
     ({ items }) => items.length === 0,
   );
@@ -198,7 +198,7 @@ async function jobsEnd(t: Test, client: Client): Promise<void> {
   t.match((await ends('many', 'Complete')).status, { succeeded: 5, completedIndexes: '0-4' });
   t.match((await ends('bad', 'Failed')).status?.conditions, [{ reason: 'BackoffLimitExceeded' }]);
   await until(
-    'the brief one is gone',
+    'the finished job is deleted',
     () => client.resource(jobs).list(where),
     ({ items }) => !items.some(({ metadata }) => metadata.name === 'brief'),
   );
@@ -218,7 +218,7 @@ async function limitsAreCounted(t: Test, client: Client): Promise<void> {
     ({ status }) => status?.disruptionsAllowed === 1 && status.expectedPods === 2,
   );
   const quota = await until(
-    'what is there is counted',
+    'existing objects are counted',
     () => client.resource(resourcequotas).get('all', where),
     ({ status }) => status?.used?.['configmaps'] === '1' && Number(status.used['count/replicasets.apps']) >= 1,
   );
@@ -236,19 +236,19 @@ async function identitiesAreMade(t: Test, client: Client): Promise<void> {
   );
 
   const requests = client.resource(certificatesigningrequests);
-  const made = await certificateRequest({ subject: { commonName: 'somebody', organizations: ['people'] } });
+  const { request: pem } = await certificateRequest({ subject: { commonName: 'user', organizations: ['people'] } });
   const spec = {
-    request: made.request,
+    request: pem,
     signerName: 'kubernetes.io/kube-apiserver-client',
     usages: ['client auth'],
   };
-  let request = await requests.create({ metadata: { name: 'somebody' }, spec });
+  let request = await requests.create({ metadata: { name: 'user' }, spec });
   const approved = { type: 'Approved', status: 'True', reason: 'Test', message: 'asked for' };
   request = { ...request, status: { conditions: [approved] } };
-  await client.request('PUT', '/apis/certificates.k8s.io/v1/certificatesigningrequests/somebody/approval', request);
+  await client.request('PUT', '/apis/certificates.k8s.io/v1/certificatesigningrequests/user/approval', request);
   await until(
     'a certificate',
-    () => requests.get('somebody'),
+    () => requests.get('user'),
     ({ status }) => status?.certificate !== undefined,
   );
 
@@ -294,7 +294,7 @@ async function identitiesAreMade(t: Test, client: Client): Promise<void> {
 async function lostNodesAreSeen(t: Test, client: Client): Promise<void> {
   await createNode(client, 'lost');
   const node = await until(
-    'a node without a sign of life is lost',
+    'a node without heartbeats is lost',
     () => client.resource(nodes).get('lost'),
     ({ spec, status }) =>
       status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'Unknown') === true &&
@@ -303,7 +303,7 @@ async function lostNodesAreSeen(t: Test, client: Client): Promise<void> {
   );
   t.match(node.status?.conditions, [{ reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' }]);
   await until(
-    'the others are not',
+    'other nodes are not lost',
     () => client.resource(nodes).list(),
     ({ items }) =>
       items.every(
@@ -321,7 +321,7 @@ async function namespacesEnd(t: Test, client: Client): Promise<void> {
       if (!isConflict(error)) throw error;
     });
   const { items } = await until(
-    'the namespace is gone',
+    'the namespace is deleted',
     () => client.resource(namespaces).list(),
     ({ items }) => !items.some(({ metadata }) => metadata.name === namespace),
   );

@@ -4,9 +4,9 @@
  */
 import t from 'tap';
 import { freePort } from '#test/free-port.js';
-import { schedulerExplains } from '#test/integration/peers/explaining.js';
 import { own, peer, startApiServer } from '#test/integration/peers/implementations.js';
 import { schedulerWorks } from '#test/integration/peers/placement.js';
+import { schedulerExplains } from '#test/integration/peers/scheduler-explanation.js';
 
 t.setTimeout(300_000);
 

@@ -1,10 +1,10 @@
-/** Where our controllers deliberately leave something else than release 1.24 does, and why. */
+/** Deliberate differences from release 1.24, with reasons. */
 
 export interface Difference {
-  /** Name of the situation. */
+  /** The name of the situation. */
   readonly situation: string;
   readonly reason: string;
-  /** Not always: it depends on which of two things happens first. */
+  /** Set if the difference depends on the order of two events. */
   readonly isChance?: true;
 }
 

@@ -1,4 +1,4 @@
-/** The kinds whose objects are compared. */
+/** The kinds of compared objects. */
 import { controllerrevisions, daemonsets, deployments, replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
@@ -54,7 +54,7 @@ export const observedKinds = [
 
 const byKind = new Map(observedKinds.map((type) => [type.kind, type]));
 
-/** Throws for a kind that is not observed. */
+/** Throws for other kinds. */
 export function typeOfKind(kind: string): AnyType {
   const type = byKind.get(kind);
   if (type === undefined) throw new Error(`no kind ${kind} is observed`);

@@ -1,4 +1,4 @@
-/** Options of both controller managers, so that what takes minutes takes seconds. */
+/** Options of both controller managers that shorten minutes to seconds. */
 export const managerSettings = [
   '--leader-elect=false',
   '--horizontal-pod-autoscaler-sync-period=1s',

@@ -1,4 +1,4 @@
-/** Manifests of situations, short. */
+/** Short builders of the situations' manifests. */
 import type {
   Json,
   JsonObject,
@@ -16,7 +16,7 @@ export function manifest(apiVersion: string, kind: string, name: string, rest: J
 
 const labels = (app: string, more: JsonObject = {}): JsonObject => ({ app, ...more });
 
-/** Pods that go at once when they are deleted. */
+/** Pods without a grace period. */
 export function podTemplate(app: string, spec: JsonObject = {}, podLabels: JsonObject = {}): JsonObject {
   return {
     metadata: { labels: labels(app, podLabels) },
@@ -66,7 +66,7 @@ export function pod(
 
 export const create = (...manifests: Manifest[]): Step => ({ create: manifests });
 export const pods = (state: PodsStep['pods'], more: Omit<PodsStep, 'pods'> = {}): Step => ({ pods: state, ...more });
-/** One after the other. */
+/** In order. */
 export const readyOneByOne = (times: number, more: Omit<PodsStep, 'pods'> = {}): Step =>
   pods('ready', { first: 1, times, ...more });
 export const patch = (target: PatchStep['patch'], body: Json, more: Omit<PatchStep, 'patch' | 'with'> = {}): Step => ({

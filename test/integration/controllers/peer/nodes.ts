@@ -1,4 +1,4 @@
-/** The nodes that all situations share, and the leases that their agents renew. */
+/** The nodes and leases that all situations share. */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { namespaces, nodes } from '#api/core/v1/resources.gen.js';
 import type { NodeSpec } from '#api/core/v1/types.gen.js';
@@ -12,7 +12,7 @@ interface SharedNode {
   readonly spec: NodeSpec;
 }
 
-/** Daemons of situations choose them by their pool; nodes of situations have none. */
+/** Daemon sets select these nodes by their pool; nodes of situations have no pool. */
 const shared: readonly SharedNode[] = [
   { name: 'n1', labels: { pool: 'main', disk: 'fast', zone: 'a' }, spec: {} },
   { name: 'n2', labels: { pool: 'main', zone: 'b' }, spec: {} },
@@ -27,7 +27,7 @@ const shared: readonly SharedNode[] = [
 const renewMs = 2000;
 const namespace = 'kube-node-lease';
 
-/** Until the signal aborts. Resolves with the end of the work when all of them are there. */
+/** Renews leases until the signal aborts. Resolves when all nodes exist, with a promise of the end. */
 export async function startNodes(client: Client, signal: AbortSignal): Promise<() => Promise<void>> {
   const renewing: Promise<void>[] = [];
   await created(client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} }));

@@ -1,4 +1,4 @@
-/** Watches what controllers make of situations, and puts it into a form that can be compared. */
+/** Watches the objects of situations and converts them to a comparable form. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -8,13 +8,13 @@ import type { ApiObject, Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { observedKinds } from '#test/integration/controllers/peer/kinds.js';
-import { neutralObject, type Seen } from '#test/integration/controllers/peer/neutral.js';
+import { neutralObject, type Seen } from '#test/integration/controllers/peer/neutral-objects.js';
 import { formatted } from '#test/integration/controllers/peer/sorted-json.js';
 
-/** Texts of the neutral objects of a situation, sorted. */
+/** The sorted texts of a situation's objects in neutral form. */
 export type Snapshot = readonly string[];
 
-/** Where objects say the hash of their template. */
+/** Labels with template hashes. */
 const hashLabels = ['pod-template-hash', 'controller-revision-hash', 'controller.kubernetes.io/hash'];
 const hashedKinds = new Set(['ControllerRevision', 'ReplicaSet']);
 
@@ -23,7 +23,7 @@ class SeenObjects implements Seen {
   readonly prefixes = new Set<string>();
   readonly hashes = new Map<string, string>();
   readonly namespace: string;
-  /** Monotonic. */
+  /** Monotonic time. */
   changedAt = clock.monotonic();
   changes = 0;
   /** By kind and name. */
@@ -91,12 +91,12 @@ export class Observer {
     await this.#running;
   }
 
-  /** Objects of the namespace, and those of the cluster whose names begin with its name, are a situation's. */
+  /** A situation owns the objects in its namespace, and cluster-scoped objects whose name begins with the namespace. */
   begin(namespace: string, { anyNode }: { readonly anyNode: boolean }): void {
     this.#namespaces.set(namespace, new SeenObjects(namespace, anyNode));
   }
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   pods(namespace: string): Pod[] {
     const objects = this.#namespaces.get(namespace)?.objects.values() ?? [];
     return [...objects].flatMap(({ type, object }) => (type.kind === 'Pod' ? [object as Pod] : []));
@@ -107,23 +107,23 @@ export class Observer {
     return this.#namespaces.get(namespace)?.objects.has(key) === true;
   }
 
-  /** Milliseconds for which nothing of the situation has changed. */
+  /** Milliseconds since the situation's last change. */
   quietMs(namespace: string): number {
     return clock.monotonic() - (this.#namespaces.get(namespace)?.changedAt ?? 0);
   }
 
-  /** False while a controller has something to say of an object that it has not said yet. */
+  /** False while a controller has not observed an object's generation. */
   isAttended(namespace: string): boolean {
     const seen = this.#namespaces.get(namespace);
     return [...(seen?.objects.values() ?? [])].every(({ type, object }) => isAttended(type.kind, object));
   }
 
-  /** How many changes of the situation have been seen. */
+  /** The number of observed changes of the situation. */
   changes(namespace: string): number {
     return this.#namespaces.get(namespace)?.changes ?? 0;
   }
 
-  /** What is there but for what was there at the beginning, and what of that has gone. Events are asked for apart. */
+  /** The current objects without the initial ones, and the deleted initial ones. Excludes events. */
   snapshot(namespace: string): Snapshot {
     const seen = this.#namespaces.get(namespace);
     if (seen === undefined) return [];
@@ -137,21 +137,21 @@ export class Observer {
     return [...texts, ...gone].sort();
   }
 
-  /** What has been told, each once: several pods may have told the same. */
+  /** The events without duplicates, because several pods may cause the same event. */
   events(namespace: string): Snapshot {
     const seen = this.#namespaces.get(namespace);
     return seen === undefined ? [] : [...new Set(this.#texts(seen, ({ kind }) => kind === 'Event'))].sort();
   }
 
-  /** What is there now is no part of the snapshots. */
+  /** Excludes the current objects from later snapshots. */
   begun(namespace: string): void {
     const seen = this.#namespaces.get(namespace);
     if (seen !== undefined) seen.baseline = this.#texts(seen, ({ kind }) => kind !== 'Event');
   }
 
-  #texts(seen: SeenObjects, wanted: (type: ResourceType<ApiObject>) => boolean): string[] {
+  #texts(seen: SeenObjects, includes: (type: ResourceType<ApiObject>) => boolean): string[] {
     return [...seen.objects.values()].flatMap(({ type, object }) =>
-      wanted(type) ? [formatted(neutralObject(object as unknown as Record<string, unknown>, type.kind, seen))] : [],
+      includes(type) ? [formatted(neutralObject(object as unknown as Record<string, unknown>, type.kind, seen))] : [],
     );
   }
 
@@ -160,7 +160,7 @@ export class Observer {
     return this.#namespaces.get((metadata.name ?? '').split('.')[0] ?? '');
   }
 
-  /** What a node agent does in the end. */
+  /** Deletes the pod, as a node agent does. */
   async #reap({ metadata, spec }: Pod): Promise<void> {
     const { name = '', namespace = '', uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0, labels } = metadata;
     if (deletionTimestamp === undefined || deletionGracePeriodSeconds === 0 || (spec.nodeName ?? '') === '') return;

@@ -1,4 +1,4 @@
-/** A whole API server and our controller manager in this process. */
+/** An API server and our controller manager in this process. */
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -19,7 +19,7 @@ import { managerSettings } from '#test/integration/controllers/peer/manager-sett
 
 const random = Math.random;
 
-/** Until the end of the test. Resolves with an administrator's client when the controllers work. */
+/** Runs until the end of the test. Resolves with an administrator's client when the controllers are ready. */
 export async function startOwnManager(t: Pick<Test, 'teardown'>): Promise<Client> {
   const { pki, argv } = await clusterCredentials(t, dialect, '');
   const ranges = ['--service-cluster-ip-range', '10.96.0.0/16'];

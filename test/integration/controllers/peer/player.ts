@@ -1,4 +1,4 @@
-/** Plays a situation against an API server: does what its clients and nodes do, and waits for the controllers between. */
+/** Plays a situation against an API server: performs the steps of clients and nodes, and waits for the controllers. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -17,7 +17,7 @@ import {
   type Step,
 } from '#test/integration/controllers/peer/situation.js';
 
-/** Resolves when the controllers have done what they do after a step. @param index Of the snapshot, from 0. */
+/** Resolves when the controllers are idle after a step. @param index Index of the snapshot, from 0. */
 export type Settled = (namespace: string, index: number) => Promise<Snapshot>;
 
 const pollMs = 50;
@@ -36,7 +36,7 @@ export class Player {
     this.#states = new PodStates(client);
   }
 
-  /** What was there after each step. */
+  /** The snapshots after each step. */
   async play(situation: Situation): Promise<Snapshot[]> {
     const namespace = namespaceOf(situation);
     this.#observer.begin(namespace, { anyNode: situation.anyNode === true });
@@ -54,7 +54,7 @@ export class Player {
     return snapshots;
   }
 
-  /** Pods cannot be made before. */
+  /** Pods cannot be created before. */
   async #identities(namespace: string): Promise<void> {
     for (const deadline = clock.monotonic() + beginMs; clock.monotonic() < deadline; await clock.sleep(pollMs)) {
       const keys = ['ServiceAccount/default', 'ConfigMap/kube-root-ca.crt', `Namespace/${namespace}`];
@@ -77,7 +77,7 @@ export class Player {
     const object = { apiVersion, kind, ...rest } as never;
     const where = type.namespaced ? { namespace } : {};
     const created = await this.#client.resource(type).create(object, where);
-    // A status is written apart.
+    // The status needs a separate write.
     if (rest['status'] === undefined || kind === 'Pod') return;
     const name = created.metadata.name ?? '';
     const patch = { status: rest['status'] };

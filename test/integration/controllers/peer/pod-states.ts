@@ -1,4 +1,4 @@
-/** What nodes say of pods, as a situation wants it. */
+/** Pod states reported by nodes in a situation. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { ContainerState, Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { realClock as clock, formatTime } from '#apimachinery/clock.js';
@@ -38,11 +38,11 @@ function isIn(pod: Pod, state: PodState): boolean {
 
 const order = new Intl.Collator('en', { numeric: true });
 
-/** A name that the server has made up. */
+/** A generated name. */
 const madeUp = /-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 const orderedName = ({ metadata: { name = '' } }: Pod) => (madeUp.test(name) ? '' : name);
 
-/** Those that the step is about, in its order: by names, and of those with random names the older first. Pure. */
+/** The pods of the step, in order: by name, generated names by age. Pure. */
 export function podsOf(all: readonly Pod[], { pods: state, named = '', first }: PodsStep): Pod[] {
   return all
     .filter((pod) => (pod.metadata.name ?? '').startsWith(named) && !isIn(pod, state))
@@ -84,7 +84,7 @@ export class PodStates {
     this.#client = client;
   }
 
-  /** A pod that is gone by now is none to say anything of. */
+  /** Ignores a deleted pod. */
   async set(pod: Pod, step: PodsStep): Promise<void> {
     try {
       await this.#set(pod, step);

@@ -1,4 +1,4 @@
-/** What another controller manager has made of the situations: one line of JSON for each, in a file for each topic. */
+/** Recorded results of another controller manager: one JSON line per situation, one file per topic. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ interface Line {
   readonly name: string;
   /** Each different object once. */
   readonly objects: readonly unknown[];
-  /** After each step, the positions of what was there. */
+  /** The indexes of existing objects after each step. */
   readonly steps: readonly (readonly number[])[];
   readonly events: readonly unknown[];
 }
@@ -20,13 +20,13 @@ interface Line {
 export interface Recording {
   /** After each step. */
   readonly snapshots: readonly Snapshot[];
-  /** In the end. */
+  /** At the end. */
   readonly events: Snapshot;
 }
 
 const topicOf = (name: string) => name.split('/')[0] ?? '';
 
-/** By the names of situations. */
+/** By situation name. */
 export type Recordings = ReadonlyMap<string, Recording>;
 
 export async function readRecordings(): Promise<Recordings> {

@@ -1,6 +1,6 @@
 /**
- * Our controllers make of each situation what the controller manager of release 1.24.17 has made of it, which is in
- * `recorded/` (`hack/record-peer.sh controllers`).
+ * Our controllers produce the same objects in each situation as the controller manager of release 1.24.17, whose results
+ * are in `recorded/` (`hack/record-peer.sh controllers`).
  */
 import { setMaxListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -17,20 +17,20 @@ import { situations } from '#test/integration/controllers/peer/situations.js';
 
 t.setTimeout(600_000);
 
-/** How long a step may take to look as it is to; the rest of its situation is not played after that. */
-const patienceMs = 60_000;
+/** The timeout of a step, after which the rest of its situation is skipped. */
+const timeoutMs = 60_000;
 const pollMs = 40;
 const atOnce = 60;
 
-/** Gets the differences, too, where it is named. */
+/** A file for the differences, if set. */
 const report = process.env['DIFFERENCES'] ?? '';
-/** `SITUATIONS`: beginnings of names, separated by commas. */
+/** `SITUATIONS`: prefixes of names, separated by commas. */
 const prefixes = (process.env['SITUATIONS'] ?? '').split(',');
 
-/** Events that come or not with the speed of either side: of pods that are not there yet, of conflicts, of repeated failures. */
+/** Events that depend on timing: missing pods, conflicts, repeated failures. */
 const byChance =
   /"No matching pods found"|the object has been modified|"\(combined from similar events\): Error creating: /;
-const isTold = (event: string) => !byChance.test(event);
+const isCompared = (event: string) => !byChance.test(event);
 
 class Differs extends Error {
   override readonly name = 'Differs';
@@ -47,11 +47,11 @@ function difference(expected: Snapshot, actual: Snapshot): string {
   return [...left.map((text) => `  1.24: ${text}`), ...right.map((text) => `  ours: ${text}`)].join('\n');
 }
 
-t.test('what controllers make of situations', async (t) => {
+t.test('controllers handle situations like release 1.24', async (t) => {
   const recordings = await readRecordings();
-  const asked = situations.filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix)));
-  const chosen = asked.filter(({ name }) => recordings.has(name));
-  for (const { name } of asked) if (!recordings.has(name)) t.pass(name, { skip: 'not recorded yet' });
+  const selected = situations.filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix)));
+  const chosen = selected.filter(({ name }) => recordings.has(name));
+  for (const { name } of selected) if (!recordings.has(name)) t.pass(name, { skip: 'not recorded yet' });
   const client = await startOwnManager(t);
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
@@ -67,29 +67,29 @@ t.test('what controllers make of situations', async (t) => {
   const same = (left: Snapshot, right: Snapshot) =>
     left.length === right.length && left.every((text, i) => text === right[i]);
   const settled = async (namespace: string, index: number): Promise<Snapshot> => {
-    const wanted = expected.get(namespace)?.snapshots[index] ?? [];
+    const target = expected.get(namespace)?.snapshots[index] ?? [];
     let actual: Snapshot = [];
     let seen = -1;
-    for (const deadline = clock.monotonic() + patienceMs; clock.monotonic() < deadline; await clock.sleep(pollMs)) {
+    for (const deadline = clock.monotonic() + timeoutMs; clock.monotonic() < deadline; await clock.sleep(pollMs)) {
       const changes = observer.changes(namespace);
       if (changes === seen) continue;
       seen = changes;
       actual = observer.snapshot(namespace);
-      if (same(actual, wanted)) return actual;
+      if (same(actual, target)) return actual;
     }
-    throw new Differs(`after step ${index + 1}:\n${difference(wanted, actual)}`);
+    throw new Differs(`after step ${index + 1}:\n${difference(target, actual)}`);
   };
-  const toldEvents = async (namespace: string): Promise<string | undefined> => {
+  const compareEvents = async (namespace: string): Promise<string | undefined> => {
     const { events = [], snapshots = [] } = expected.get(namespace) ?? {};
-    const wanted = events.filter(isTold);
-    for (const deadline = clock.monotonic() + patienceMs; ; await clock.sleep(pollMs)) {
-      const told = observer.events(namespace).filter(isTold);
-      if (same(told, wanted)) break;
-      if (clock.monotonic() > deadline) return `events:\n${difference(wanted, told)}`;
+    const target = events.filter(isCompared);
+    for (const deadline = clock.monotonic() + timeoutMs; ; await clock.sleep(pollMs)) {
+      const actual = observer.events(namespace).filter(isCompared);
+      if (same(actual, target)) break;
+      if (clock.monotonic() > deadline) return `events:\n${difference(target, actual)}`;
     }
-    // It has not gone on since.
+    // The situation has not changed since.
     const [last, now] = [snapshots.at(-1) ?? [], observer.snapshot(namespace)];
-    return same(last, now) ? undefined : `in the end:\n${difference(last, now)}`;
+    return same(last, now) ? undefined : `at the end:\n${difference(last, now)}`;
   };
   const player = new Player(client, observer, settled);
   const deliberate = new Map(differences.map((each) => [each.situation, each]));
@@ -99,7 +99,7 @@ t.test('what controllers make of situations', async (t) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       try {
         await player.play(next);
-        outcomes.set(next, await toldEvents(namespaceOf(next)));
+        outcomes.set(next, await compareEvents(namespaceOf(next)));
       } catch (error) {
         outcomes.set(next, error instanceof Differs ? error.message : String(error));
       }

@@ -1,9 +1,9 @@
-/** A situation that controllers act on: what clients and nodes do, step by step. Data only. */
+/** A situation: steps of clients and nodes to which controllers react. Data only. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** In every text of it, `$ns` stands for the namespace of the situation, and `$now-90m` for the time so long ago. */
+/** In all texts, `$ns` stands for the situation's namespace, and `$now-90m` for a time in the past. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -16,16 +16,16 @@ export type Target = `${string}/${string}`;
 
 export type PodState = 'bound' | 'ready' | 'unready' | 'succeeded' | 'failed' | 'deleted';
 
-/** What nodes say of pods. */
+/** Pod states reported by nodes. */
 export interface PodsStep {
   readonly pods: PodState;
-  /** Which ones: names that begin so. All of the namespace unless told. */
+  /** A name prefix; by default all pods of the namespace. */
   readonly named?: string;
-  /** The first so many of those that are not in the state yet; all unless told. */
+  /** The number of pods to change; by default all. */
   readonly first?: number;
-  /** One after the other, each time until nothing happens any more. */
+  /** Change the pods one by one, and wait for the controllers each time. */
   readonly times?: number;
-  /** Where they are bound unless they are already; `n1` unless told. */
+  /** The node of unbound pods; by default `n1`. */
   readonly node?: string;
   readonly exitCode?: number;
 }
@@ -33,7 +33,7 @@ export interface PodsStep {
 export interface PatchStep {
   readonly patch: Target;
   readonly with: Json;
-  /** `merge` unless told. */
+  /** By default `merge`. */
   readonly type?: 'merge' | 'strategic' | 'json';
   readonly subresource?: string;
 }
@@ -43,7 +43,7 @@ export interface DeleteStep {
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
 }
 
-/** After each, controllers may work until nothing happens any more. */
+/** After each step, the controllers run until they are idle. */
 export type Step =
   | { readonly create: readonly Manifest[] }
   | PatchStep
@@ -53,12 +53,12 @@ export type Step =
   | { readonly wait: number };
 
 export interface Situation {
-  /** `topic/what`, unique: words of lower case letters, numbers and hyphens. */
+  /** `topic/name`, unique: lower case letters, digits and hyphens. */
   readonly name: string;
   readonly steps: readonly Step[];
-  /** What every namespace has is compared, too. */
+  /** Compare the default objects of the namespace, too. */
   readonly whole?: boolean;
-  /** On which of the shared nodes something happens first is left to chance by release 1.24. */
+  /** Release 1.24 chooses among the shared nodes at random. */
   readonly anyNode?: boolean;
 }
 
@@ -68,7 +68,7 @@ export function namespaceOf({ name }: Situation): string {
 
 const durations = { s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** What the texts of a manifest stand for. Pure. */
+/** Replaces placeholders in a manifest. Pure. */
 export function filledIn<T extends Json>(value: T, namespace: string, nowMs: number): T {
   const text = JSON.stringify(value)
     .replaceAll('$ns', namespace)

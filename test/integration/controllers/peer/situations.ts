@@ -1,4 +1,4 @@
-/** All of them. */
+/** All situations. */
 import type { Situation } from '#test/integration/controllers/peer/situation.js';
 import { cronJobs } from '#test/integration/controllers/peer/situations/cronjobs.js';
 import { daemonSets } from '#test/integration/controllers/peer/situations/daemonsets.js';

@@ -1,4 +1,4 @@
-/** JSON with the members of objects in the order of their names: equal values have equal texts. Pure. */
+/** JSON with sorted members, so that equal values have equal texts. Pure. */
 export function formatted(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)

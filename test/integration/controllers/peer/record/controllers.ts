@@ -1,6 +1,6 @@
 /**
- * Plays all situations with another implementation's controller manager, which PEER_CONTROLLER_MANAGER names, against our
- * API server, and keeps what it has made of them. Arguments: beginnings of the names of situations; all unless given.
+ * Plays all situations with another implementation's controller manager (PEER_CONTROLLER_MANAGER) against our API server,
+ * and records the results. Arguments: prefixes of situation names; by default all.
  */
 import { realClock as clock } from '#apimachinery/clock.js';
 import { managerSettings } from '#test/integration/controllers/peer/manager-settings.js';
@@ -12,11 +12,11 @@ import { namespaceOf, type Situation } from '#test/integration/controllers/peer/
 import { situations } from '#test/integration/controllers/peer/situations.js';
 import { own, peer, startApiServer } from '#test/integration/peers/implementations.js';
 
-/** For so long nothing happens any more when a step is over. */
+/** A step is over after this time without changes. */
 const quietMs = 4000;
-/** Events are told late; they are taken when nothing has happened for so long. */
+/** Events arrive late; they are read after this time without changes. */
 const finalQuietMs = 15_000;
-/** Objects that wait for their controller longer than that wait for something else. */
+/** The maximum wait for a controller to observe an object. */
 const unattendedMs = 40_000;
 const atOnce = 40;
 
@@ -63,7 +63,7 @@ try {
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   while (chosen.some((each) => observer.quietMs(namespaceOf(each)) < finalQuietMs)) await clock.sleep(500);
-  // What controllers do after a while is part of what they make of a situation.
+  // Delayed actions of controllers are part of the result.
   for (const [each, snapshots] of played)
     recordings.set(each.name, {
       snapshots: [...snapshots.slice(0, -1), observer.snapshot(namespaceOf(each))],

@@ -1,4 +1,4 @@
-/** Cron jobs: what is missed, what is forbidden, what is kept. Their clock is set back by what they say they ran last. */
+/** Cron jobs: missed starts, concurrency policies and history. `lastScheduleTime` in the past makes starts due. */
 import {
   create,
   manifest,
@@ -26,7 +26,7 @@ const go: Step = patch('CronJob/nightly', { spec: { suspend: false } });
 const spec = (body: JsonObject): Step => patch('CronJob/nightly', { spec: body });
 
 const policies = ['Allow', 'Forbid', 'Replace'] as const;
-/** A run that was missed, and one more a day later. */
+/** A missed start, and another a day later. */
 const twice = [ran('26h'), go, pods('ready'), ran('50h')];
 
 export const cronJobs: readonly Situation[] = [

@@ -1,4 +1,4 @@
-/** DaemonSets: where they run, how they are rolled out, and their history. */
+/** DaemonSets: placement, rollouts and history. */
 import {
   create,
   daemonSet,
@@ -22,7 +22,7 @@ const rolling = (rollingUpdate: JsonObject): JsonObject => ({
   updateStrategy: { type: 'RollingUpdate', rollingUpdate },
 });
 
-/** n1 and n2 are open, n3 has the taint dedicated=infra:NoSchedule, n4 is cordoned. */
+/** n1 and n2 are schedulable, n3 has the taint dedicated=infra:NoSchedule, n4 is cordoned. */
 const places: Readonly<Record<string, JsonObject>> = {
   everywhere: {},
   tolerated: { tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'infra', effect: 'NoSchedule' }] },

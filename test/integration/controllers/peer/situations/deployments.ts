@@ -20,7 +20,7 @@ const roll = (value: string): Step => patch('Deployment/web', image(value), { ty
 const spec = (body: JsonObject): Step => patch('Deployment/web', { spec: body });
 const ready = pods('ready');
 
-/** Replicas, and what may be more and fewer of them meanwhile. */
+/** Replicas, maxSurge and maxUnavailable. */
 const rolling: readonly [replicas: number, maxSurge: number | string, maxUnavailable: number | string][] = [
   [3, 1, 0],
   [3, 0, 1],
@@ -49,7 +49,7 @@ const strategies: readonly Situation[] = rolling.map(([replicas, maxSurge, maxUn
   ),
 );
 
-/** What is done while the second revision is half rolled out. */
+/** Changes during the rollout of the second revision. */
 const mutations: Readonly<Record<string, readonly Step[]>> = {
   'scale-up': [spec({ replicas: 8 }), ready, readyOneByOne(3)],
   'scale-down': [spec({ replicas: 2 }), ready, readyOneByOne(2)],

@@ -1,4 +1,4 @@
-/** Endpoints, slices, and slices that mirror Endpoints. */
+/** Endpoints, endpoint slices, and mirrored slices. */
 import { create, manifest, patch, pod, pods, remove, situation } from '#test/integration/controllers/peer/manifests.js';
 import type { Json, JsonObject, Manifest, Situation } from '#test/integration/controllers/peer/situation.js';
 

@@ -1,4 +1,4 @@
-/** Nodes of situations, and what lies on them. */
+/** Nodes of situations and their pods. */
 import {
   create,
   manifest,

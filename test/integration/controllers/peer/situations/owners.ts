@@ -1,4 +1,4 @@
-/** Garbage, namespaces that end, identities, roles, and finished pods. */
+/** Garbage collection, namespace deletion, service accounts, roles, and finished pods. */
 import {
   create,
   deployment,
@@ -13,12 +13,12 @@ import {
 import type { JsonObject, Manifest, Situation } from '#test/integration/controllers/peer/situation.js';
 
 const map = (name: string, metadata: JsonObject = {}): Manifest => manifest('v1', 'ConfigMap', name, { metadata });
-const nobody = '11111111-2222-3333-4444-555555555555';
+const absentUID = '11111111-2222-3333-4444-555555555555';
 const absent = (name: string, more: JsonObject = {}): JsonObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   name,
-  uid: nobody,
+  uid: absentUID,
   ...more,
 });
 const policies = ['Background', 'Foreground', 'Orphan'] as const;
@@ -32,11 +32,11 @@ const garbage: readonly Situation[] = [
   ),
   situation(
     'garbage/owner-of-cluster',
-    create(map('a', { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: '$ns.none', uid: nobody }] })),
+    create(map('a', { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: '$ns.none', uid: absentUID }] })),
   ),
   situation(
     'garbage/owner-of-unknown-kind',
-    create(map('a', { ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Thing', name: 't', uid: nobody }] })),
+    create(map('a', { ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Thing', name: 't', uid: absentUID }] })),
   ),
   situation(
     'garbage/finalizer-of-dependent',
@@ -139,7 +139,7 @@ const identities: readonly Situation[] = [
     whole: true,
   },
   situation('account/token', create(account('robot')), create(token('t', 'robot'))),
-  situation('account/token-of-none', create(token('t', 'nobody'))),
+  situation('account/token-of-none', create(token('t', 'absent'))),
   situation(
     'account/token-then-account-deleted',
     create(account('robot')),

@@ -1,4 +1,4 @@
-/** Budgets of disruptions, quotas, and autoscalers. */
+/** Disruption budgets, quotas, and autoscalers. */
 import {
   create,
   deployment,

@@ -1,4 +1,4 @@
-/** ReplicaSets and replication controllers: adoption, release, and who goes first. */
+/** ReplicaSets and replication controllers: adoption, release, and deletion order. */
 import {
   create,
   manifest,
@@ -25,7 +25,7 @@ const ownedBy = (kind: string, name: string): JsonObject => ({
   ],
 });
 
-/** Plain pods that a ReplicaSet adopts: which of them are left when it wants fewer. */
+/** Plain pods that a ReplicaSet adopts, and the remaining ones after scaling down. */
 const survivors: Readonly<Record<string, readonly Step[]>> = {
   'unbound-first': [
     create(pod('a', web), pod('b', web), pod('c', web)),
@@ -123,7 +123,7 @@ const sets: readonly Situation[] = [
   ),
   situation(
     'replicaset/invalid-pods',
-    create(replicaSet('web', { replicas: 1 }, podTemplate('web', { serviceAccountName: 'nobody' }))),
+    create(replicaSet('web', { replicas: 1 }, podTemplate('web', { serviceAccountName: 'absent' }))),
   ),
   situation(
     'replicaset/labels-of-template',

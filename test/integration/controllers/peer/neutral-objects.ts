@@ -1,35 +1,35 @@
-/** Objects without what differs from one run to the next: identities, times, addresses and random names. Pure. */
+/** Removes the parts of objects that vary between runs: identities, times, addresses and random names. Pure. */
 import { formatted } from '#test/integration/controllers/peer/sorted-json.js';
 
 type JsonObject = Record<string, unknown>;
 
-/** What has been seen in a namespace. */
+/** The values observed in a namespace. */
 export interface Seen {
   readonly namespace: string;
   /** UID → `Kind/name`. */
   readonly uids: ReadonlyMap<string, string>;
-  /** Beginnings of names whose ends the server has made up. */
+  /** Prefixes of generated names. */
   readonly prefixes: ReadonlySet<string>;
-  /** Hashes of templates, which another implementation computes of the memory of its program → their numbers. */
+  /** Numbers of template hashes, which differ between implementations. */
   readonly hashes: ReadonlyMap<string, string>;
-  /** Names of the shared nodes are left out. */
+  /** Without the names of shared nodes. */
   readonly anyNode: boolean;
 }
 
 const uid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 const time = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000 UTC( m=\+[\d.]+)?|[+-]\d\d:\d\d)?/g;
-/** Of pods and Services; others are the situation's. */
+/** Addresses of pods and services; other addresses belong to the situation. */
 const address = /\b10\.(?:1|96)\.\d+\.\d+\b|\bfd00:[0-9a-f:]+/g;
-/** Minutes since 1970, at the end of the names of jobs of cron jobs. */
+/** Minutes since 1970, the suffix of a cron job's jobs. */
 const minutes = /-[23]\d{7}(?!\d)/g;
 const sharedNode = /^n[1-4]$/;
 const ofHash = /(<hash \d+>-)[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])/g;
 const suffix = '[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])';
 
-/** Members that are the server's business, or nobody's. */
+/** Members that are not compared. */
 const dropped = new Set(['uid', 'resourceVersion', 'managedFields', 'creationTimestamp', 'selfLink', 'apiVersion']);
 
-/** Members of `spec` that controllers write or decide by, by kind; a kind that is not here has none. */
+/** Members of `spec` that controllers write or read, by kind. */
 const keptSpec: Readonly<Record<string, readonly string[]>> = {
   DaemonSet: [],
   Deployment: ['replicas', 'paused'],
@@ -44,7 +44,7 @@ const keptSpec: Readonly<Record<string, readonly string[]>> = {
   StatefulSet: ['replicas'],
 };
 
-/** The object as it is compared. */
+/** The compared form of an object. */
 export function neutralObject(object: JsonObject, kind: string, seen: Seen): JsonObject {
   const texts = (text: string) => neutralText(text, seen);
   const plain = walk(object, texts) as JsonObject;
@@ -82,7 +82,7 @@ function neutralText(text: string, { namespace, uids, prefixes, hashes, anyNode 
     plain = plain.replaceAll(new RegExp(`${prefix.replaceAll(/[.{}]/g, '\\$&')}${suffix}`, 'g'), `${prefix}*`);
   }
   for (const [hash, number] of hashes) plain = plain.replaceAll(hash, number);
-  // Of pods that were refused.
+  // Of rejected pods.
   plain = plain.replaceAll(ofHash, '$1*');
   return plain
     .replaceAll(uid, (id) => `<uid ${uids.get(id) ?? 'unknown'}>`)
@@ -96,7 +96,7 @@ function walk(value: unknown, texts: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((part: unknown) => walk(part, texts));
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).flatMap(([key, member]): [string, unknown][] => {
-    // A member that is unset is not there.
+    // Omit unset members.
     if (dropped.has(key) || member === undefined || member === null) return [];
     if (key === 'nodePort' || key === 'healthCheckNodePort') return [[key, '<port>']];
     return [[texts(key), walk(member, texts)]];
@@ -104,7 +104,7 @@ function walk(value: unknown, texts: (text: string) => string): unknown {
   return Object.fromEntries(members);
 }
 
-/** Whether the last change is one whose time counts depends on the speed of both sides. */
+/** The annotation's presence depends on the speed of both sides. */
 function dropTrigger(metadata: JsonObject): void {
   const { annotations } = metadata;
   if (annotations === undefined) return;
@@ -113,7 +113,7 @@ function dropTrigger(metadata: JsonObject): void {
   else delete metadata['annotations'];
 }
 
-/** How often one was seen depends on the speed of both sides. */
+/** Counts depend on the speed of both sides. */
 function neutralEvent(event: JsonObject): JsonObject {
   const { involvedObject, type, reason, message, source } = event;
   const { kind, name, fieldPath } = involvedObject as JsonObject;
@@ -126,13 +126,13 @@ function neutralStatus(kind: string, status: JsonObject, generation: unknown): J
   const { observedGeneration, ...rest } = status;
   const result: JsonObject = { ...rest };
   if (observedGeneration !== undefined) result['observed'] = observedGeneration === generation;
-  // What nodes say is the situation's.
+  // Node conditions come from the situation.
   if (kind === 'Pod') return { phase: rest['phase'], reason: rest['reason'], message: rest['message'] };
   if (kind === 'Node') return { conditions: rest['conditions'] };
   return result;
 }
 
-/** Without those that the server adds to every pod. */
+/** Without the tolerations that the server adds to every pod. */
 function ownTolerations(value: unknown): unknown[] {
   return (value as JsonObject[]).filter(({ tolerationSeconds }) => tolerationSeconds !== 300);
 }

@@ -1,4 +1,4 @@
-/** A scheduler that is a process of its own says why a pod waits, to those who may ask. */
+/** A scheduler in a separate process explains to authorized users why a pod is pending. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import type { RunningApiServer } from '#test/integration/peers/implementations.j
 
 const page = '/debug/scheduler/explain';
 
-interface Said {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -25,7 +25,7 @@ interface Said {
 
 const orchctl = fileURLToPath(import.meta.resolve('#cmd/orchctl/main.js'));
 
-function ctl(config: string, ...args: string[]): Promise<Said> {
+function ctl(config: string, ...args: string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     const env = { ...process.env, ORCHCONFIG: config };
     execFile(process.execPath, [orchctl, ...args], { env }, (error, stdout, stderr) => {
@@ -34,7 +34,7 @@ function ctl(config: string, ...args: string[]): Promise<Said> {
   });
 }
 
-/** Of a pod of namespace `shop` that fits nowhere; the scheduler has that port, and asks the API server who may ask. */
+/** `pod` in the namespace `shop` fits no node; the scheduler serves at `port`, and the API server authorizes requests. */
 export async function schedulerExplains(t: Test, server: RunningApiServer, port: number, pod: string): Promise<void> {
   const { adminConfig, client } = server;
   const folder = await mkdtemp(join(tmpdir(), 'explaining-'));
@@ -44,11 +44,11 @@ export async function schedulerExplains(t: Test, server: RunningApiServer, port:
   const ask = (config: string) =>
     ctl(config, ...named, '--ask-scheduler', `--server=${address}`, '--insecure-skip-tls-verify');
 
-  const told = async () => [await ask(adminConfig), await ctl(adminConfig, ...named)] as const;
-  const same = ([asked, decided]: readonly [Said, Said]) =>
-    asked.code === 0 && decided.code === 0 && isDeepStrictEqual(JSON.parse(asked.stdout), JSON.parse(decided.stdout));
-  const [asked] = await until('the scheduler says what orchctl finds by itself', told, same);
-  const explanation = JSON.parse(asked.stdout) as Explanation;
+  const both = async () => [await ask(adminConfig), await ctl(adminConfig, ...named)] as const;
+  const same = ([remote, local]: readonly [CommandResult, CommandResult]) =>
+    remote.code === 0 && local.code === 0 && isDeepStrictEqual(JSON.parse(remote.stdout), JSON.parse(local.stdout));
+  const [remote] = await until("the scheduler's explanation equals orchctl's", both, same);
+  const explanation = JSON.parse(remote.stdout) as Explanation;
   t.match(explanation, { outcome: 'FitsNowhere', message: /Insufficient cpu/ });
   t.ok(explanation.remedies.length > 0);
   t.match(await ctl(adminConfig, 'why', '--drain', 'a1', '--ask-scheduler'), { code: 2, stderr: /--ask-scheduler/ });
@@ -59,7 +59,7 @@ export async function schedulerExplains(t: Test, server: RunningApiServer, port:
     await writeFile(path, formatKubeconfig(singleContext({ server: address, ...user })), { mode: 0o600 });
     return path;
   };
-  t.match(await ask(await configOf('nobody')), { code: 1, stderr: /system:anonymous/ });
+  t.match(await ask(await configOf('anonymous')), { code: 1, stderr: /system:anonymous/ });
   await client.resource(clusterroles).create({
     metadata: { name: 'explainer' },
     rules: [{ verbs: ['get'], nonResourceURLs: [page] }],
@@ -75,8 +75,8 @@ export async function schedulerExplains(t: Test, server: RunningApiServer, port:
     const accounts = client.resource(serviceaccounts);
     const { status } = await accounts.createSubresource(name, 'token', request, { namespace: 'shop' });
     const config = await configOf(name, status?.token ?? '');
-    // The scheduler's own caches may not know the role yet.
-    const said =
+    // The scheduler's caches may not show the role yet.
+    const result =
       code === 0
         ? await until(
             `${name} may ask`,
@@ -84,8 +84,8 @@ export async function schedulerExplains(t: Test, server: RunningApiServer, port:
             (one) => one.code === 0,
           )
         : await ask(config);
-    t.equal(said.code, code);
-    if (code === 1) t.match(said.stderr, new RegExp(`${name}.*cannot get path.*${page}`));
-    else t.match(JSON.parse(said.stdout), { outcome: 'FitsNowhere' });
+    t.equal(result.code, code);
+    if (code === 1) t.match(result.stderr, new RegExp(`${name}.*cannot get path.*${page}`));
+    else t.match(JSON.parse(result.stdout), { outcome: 'FitsNowhere' });
   }
 }

@@ -1,4 +1,4 @@
-/** Custom objects beside pods of the same size: what lists, gets and watches of each cost, in turns on one server. */
+/** Compares lists, gets and watches of custom objects with those of pods of the same size, in turns on one server. */
 import { randomUUID } from 'node:crypto';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -18,7 +18,7 @@ import { figure } from '#test/bench/report.js';
 const group = 'bench.example.com';
 const likenessesPath = `/apis/${group}/v1/namespaces/default/likenesss`;
 const watcherCount = 100;
-/** Of the cost for pods. */
+/** The maximum ratio to the cost of pods. */
 const limit = 1.3;
 
 interface Sort {
@@ -31,7 +31,7 @@ const sorts: readonly Sort[] = [
   { path: likenessesPath, key: (n) => `/registry/${group}/likenesss/default/${podName(n)}` },
 ];
 
-/** `count` pods and as many custom objects like them, written to the server's etcd. */
+/** Writes `count` pods and as many equal custom objects to the server's etcd. */
 async function seed(server: RunningServer, count: number): Promise<void> {
   await prepare(server);
   const first = await ask(server, 'POST', podsPath, { body: podBody('first', 0) });
@@ -47,7 +47,7 @@ async function seed(server: RunningServer, count: number): Promise<void> {
   await store.close();
 }
 
-/** Prints the rows; names of those over the limit. */
+/** Prints the rows, and returns the names of rows over the limit. */
 export async function likenessRows(server: RunningServer, count: number, options: RoundsOptions): Promise<string[]> {
   const { json } = podLikeDefinition(schemeFor(dialect));
   const definitions = `/apis/${dialect.groupName('apiextensions')}/v1/customresourcedefinitions`;
@@ -70,7 +70,7 @@ export async function likenessRows(server: RunningServer, count: number, options
       concurrency,
       operation: (n) => ask(server, 'GET', `${path}${query(n)}`, { discard: true }),
     }));
-  // Lists come first: the custom objects' cache, which begins at the first request for them, is filled by then.
+  // Lists come first, because the first request starts the cache of custom objects.
   const lists = Math.max(2, Math.round(50_000 / count));
   await row(
     `list of ${count}, consistent`,
@@ -104,14 +104,14 @@ async function watchRow(
     const watch = `${path}?watch=true&resourceVersion=${metadata.resourceVersion}`;
     const watchers = await Watchers.open({ server, path: watch, count: watcherCount });
     const writer = await toucher(server, key(0));
-    let told = watchers.arrivals.events;
+    let delivered = watchers.arrivals.events;
     works.push({
       server,
       operations: 100,
       operation: async () => {
         await writer.touch();
-        told += watcherCount;
-        await watchers.arrivals.reached(told);
+        delivered += watcherCount;
+        await watchers.arrivals.reached(delivered);
       },
     });
     ends.push(async () => {
