@@ -5,9 +5,9 @@ import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role } from '#api/rba
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
-import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
+import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/rule-coverage.js';
 import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
 const group = dialect.groupName('rbac');

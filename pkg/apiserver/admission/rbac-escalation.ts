@@ -10,9 +10,9 @@ import { notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { refusal } from '#apiserver/admission/plugin.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import type { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import type { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
+import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/rule-coverage.js';
 
 export interface RbacEscalationOptions {
   readonly dialect: Dialect;

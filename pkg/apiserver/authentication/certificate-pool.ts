@@ -1,9 +1,13 @@
-/** Verifies client certificates against a pool of certificate authorities. */
+/** Authentication by client certificates, which are verified against a pool of certificate authorities. */
+
 import { hash, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { unauthorized } from '#apimachinery/errors/status.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { clientAuthOid } from '#pki/certificate.js';
 import type { DistinguishedName } from '#pki/distinguished-name.js';
 import { certificateSubject } from '#pki/ensure.js';
@@ -131,4 +135,21 @@ function isValid({ notBefore, notAfter }: Validity, now: number): boolean {
 
 function refusal(reason: string): CertificateVerdict {
   return { ok: false, reason };
+}
+
+/** Authenticates client certificates: the common name is the user, organizations are groups. */
+export class ClientCertificateAuthenticator implements Authenticator {
+  readonly #pool: CertificatePool;
+
+  constructor(pool: CertificatePool) {
+    this.#pool = pool;
+  }
+
+  authenticate(request: ApiRequest): UserInfo | undefined {
+    if (request.clientCertificate === undefined) return undefined;
+    const verdict = this.#pool.verify(request.clientCertificate);
+    if (!verdict.ok) throw unauthorized();
+    const { commonName, organizations } = verdict.subject;
+    return commonName === '' ? undefined : { name: commonName, groups: organizations };
+  }
 }

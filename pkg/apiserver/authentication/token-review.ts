@@ -3,7 +3,7 @@ import type { TokenReview, TokenReviewStatus } from '#api/authentication/v1/type
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, statusOf } from '#apimachinery/errors/status.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
-import { withAuthenticatedGroup } from '#apiserver/authentication/union.js';
+import { withAuthenticatedGroup } from '#apiserver/authentication/request-authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { readJwt } from '#pki/jwt.js';

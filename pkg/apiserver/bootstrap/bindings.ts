@@ -3,7 +3,7 @@ import type { ClusterRoleBinding, Role, RoleBinding, RoleRef, Subject } from '#a
 import type { Dialect } from '#apimachinery/dialect.js';
 import { withBootstrapMarks } from '#apiserver/bootstrap/cluster-roles.js';
 import { controllerRulesFor, type Gate } from '#apiserver/bootstrap/controller-roles.js';
-import { rule } from '#apiserver/bootstrap/rule-text.js';
+import { rule } from '#apiserver/bootstrap/rule-notation.js';
 
 interface Subjects {
   user(name: string): Subject;

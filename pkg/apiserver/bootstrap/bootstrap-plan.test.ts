@@ -1,12 +1,12 @@
 import t from 'tap';
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
+import { uncoveredRules } from '#apiserver/authorization/rbac/rule-coverage.js';
 import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
 import { plannedBinding, plannedRole } from '#apiserver/bootstrap/bootstrap.js';
 import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '#apiserver/bootstrap/flow-control.js';
-import { rule } from '#apiserver/bootstrap/rule-text.js';
+import { rule } from '#apiserver/bootstrap/rule-notation.js';
 
 const names = (objects: readonly { metadata: { name?: string; namespace?: string } }[]) =>
   objects.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);

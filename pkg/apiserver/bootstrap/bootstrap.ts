@@ -15,7 +15,7 @@ import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
+import { uncoveredRules } from '#apiserver/authorization/rbac/rule-coverage.js';
 import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
 import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
 import type { Gate } from '#apiserver/bootstrap/controller-roles.js';

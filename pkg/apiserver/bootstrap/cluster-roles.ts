@@ -2,7 +2,7 @@
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controllerRulesFor, type Gate } from '#apiserver/bootstrap/controller-roles.js';
-import { rule } from '#apiserver/bootstrap/rule-text.js';
+import { rule } from '#apiserver/bootstrap/rule-notation.js';
 
 const read = 'get list watch';
 const write = 'create delete deletecollection patch update';

@@ -25,8 +25,12 @@ import { buildServiceNetwork } from '#apiserver/build/service-network.js';
 import { buildServing } from '#apiserver/build/serving.js';
 import { buildStorage } from '#apiserver/build/storage.js';
 import { buildWebhookClient } from '#apiserver/build/webhook-client.js';
-import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
-import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
+import {
+  type Component,
+  ComponentStorage,
+  localDaemon,
+  storeComponent,
+} from '#apiserver/componentstatus/component-storage.js';
 import { newIdentity } from '#apiserver/identity/server-identity.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
@@ -34,10 +38,10 @@ import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
+import type { ResolveName } from '#apiserver/streaming/allowed-addresses.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
-import type { ResolveName } from '#apiserver/streaming/reachable.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';

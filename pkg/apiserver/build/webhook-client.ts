@@ -3,7 +3,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
-import type { ResolveName } from '#apiserver/streaming/reachable.js';
+import type { ResolveName } from '#apiserver/streaming/allowed-addresses.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 

@@ -6,8 +6,12 @@ import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
-import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
+import {
+  type Component,
+  ComponentStorage,
+  localDaemon,
+  storeComponent,
+} from '#apiserver/componentstatus/component-storage.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 const fails = (name: string, why: string): Component => ({ name, check: () => Promise.reject(new Error(why)) });

@@ -7,7 +7,7 @@ import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { readingOf } from '#apiserver/resourcemetrics/reading.js';
+import { readingOf } from '#apiserver/resourcemetrics/metrics-text.js';
 import type { Readings } from '#apiserver/resourcemetrics/usage.js';
 import type { Logger } from '#daemon/log/logger.js';
 

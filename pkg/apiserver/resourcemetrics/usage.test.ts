@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readingOf } from '#apiserver/resourcemetrics/reading.js';
+import { readingOf } from '#apiserver/resourcemetrics/metrics-text.js';
 import { momentOf, nodeUsage, podUsage, quantitiesOf, type Usage, usageOf } from '#apiserver/resourcemetrics/usage.js';
 
 const text = (cpu: number, ms: number, started = 100) => `# HELP container_cpu_usage_seconds_total of containers

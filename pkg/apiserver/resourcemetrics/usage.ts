@@ -1,7 +1,7 @@
 /** Computes current usage from two consecutive measurements, like metrics-server 0.6. Pure. */
 import { formatDuration } from '#apimachinery/duration.js';
 import { canonicalQuantity, quantityFromValue } from '#apimachinery/quantity.js';
-import type { Point, Reading } from '#apiserver/resourcemetrics/reading.js';
+import type { Point, Reading } from '#apiserver/resourcemetrics/metrics-text.js';
 
 /** The last two measurements of one node. */
 export interface Readings {

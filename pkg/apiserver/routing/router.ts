@@ -27,7 +27,7 @@ import { watchObjects } from '#apiserver/registry/watch.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { admitConnection } from '#apiserver/routing/admit-connection.js';
-import { serveVirtual } from '#apiserver/routing/virtual.js';
+import { serveVirtual } from '#apiserver/routing/virtual-resource.js';
 import { bindPod } from '#apiserver/subresources/binding.js';
 import { evictPod } from '#apiserver/subresources/eviction.js';
 import { serveScale } from '#apiserver/subresources/scale.js';

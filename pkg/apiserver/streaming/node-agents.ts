@@ -3,8 +3,8 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { notFound, unclassified } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { agentHost, type ResolveName } from '#apiserver/streaming/allowed-addresses.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
-import { agentHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 import type { TlsSource } from '#http/client/credentials.js';
 
 export interface NodeAgentsOptions {

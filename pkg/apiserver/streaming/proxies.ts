@@ -10,10 +10,10 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/service-routing/address.js';
+import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/allowed-addresses.js';
 import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { bodyToPass, proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
-import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 

@@ -5,6 +5,7 @@
  *
  * The first worker starts alone, so that the cluster's own objects are created once, and option errors are reported once.
  */
+
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
@@ -285,4 +286,13 @@ export class WorkerSupervisor implements Daemon {
       }
     }
   }
+}
+
+/**
+ * The number of workers. `option` 0 means automatic: half of the cores, as etcd usually needs as much on the same machine, and
+ * at most eight, as each worker follows every write of etcd. With fewer than four cores one worker runs, without a supervisor.
+ */
+export function workerCount(option: number, cores: number): number {
+  if (option > 0) return option;
+  return cores < 4 ? 1 : Math.min(8, Math.floor(cores / 2));
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import t from 'tap';
 import { aggregate, metricsOf, withoutGauges } from '#apiserver/workers/merged-metrics.js';
-import { workerCount } from '#apiserver/workers/worker-count.js';
+import { workerCount } from '#apiserver/workers/supervisor.js';
 import { PlainHistogram } from '#daemon/metrics/plain-series.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 
