@@ -17,7 +17,7 @@ import {
   yamlParts,
 } from '#apiserver/representation/list-document.js';
 import { listNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
-import { protobufItems } from '#apiserver/representation/protobuf-message.js';
+import { protobufItems } from '#apiserver/representation/protobuf-items.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';

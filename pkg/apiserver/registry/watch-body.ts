@@ -1,4 +1,4 @@
-/** The body of a watch: its events as bytes, from its beginning until the client, the server or its time ends it. */
+/** The body of a watch: its events as bytes, until the client, the server or a timeout ends it. */
 
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
@@ -14,7 +14,7 @@ import { type BodySink, pieces, SourceBody } from '#http/server/body.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
 
-/** What watches use of the registry. */
+/** Dependencies of a watch's body. */
 export type WatchBodyContext = StrategyEnvironment &
   Pick<RegistryContext, 'metrics'> & { readonly watches: Pick<WatchEnvironment, 'closing' | 'frames'> };
 
@@ -28,18 +28,18 @@ export interface WatchBodyOptions {
   readonly lifetimeMs: number;
   readonly bookmarks: boolean;
   readonly encoder: FrameEncoder;
-  /** Of the request: the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly cancellation: Cancellation;
 }
 
-/** Why a watch ends that nobody wants any more; one for all, since making errors is not cheap. */
+/** Ends a session that is no longer needed; shared, because creating errors is expensive. */
 const watchOver = new Error('the watch is over');
 
-/** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
+/** Time before the end of a watch at which it requests a bookmark, so that the client can resume from there. */
 const lastBookmarkMs = 2000;
 
-/** Whoever begins with more events begins with a state, of which nobody else will be sent the same ones. */
-const mostShared = 400;
+/** A larger first batch is a watch's initial state, which other watches will not send. */
+const maxSharedEvents = 400;
 
 export class WatchBody extends SourceBody implements WatchListener {
   readonly #registry: WatchBodyContext;
@@ -48,17 +48,17 @@ export class WatchBody extends SourceBody implements WatchListener {
   readonly #end: LazyAbort;
   readonly #encoder: FrameEncoder;
   readonly #cancellation: Cancellation;
-  /** For `start`. */
+  /** Used by `start`. */
   #beginning: Pick<WatchBodyOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
   #sink: BodySink | undefined;
   #series: WatchEventSeries | undefined;
   #closed: (() => void) | undefined;
   #timer: Timer | undefined;
   #bookmark: Timer | undefined;
-  /** Of a batch of which the sink has not taken everything yet. */
+  /** The rest of a batch that the sink has not accepted yet. */
   #rest: Iterator<Buffer> | undefined;
 
-  /** Listens to the request and the server from now on. */
+  /** Listens to the request's and the server's signals from now on. */
   constructor(options: WatchBodyOptions) {
     super();
     const { registry, resource, session, end, encoder, cancellation } = options;
@@ -101,17 +101,17 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#leave();
   }
 
-  /** For the signals: no more events come, but what has begun to be passed on is still passed on. */
+  /** Called by the signals: no more events come, but a batch already begun is completed. */
   handleEvent(): void {
     this.#expire();
   }
 
-  /** For the session. */
+  /** Called by the session. */
   events(batch: readonly ResourceEvent[], beginning: boolean): boolean {
-    const later = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
-    const shared = !beginning || batch.length <= mostShared;
-    if (later === undefined) return this.#send(batch, shared);
-    later.then(
+    const conversion = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
+    const shared = !beginning || batch.length <= maxSharedEvents;
+    if (conversion === undefined) return this.#send(batch, shared);
+    conversion.then(
       () => {
         if (this.#send(batch, shared)) this.#session.resume();
       },
@@ -120,14 +120,14 @@ export class WatchBody extends SourceBody implements WatchListener {
     return false;
   }
 
-  /** For the session. */
+  /** Called by the session. */
   ended(failure?: { readonly error: unknown }): void {
     const sink = this.#sink;
     if (sink === undefined) return;
     this.#sink = undefined;
-    // A client that was too slow goes on from the last version that it has seen; an error would make it list again.
-    const told = failure !== undefined && !this.#end.aborted && !(failure.error instanceof WatchOverflowError);
-    if (told) sink.part(Buffer.concat(this.#encoder.error(toStatus(failure.error))));
+    // A client that was too slow resumes from its last version; an error would make it list again.
+    const isReported = failure !== undefined && !this.#end.aborted && !(failure.error instanceof WatchOverflowError);
+    if (isReported) sink.part(Buffer.concat(this.#encoder.error(toStatus(failure.error))));
     this.#leave();
     sink.ended();
   }
@@ -149,8 +149,8 @@ export class WatchBody extends SourceBody implements WatchListener {
   }
 
   #converted(batch: readonly ResourceEvent[]): Promise<undefined> | undefined {
-    const later = converted(this.#resource, entriesOf(batch), this.#end);
-    return later instanceof Promise ? later : undefined;
+    const conversion = converted(this.#resource, entriesOf(batch), this.#end);
+    return conversion instanceof Promise ? conversion : undefined;
   }
 
   #send(batch: readonly ResourceEvent[], shared: boolean): boolean {
@@ -162,7 +162,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     }
   }
 
-  /** False when the sink takes nothing more for now. */
+  /** False if the sink accepts nothing more for now. */
   #encode(batch: readonly ResourceEvent[], shared: boolean): boolean {
     if (batch.length === 0) return this.#sink !== undefined;
     const { form } = this.#encoder;
@@ -178,7 +178,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     for (const bytes of sizes) this.#series?.sizes.observe(bytes);
   }
 
-  /** Gives the sink what it takes; false when some of it is left, or nothing more is to come for now. */
+  /** Passes parts to the sink; false if some are left, or the sink accepts nothing more for now. */
   #passOn(parts: Iterator<Buffer>): boolean {
     this.#rest = parts;
     for (let next = parts.next(); next.done !== true; next = parts.next()) {

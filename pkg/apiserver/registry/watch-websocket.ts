@@ -1,4 +1,4 @@
-/** Watches over WebSocket: one message per event, of text for JSON and of bytes (a WatchEvent) for Protobuf. */
+/** Watches over WebSocket: one message per event, as text for JSON and as bytes (a WatchEvent) for Protobuf. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -9,10 +9,10 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
 
-/** Largest message that a client may send; it has nothing to say. */
+/** Largest message from a client, which has nothing to send. */
 const maxPayloadBytes = 1024;
 
-/** Throws as a watch does before the connection is upgraded; resolves when it has ended. */
+/** Throws like a watch before the connection is upgraded; resolves at its end. */
 export async function watchOverWebSocket(
   operation: Operation,
   connection: { readonly socket: Duplex; readonly head: Buffer },
@@ -27,12 +27,12 @@ export async function watchOverWebSocket(
     maxPayload: maxPayloadBytes,
     handleProtocols: (protocols) => [...protocols].find((protocol) => !protocol.startsWith(prefix)) ?? false,
   });
-  // Only these three are looked at.
+  // The library reads only these three.
   const request = { method, url, headers } as IncomingMessage;
   const { signal } = context;
   const client = await new Promise<WebSocket>((resolve, reject) => {
     server.once('wsClientError', (error) => reject(badRequest(error.message, error)));
-    // A client that has gone by now is told nothing, and neither is this.
+    // The library reports nothing about a client that has already disconnected.
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     server.handleUpgrade(request, connection.socket, connection.head, resolve);
@@ -47,7 +47,7 @@ export async function watchOverWebSocket(
   client.close();
 }
 
-/** Puts the events of a stream together out of its pieces. */
+/** Splits a stream's pieces into events. */
 type Splitter = (piece: Buffer) => (string | Buffer)[];
 
 function lineSplitter(): Splitter {

@@ -1,4 +1,4 @@
-/** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
+/** Watches: streams of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
 
 import { type Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
@@ -14,12 +14,12 @@ import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#api
 import { checkName, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
-/** What opening a watch uses of the registry, besides what its frames do. */
+/** Dependencies of opening a watch, besides those of its body. */
 type WatchContext = WatchBodyContext & Pick<RegistryContext, 'codec' | 'random' | 'responder' | 'watches'>;
 
 /**
- * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
- * everything later arrives as an ERROR event behind status 200, as clients of 1.24 expect it.
+ * Responds to a watch. If the server cannot watch now (429, 504), the response says so; a version that is too old (410) and
+ * later failures arrive as an ERROR event after status 200, as clients of 1.24 expect.
  */
 export async function watchObjects(operation: Operation<WatchContext>): Promise<ApiResponse> {
   const { registry } = operation;
@@ -30,7 +30,7 @@ export async function watchObjects(operation: Operation<WatchContext>): Promise<
   return { status: 200, headers: { 'content-type': contentType }, body };
 }
 
-/** The form that a watch is wanted in; 406 when there is none. */
+/** The requested form; throws 406 if there is none. */
 export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
   const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
@@ -38,21 +38,21 @@ export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
   return registry.responder.negotiate(context, transforms, formats);
 }
 
-/** The body of a watch. Throws 400 and 422 at once for bad options. */
+/** The body of a watch. Throws 400 and 422 at once for invalid options. */
 export async function openWatch(operation: Operation<WatchContext>, form: Negotiated): Promise<WatchBody> {
   const { registry, context, resource } = operation;
   const { query, namespace, name, address } = context.info;
   if (address.named) checkName(name);
-  const asked = watchRequest(registry.dialect, query);
-  const { bookmarks, sendInitialEvents, timeoutMs } = asked;
+  const request = watchRequest(registry.dialect, query);
+  const { bookmarks, sendInitialEvents, timeoutMs } = request;
   const match = selection(resource, context.info);
   const only = onlyField(resource, context.info);
   const encoder = encoderFor(operation, form);
-  const lifetimeMs = timeoutMs ?? someTime(registry);
+  const lifetimeMs = timeoutMs ?? randomLifetimeMs(registry);
   const scope = scopeOf(resource, namespace);
-  const version = asked.skipInitialEvents
-    ? await presentVersion(resource, scope, asked.version, context.cancellation)
-    : asked.version;
+  const version = request.skipInitialEvents
+    ? await presentVersion(resource, scope, request.version, context.cancellation)
+    : request.version;
   const end = new LazyAbort();
   const session = resource.storage.watch({
     scope,
@@ -78,7 +78,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   try {
     await session.opened();
   } catch (error) {
-    // A definition may change meanwhile: then the watch is over at once, as it is for those that are open.
+    // The definition may change meanwhile: then this watch ends at once, like open ones.
     if (!isExpired(error) && !end.aborted) {
       body.stop();
       throw error;
@@ -87,13 +87,13 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   return body;
 }
 
-/** Whole seconds: Node.js keeps timers of the same length in one list, and others in one each. */
-function someTime({ watches, random }: Pick<WatchContext, 'watches' | 'random'>): number {
+/** Whole seconds: Node.js keeps timers of equal length in one list, so other lengths cost a list each. */
+function randomLifetimeMs({ watches, random }: Pick<WatchContext, 'watches' | 'random'>): number {
   const ms = watches.minTimeoutMs * (1 + random());
   return watches.minTimeoutMs < 1000 ? ms : Math.floor(ms / 1000) * 1000;
 }
 
-/** Where a watch begins that wants what comes after the state that it could have had. */
+/** The current version, for a watch that skips its initial events. */
 async function presentVersion(
   resource: ServedResource,
   scope: string,

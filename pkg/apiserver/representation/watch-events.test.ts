@@ -3,10 +3,10 @@ import { type FrameEncoder, RecentFrames } from '#apiserver/representation/watch
 import type { ResourceEvent } from '#storage/resource-storage.js';
 
 function setUp(bytes: number) {
-  let made = 0;
+  let encodings = 0;
   const encoder: FrameEncoder = {
     event: (event) => {
-      made++;
+      encodings++;
       return [Buffer.from(String(event.revision)), Buffer.alloc(bytes, ' ')];
     },
     error: () => [],
@@ -16,12 +16,12 @@ function setUp(bytes: number) {
     frames: new RecentFrames(),
     encoder,
     events: Array.from({ length: 20 }, (_, n) => event(n)),
-    made: () => made,
+    encodings: () => encodings,
   };
 }
 
-void t.test('the same events are the same bytes, made once, wherever who asks for them has come to', async (t) => {
-  const { frames, encoder, events, made } = setUp(1);
+void t.test('equal events share bytes that are encoded once, for watchers at any position', async (t) => {
+  const { frames, encoder, events, encodings } = setUp(1);
   const three = events.slice(0, 3);
   const run = frames.run(three, 0, 'json', encoder);
   t.equal(run.bytes.toString(), '0 1 2 ');
@@ -31,12 +31,12 @@ void t.test('the same events are the same bytes, made once, wherever who asks fo
   t.equal(frames.run(events.slice(0, 5), 3, 'json', encoder).bytes.toString(), '3 4 ');
   t.equal(frames.run(events.slice(1, 4), 0, 'json', encoder).bytes.toString(), '1 2 3 ');
   t.equal(frames.run(events.slice(4, 6), 0, 'json', encoder).bytes.toString(), '4 5 ');
-  t.equal(made(), 6);
+  t.equal(encodings(), 6);
   t.equal(frames.run(three, 0, 'protobuf', encoder).bytes.toString(), '0 1 2 ');
-  t.equal(made(), 9);
+  t.equal(encodings(), 9);
 });
 
-void t.test('other events in between, or fewer of them, are other bytes', async (t) => {
+void t.test('other sequences of events have other bytes', async (t) => {
   const { frames, encoder, events } = setUp(1);
   const bytes = (numbers: readonly number[]) => {
     const batch = numbers.map((n) => events[n]).filter((event) => event !== undefined);
@@ -49,7 +49,7 @@ void t.test('other events in between, or fewer of them, are other bytes', async 
   t.equal(bytes([0, 1, 2, 3]), '0 1 2 3 ');
 });
 
-void t.test('a run ends with its block; none lacks an event', async (t) => {
+void t.test('a run ends with its block, and no event is lost', async (t) => {
   const { frames, encoder, events } = setUp(20_000);
   for (let from = 0; from < 5; from++) {
     const batch = events.slice(from);
@@ -72,10 +72,10 @@ void t.test('a run ends with its block; none lacks an event', async (t) => {
   }
 });
 
-void t.test('older frames are made again when they are asked for', async (t) => {
-  const { frames, encoder, events, made } = setUp(500_000);
+void t.test('old frames are encoded again on demand', async (t) => {
+  const { frames, encoder, events, encodings } = setUp(500_000);
   for (const [at] of events.entries()) frames.run(events, at, 'json', encoder);
-  const before = made();
+  const before = encodings();
   t.match(frames.run(events, 0, 'json', encoder).bytes.toString(), /^0 /);
-  t.ok(made() > before);
+  t.ok(encodings() > before);
 });

@@ -1,13 +1,13 @@
 /**
- * Events of watches as bytes: how one is encoded, and the newest ones, which all watches of a server share. An event is
- * given in parts, so that its object's bytes are copied once, into what all watchers are sent.
+ * Events of watches as bytes: their encoding, and a cache of the newest ones, which all watches of a server share. An event
+ * consists of parts, so that its object's bytes are copied once, into the buffer for all watchers.
  */
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial-metadata.js';
-import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
+import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-items.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { jsonOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -15,14 +15,14 @@ import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
 export interface FrameEncoder {
-  /** Names the bytes of events: encoders of the same form make the same. Absent where a frame depends on those before. */
+  /** Names the encoding: encoders of one form produce equal bytes. Absent if a frame depends on earlier ones. */
   readonly form?: string;
   event(event: ResourceEvent): readonly Buffer[];
-  /** The event that ends a watch which cannot go on. */
+  /** The event that ends a watch after a failure. */
   error(status: Status): readonly Buffer[];
 }
 
-/** Whose frames they are. */
+/** Dependencies of encoders. */
 export interface FrameSource extends StrategyEnvironment {
   readonly codec: Codec;
 }
@@ -47,7 +47,7 @@ function jsonError(status: Status): readonly Buffer[] {
   return [head('ERROR'), Buffer.from(JSON.stringify(status)), lineEnd];
 }
 
-/** The object of a bookmark, in the form of the other events: its kind and version, and what every object of it has. */
+/** The object of a bookmark in the form of the other events, with the members that every object of its kind has. */
 function bookmarkObject(
   server: FrameSource,
   resource: ServedResource,
@@ -72,13 +72,13 @@ function formOf(resource: ServedResource, transform: Transform | undefined): str
     : `partial ${viewName(resource, transform)}`;
 }
 
-/** Chosen once for a watch: the events of most resources are served as they are stored. */
+/** Chosen once per watch: most resources serve events as they are stored. */
 function jsonReader(resource: ServedResource, transform: Transform | undefined): (entry: Entry) => Buffer {
   if (transform !== undefined) return (entry) => partialJson(resource, entry, transform);
   return resource.conversion === undefined ? (entry) => entry.json() : (entry) => jsonOf(resource, entry);
 }
 
-/** One JSON document per line; with `transform` the objects are reduced to their metadata. */
+/** One JSON document per line; with `transform`, objects are reduced to their metadata. */
 export function jsonFrames(
   server: FrameSource,
   resource: ServedResource,
@@ -96,7 +96,7 @@ export function jsonFrames(
   };
 }
 
-/** Each object as a Table of one row; the columns are described in the first event only. */
+/** Each object as a Table of one row; only the first event describes the columns. */
 export function tableFrames(
   server: FrameSource,
   resource: ServedResource,
@@ -141,33 +141,33 @@ export function protobufFrames(
   };
 }
 
-/** Events in a row as the bytes of one form. */
+/** Consecutive events as bytes of one form. */
 export interface Run {
   readonly bytes: Buffer;
   /** Of each event. */
   readonly sizes: readonly number[];
 }
 
-interface Asked extends Run {
+interface RecentRun extends Run {
   readonly batch: readonly ResourceEvent[];
   readonly at: number;
   readonly form: string;
 }
 
-/** Memory of frames, of all forms together. */
-const keptBytes = 2 * 1024 * 1024;
-/** The first block of a form, and the largest of more than one frame. */
+/** Memory for frames of all forms. */
+const maxBytes = 2 * 1024 * 1024;
+/** Size of a form's first block, and limit of a block with several frames. */
 const firstBlockBytes = 4 * 1024;
-const mostBlockBytes = 64 * 1024;
+const maxBlockBytes = 64 * 1024;
 
 class Block {
   readonly form: string;
   readonly bytes: Buffer;
   readonly #events: ResourceEvent[] = [];
-  /** Where each begins, and the last ends. */
+  /** Start offsets of the events, and the end of the last one. */
   readonly #starts: number[] = [0];
   readonly #sizes: number[] = [];
-  /** By the event: the last place where it is. */
+  /** By event: its last place. */
   readonly #places = new Map<ResourceEvent, number>();
 
   constructor(form: string, size: number) {
@@ -187,7 +187,7 @@ class Block {
     return this.#places.get(event);
   }
 
-  /** How many events from that place on are those of the batch from the one `at`. */
+  /** The number of events from `place` on that equal those of the batch from `at` on. */
   matching(place: number, batch: readonly ResourceEvent[], at: number): number {
     const most = Math.min(this.#events.length - place, batch.length - at);
     let count = 0;
@@ -195,12 +195,12 @@ class Block {
     return count;
   }
 
-  /** Whether what is added comes right behind so many events from that place on. */
+  /** True if the block's next event follows `count` events from `place` on. */
   endsWith(place: number, count: number): boolean {
     return place + count === this.#events.length;
   }
 
-  /** For what there is `room`. */
+  /** Requires `room`. */
   add(event: ResourceEvent, parts: readonly Buffer[]): void {
     const start = this.#end;
     let at = start;
@@ -224,24 +224,23 @@ class Block {
 }
 
 /**
- * Encoders, and the newest frames. A change goes to all watchers of a form as the same bytes. Frames of a form stand
- * one behind the other in blocks, in the order in which they were asked for first: several changes that wait for a
- * watcher are one piece of a block, wherever it has come to. So a watcher that is behind costs no more than others, but
- * for the sending.
+ * Encoders, and the newest frames. All watchers of a form receive the same bytes for a change. Frames of a form follow each
+ * other in blocks, in the order of their first use: the pending changes of a watcher are one piece of a block, wherever the
+ * watcher is. So a slow watcher costs no more than others, except for sending.
  */
 export class RecentFrames {
   readonly #encoders = new WeakMap<ServedResource, Map<Encoding, FrameEncoder>>();
-  /** The newest last. */
+  /** Newest last. */
   readonly #blocks: Block[] = [];
   #bytes = 0;
   /**
-   * What was asked for last, and before that: those who wait for the same come one after the other, and where it crosses the
-   * end of a block they ask for two pieces by turns.
+   * The last two requests: watchers that need the same frames come one after the other, and at the end of a block they
+   * alternate between two pieces.
    */
-  #last: Asked | undefined;
-  #before: Asked | undefined;
+  #last: RecentRun | undefined;
+  #before: RecentRun | undefined;
 
-  /** The one encoder of a resource's whole objects in that format: it knows nothing of the watch. */
+  /** The shared encoder of a resource's whole objects in that format; it does not depend on the watch. */
   encoder(resource: ServedResource, format: Encoding, make: () => FrameEncoder): FrameEncoder {
     let encoders = this.#encoders.get(resource);
     if (encoders === undefined) {
@@ -256,7 +255,7 @@ export class RecentFrames {
     return encoder;
   }
 
-  /** As many of these very events, from the one `at`, as are in one piece in that form: at least one. */
+  /** As many of these events from `at` on as one piece of that form contains: at least one. */
   run(batch: readonly ResourceEvent[], at: number, form: string, encoder: FrameEncoder): Run {
     const last = this.#last;
     if (last !== undefined && last.batch === batch && last.at === at && last.form === form) return last;
@@ -271,20 +270,20 @@ export class RecentFrames {
   }
 
   #piece(batch: readonly ResourceEvent[], at: number, form: string, encoder: FrameEncoder): Run {
-    const wanted = batch.length - at;
+    const remaining = batch.length - at;
     const newest = this.#blocks.findLast((block) => block.form === form);
-    const found = this.#find(batch[at] as ResourceEvent, form);
-    if (found !== undefined) {
-      const { block, place } = found;
+    const match = this.#find(batch[at] as ResourceEvent, form);
+    if (match !== undefined) {
+      const { block, place } = match;
       const count = block.matching(place, batch, at);
-      if (count === wanted) return block.run(place, count);
+      if (count === remaining) return block.run(place, count);
       if (block.endsWith(place, count)) {
-        // More is put behind them, or stands at the beginning of another block.
+        // Append the remaining events, unless they begin another block.
         const added = block === newest ? this.#append(block, batch, at + count, encoder) : 0;
         return block.run(place, count + added);
       }
     }
-    return this.#anew(batch, at, form, { encoder, newest });
+    return this.#appendNew(batch, at, form, { encoder, newest });
   }
 
   #find(event: ResourceEvent, form: string): { readonly block: Block; readonly place: number } | undefined {
@@ -296,7 +295,7 @@ export class RecentFrames {
     return undefined;
   }
 
-  /** Adds the events from the one `at` on, as far as there is room; returns how many. */
+  /** Appends the events from `at` on as long as there is room; returns their number. */
   #append(block: Block, batch: readonly ResourceEvent[], at: number, encoder: FrameEncoder): number {
     let added = 0;
     for (; at + added < batch.length; added++) {
@@ -308,8 +307,8 @@ export class RecentFrames {
     return added;
   }
 
-  /** Puts them behind all others of the form. */
-  #anew(
+  /** Appends them after all others of the form. */
+  #appendNew(
     batch: readonly ResourceEvent[],
     at: number,
     form: string,
@@ -320,7 +319,7 @@ export class RecentFrames {
     const length = lengthOf(parts);
     let block = newest;
     if (block === undefined || block.room < length) {
-      const size = block === undefined ? firstBlockBytes : Math.min(mostBlockBytes, 4 * block.bytes.length);
+      const size = block === undefined ? firstBlockBytes : Math.min(maxBlockBytes, 4 * block.bytes.length);
       block = this.#open(form, Math.max(length, size));
     }
     block.add(event, parts);
@@ -332,7 +331,7 @@ export class RecentFrames {
     const block = new Block(form, size);
     this.#blocks.push(block);
     this.#bytes += size;
-    while (this.#bytes > keptBytes && this.#blocks.length > 1) {
+    while (this.#bytes > maxBytes && this.#blocks.length > 1) {
       this.#bytes -= (this.#blocks.shift() as Block).bytes.length;
     }
     return block;

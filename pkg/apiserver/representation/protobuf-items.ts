@@ -6,13 +6,13 @@ import { objectOf, type ServedResource } from '#apiserver/resources/served-resou
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
 export interface ProtobufItems {
-  /** Under which entries keep their items. */
+  /** The name under which entries cache their items. */
   readonly name: string;
   readonly itemOf: (entry: Entry) => EntryBytes;
   readonly make: (entry: Entry) => Buffer;
 }
 
-/** Objects as items of a Protobuf list, encoded once per object version; lists and watches share them. */
+/** Objects as items of a Protobuf list, encoded once per object version and shared by lists and watches. */
 export function protobufItems(codec: Codec, resource: ServedResource, transform: Transform | undefined): ProtobufItems {
   const name =
     transform === undefined ? `protobuf ${resource.apiVersion}` : `protobuf partial ${viewName(resource, transform)}`;
