@@ -58,7 +58,7 @@ t.test('new objects are charged in full', (t) => {
       'exceeded quota: q, requested: pods=1,requests.cpu=600m, used: pods=1,requests.cpu=500m, limited: pods=1,requests.cpu=1',
     ],
     [
-      'only what is exceeded is told',
+      'only exceeded amounts are reported',
       [quota('q', { pods: '9', 'requests.cpu': '1' }, { pods: '1', 'requests.cpu': '500m' })],
       request('pods', pod({ cpu: '600m' })),
       'exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=500m, limited: requests.cpu=1',

@@ -95,7 +95,7 @@ t.test('an aggregation rule requires all rights', async (t) => {
   const change = await start(t, [read]);
   t.match(await change(clusterroles, role({ aggregationRule: aggregate })), needsAll);
   t.match(await change(clusterroles, role({ aggregationRule: aggregate }), role()), needsAll);
-  t.match(await change(clusterroles, role(), role({ aggregationRule: aggregate })), needsAll, 'taken away');
+  t.match(await change(clusterroles, role(), role({ aggregationRule: aggregate })), needsAll, 'removed');
   const old = role({ aggregationRule: aggregate });
   t.match(await change(clusterroles, role({ aggregationRule: aggregate }, { labels: { x: 'y' } }), old), needsAll);
   t.equal(await change(clusterroles, role({ aggregationRule: aggregate }, { finalizers: ['a/b'] }), old), '');

@@ -63,7 +63,7 @@ t.test('names of other definitions are refused', (t) => {
     metadata: { name: 'another.example.com' },
   });
   t.match(conditions(inUse)[0], ['NamesAccepted', 'False', 'PluralConflict']);
-  t.equal(inUse.status?.acceptedNames?.plural, '', 'those that are free are taken all the same');
+  t.equal(inUse.status?.acceptedNames?.plural, '', 'unused names are accepted nevertheless');
   t.equal(inUse.status?.acceptedNames?.kind, 'Bar');
   t.end();
 });

@@ -34,5 +34,5 @@ t.test('parts of other servers are added to the document', async (t) => {
     'what was compressed once is not compressed again',
   );
   const renamed = await units.foreign({ ...part }, json, new Set(['A']));
-  t.match((await inflatePart(renamed.schemas)).toString(), /^"A_v2":.*"B":/, 'a name that is taken makes way');
+  t.match((await inflatePart(renamed.schemas)).toString(), /^"A_v2":.*"B":/, 'a used name is replaced');
 });

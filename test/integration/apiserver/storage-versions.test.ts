@@ -88,7 +88,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     await until(
       'the definition is served',
       () => make('a').catch(() => undefined),
-      (made) => made !== undefined,
+      (object) => object !== undefined,
     );
     const custom = () => versionOf(first, 'example.com.turns');
     t.ok(idsOf(await custom()).length > 0, 'its version is on record before its objects are written');

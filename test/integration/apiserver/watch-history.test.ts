@@ -29,7 +29,7 @@ t.test(`watchers lose no event, seed ${seed}`, { ...withEtcd, timeout: patienceM
   });
   const [report] = (await Promise.race([once(child, 'message'), exited])) as [Report];
   exited.catch(() => undefined);
-  t.same(report.wrong, [], `${report.wrongCount} watchers were told something else`);
+  t.same(report.wrong, [], `${report.wrongCount} watchers received other events`);
   t.same(report.lost, [], 'every acknowledged write is in etcd');
   t.ok(report.acknowledged >= writes && report.changes >= report.acknowledged, 'all writes are done');
   const { changes, events, connections } = report;

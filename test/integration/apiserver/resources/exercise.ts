@@ -162,7 +162,7 @@ class Exercise {
     }
     for (const column of Object.keys(this.#case.cells)) {
       t.ok(
-        columns.some((known) => known.name === column),
+        columns.some(({ name }) => name === column),
         `there is a column ${column}`,
       );
     }

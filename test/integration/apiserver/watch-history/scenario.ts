@@ -199,7 +199,7 @@ async function scenario(writes: number, seed: number): Promise<Report> {
     lost: acknowledged.filter((write) => !written.has(write)),
     acknowledged: writers.count,
     changes: changes.length,
-    events: watchers.reduce((sum, { received: told }) => sum + told.length, 0),
+    events: watchers.reduce((sum, { received }) => sum + received.length, 0),
     connections: watchers.reduce((sum, { connections }) => sum + connections, 0),
   };
 }

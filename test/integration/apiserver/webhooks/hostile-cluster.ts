@@ -113,7 +113,7 @@ export async function startHostileCluster(
       send('POST', `${maps}?dryRun=All`, map({ generateName: 'm-', labels: { path: 'hostile', patience } })),
     // Converted objects are cached, so each is a new one.
     convert: async (more = '') => {
-      const name = `made-${created++}`;
+      const name = `created-${created++}`;
       await send('POST', things('v1'), { ...thing, metadata: { name } });
       return send('GET', `${things('v2')}/${name}?${more}`);
     },
