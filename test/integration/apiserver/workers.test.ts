@@ -32,7 +32,12 @@ void t.test('an API server with two workers', async (t) => {
   );
   await t.test('other workers continue while one is stopped', (t) => othersGoOnWhileOneIsHeld(t, server));
   await t.test('all workers serve the same definitions', (t) =>
-    definitionsEverywhere(t, { path: definitions, askers: [(...request) => server.ask(...request)], rounds: 6, each: 12 }),
+    definitionsEverywhere(t, {
+      path: definitions,
+      askers: [(...request) => server.ask(...request)],
+      rounds: 6,
+      each: 12,
+    }),
   );
   await t.test('removed definitions leave nothing behind', (t) => leavesNothing(t, server));
   await t.test('all processes end on request', (t) => allEnd(t, server));
