@@ -12,13 +12,13 @@ import type { EntryBytes } from '#storage/resource-storage.js';
 /** Below this, sharing costs more than it saves. */
 const minBytes = 512;
 /** Objects of one name have a few states, such as pending and running. */
-const perName = 4;
+const maxTemplatesPerName = 4;
 /** With at most this share of own bytes, no other template is tried. */
-const good = 0.15;
+const goodOwnShare = 0.15;
 /** Objects with a larger share of own bytes become templates. */
-const fair = 0.25;
+const fairOwnShare = 0.25;
 /** Above this share of own bytes nothing is shared. */
-const most = 0.6;
+const maxOwnShare = 0.6;
 /** Approximate memory of a template, with its block index and stretch views. */
 const costOf = ({ bytes }: Template): number => 3 * bytes.length + 4096;
 const defaultTemplateBytes = 32 * 1024 * 1024;
@@ -65,11 +65,11 @@ export class Packing {
     const { length } = bytes;
     let best: PackedBytes | undefined;
     for (const template of this.#candidates(name, kind)) {
-      const maxOwn = best === undefined ? Math.floor(length * most) : best.ownLength - 1;
+      const maxOwn = best === undefined ? Math.floor(length * maxOwnShare) : best.ownLength - 1;
       if (template.bytes.length <= 2 * length) best = PackedBytes.of(bytes, template, maxOwn) ?? best;
-      if (best !== undefined && best.ownLength <= length * good) break;
+      if (best !== undefined && best.ownLength <= length * goodOwnShare) break;
     }
-    if (best !== undefined && best.ownLength <= length * fair) {
+    if (best !== undefined && best.ownLength <= length * fairOwnShare) {
       this.#remember(name, best.template);
       return best;
     }
@@ -95,7 +95,7 @@ export class Packing {
     if (at >= 0) templates.splice(at, 1);
     else this.#templateBytes += costOf(template);
     templates.unshift(template);
-    if (templates.length > perName) this.#templateBytes -= costOf(templates.pop() as Template);
+    if (templates.length > maxTemplatesPerName) this.#templateBytes -= costOf(templates.pop() as Template);
     for (const [oldest, evicted] of this.#byName) {
       if (this.#templateBytes <= this.#maxTemplateBytes || oldest === name) break;
       this.#byName.delete(oldest);
