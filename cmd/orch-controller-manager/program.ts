@@ -34,7 +34,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import type { TokenSource } from '#http/client/credentials.js';
-import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
+import { openLeaderLock } from '#storage/etcd/leader-lock.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
 

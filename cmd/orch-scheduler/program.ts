@@ -14,7 +14,7 @@ import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#sc
 import { schedulerGates } from '#scheduler/plugins/registry.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { setUpScheduler } from '#scheduler/setup.js';
-import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
+import { openLeaderLock } from '#storage/etcd/leader-lock.js';
 
 type Context = ProgramContext<SchedulerOptionTable>;
 

@@ -15,7 +15,7 @@ function entryOf(n: number, context: EntryContext): CacheEntry {
   return new CacheEntry({ key: `/registry/pods/default/web-${n}`, value, modRevision: BigInt(n + 1) }, context);
 }
 
-t.test('an entry says the same however its bytes are kept', async (t) => {
+t.test("all forms of an entry's bytes are equivalent", async (t) => {
   const shared = entryContext();
   for (let n = 0; n < 20; n++) {
     const entry = entryOf(n, shared);
@@ -45,7 +45,7 @@ t.test('an entry says the same however its bytes are kept', async (t) => {
   }
 });
 
-t.test('the objects of the entries that were asked for lately are kept, as many as fit', async (t) => {
+t.test('the objects of recently used entries are cached, as many as fit', async (t) => {
   let decoded = 0;
   const context = entryContext((json) => {
     decoded++;
@@ -65,7 +65,7 @@ t.test('the objects of the entries that were asked for lately are kept, as many 
   t.equal(alone.object(), alone.object(), 'however large it is');
 });
 
-t.test('what is unreadable, small or like nothing else stays as it is', async (t) => {
+t.test('unreadable, small and dissimilar values stay unpacked', async (t) => {
   const context = entryContext();
   const values = ['not JSON at all '.repeat(100), '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}'];
   for (const [n, text] of values.entries()) {
@@ -76,7 +76,7 @@ t.test('what is unreadable, small or like nothing else stays as it is', async (t
   }
 });
 
-t.test('an outline leaves out the bulk', async (t) => {
+t.test('outlines omit bulk members', async (t) => {
   const bulk = { metadata: { managedFields: true }, spec: { env: true } } as const;
   for (const given of [bulk, undefined]) {
     const context = { ...entryContext(), bulk: given };

@@ -1,4 +1,4 @@
-/** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
+/** One version of an object in the cache. Only the served bytes are stored; all other forms are derived from them. */
 import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { unreadableEntry } from '#storage/errors.js';
@@ -8,37 +8,37 @@ import { ownCopy, Packing } from '#storage/packing/packing.js';
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
-/** Parses served bytes; what it returns is shared and never changed, and has no part of the buffer, which is used again. */
+/** Parses served bytes. The result is shared, read-only, and has no references to the buffer, which is reused. */
 export type Decode = (json: Buffer) => object;
 
 export const decodeJson: Decode = (json) => parseJSONText(json.toString('utf8')) as object;
 
-/** What the entries of a cache have in common. */
+/** Common parts of a cache's entries. */
 export interface EntryContext {
   readonly decode: Decode;
   /** Shared by the caches of a server. */
   readonly packing: Packing;
   readonly parsed: ParsedEntries;
-  /** What outlines leave out; absent: nothing. */
+  /** Members omitted in outlines; absent: none. */
   readonly bulk?: Omissions | undefined;
-  /** Stored bytes as they would be stored today; absent: they always are. */
+  /** Converts stored bytes to the current stored form; absent: they always have it. */
   readonly upgraded?: ((stored: Buffer) => Buffer) | undefined;
 }
 
-/** For entries that share with each other alone. */
+/** A context that shares nothing with other caches. */
 export function entryContext(decode: Decode = decodeJson): EntryContext {
   return { decode, packing: new Packing(), parsed: new ParsedEntries() };
 }
 
-/** Bytes of the entries of a cache whose objects are kept. */
+/** Limit of the bytes of entries with cached objects. */
 const maxParsedBytes = 256 * 1024;
 
 /**
- * The entries whose objects are at hand: the newest, as many as fit. A parsed form is several times larger than the bytes,
- * and most objects are only passed on.
+ * The most recently used entries with parsed objects, as many as fit. A parsed object is several times larger than its
+ * bytes, and most objects are only forwarded.
  */
 export class ParsedEntries {
-  /** The newest last. */
+  /** In order of use. */
   readonly #entries = new Set<CacheEntry>();
   #bytes = 0;
 
@@ -54,21 +54,21 @@ export class ParsedEntries {
   }
 }
 
-/** Stored bytes in the layout that is read; undefined where there is none. */
+/** Stored bytes in the supported layout; undefined for other data. */
 function readable(stored: Buffer, { upgraded }: EntryContext): Buffer | undefined {
   const value = laidOut(stored);
   if (value === undefined || upgraded === undefined) return value;
   try {
     return upgraded(value);
   } catch {
-    // What a parser says quotes the text.
+    // The parser's error may contain secret text.
     return undefined;
   }
 }
 
 const lineFeed = '\n'.charCodeAt(0);
 
-/** A representation; most entries have one at most. */
+/** Encodings of an entry, which usually has at most one. */
 interface Encoded {
   readonly name: string;
   readonly bytes: EntryBytes;
@@ -76,8 +76,8 @@ interface Encoded {
 }
 
 export class CacheEntry implements Entry {
-  // Lists look at these of each object.
-  /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
+  // Lists read the following fields of each object.
+  /** Why the entry is unreadable; everything except key and revision then throws a 500 error with this text. */
   readonly unreadable: string | undefined;
   readonly #bytes: EntryBytes;
   readonly revision: Revision;
@@ -88,10 +88,10 @@ export class CacheEntry implements Entry {
   #object: object | undefined;
   #encoded: Encoded | undefined;
   #attributes: unknown;
-  /** JSON; small, and made while the bytes are at hand in one piece. */
+  /** Outline as JSON; small, and created while the bytes are in one buffer. */
   readonly #outline: Buffer | undefined;
 
-  /** The value is copied. */
+  /** Copies the value. */
   constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext) {
     const { packing, bulk } = context;
     const layout = unreadable === undefined ? readable(value, context) : undefined;
@@ -143,17 +143,17 @@ export class CacheEntry implements Entry {
     return this.#object;
   }
 
-  /** For the context. */
+  /** For the context only. */
   forgetObject(): void {
     this.#object = undefined;
   }
 
   outline(): unknown {
-    // The object is as good.
+    // The parsed object also serves as outline.
     return this.#object === undefined && this.#outline !== undefined ? this.#decoded(this.#outline) : this.object();
   }
 
-  /** Throws 500 for an entry that cannot be read. */
+  /** Throws a 500 error for an unreadable entry. */
   checkReadable(): void {
     if (this.unreadable !== undefined) throw unreadableEntry(this.key, this.unreadable);
   }
@@ -179,7 +179,7 @@ export class CacheEntry implements Entry {
     return this.#attributes as T;
   }
 
-  /** The same state under another version: what a deletion's event carries. */
+  /** The same state with another revision, for the event of a deletion. */
   at(modRevision: Revision): CacheEntry {
     const { key, stored: value, stale, unreadable } = this;
     return new CacheEntry(
@@ -188,7 +188,7 @@ export class CacheEntry implements Entry {
     );
   }
 
-  /** True when the other one is the same to the byte. */
+  /** True if all bytes are equal. */
   same(other: CacheEntry): boolean {
     const equal = this.revision === other.revision && this.stale === other.stale && this.size === other.size;
     return equal && this.unreadable === other.unreadable && inOnePiece(this.#bytes).equals(inOnePiece(other.#bytes));
@@ -204,13 +204,13 @@ export class CacheEntry implements Entry {
     try {
       return this.#context.decode(json);
     } catch {
-      // What a parser says quotes the text, which may be a secret.
+      // The parser's error may contain secret text.
       throw unreadableEntry(this.key, 'the stored data cannot be decoded');
     }
   }
 }
 
-/** Undefined where there is none: reading the object tells why. */
+/** Undefined for unreadable JSON: reading the object reports the reason. */
 function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   try {
     return outlineOf(json, bulk);
@@ -219,7 +219,7 @@ function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   }
 }
 
-/** Not to be changed. */
+/** Must not be modified. */
 function inOnePiece(bytes: EntryBytes): Buffer {
   if (bytes instanceof Buffer) return bytes;
   if (bytes instanceof DeflatedBytes) return bytes.whole();

@@ -1,4 +1,4 @@
-/** Parts that the cache's tests share: a cache over a store, small objects, and readers of watches. */
+/** Shared parts of the cache's tests: a cache over a store, small objects, and watch readers. */
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -28,7 +28,7 @@ export function thing(name: string, value: number, labels: Record<string, string
 
 export const objectOf = (entry: Entry): Thing => entry.object() as Thing;
 
-/** A running cache of `/registry/things/`, closed when the test ends. */
+/** A running cache of `/registry/things/`, closed at the end of the test. */
 export function runCache(t: Test, store: Store, options: Partial<WatchCacheOptions> = {}): WatchCache {
   // The clock's timers do not keep a process alive that waits for nothing else.
   const alive = setInterval(() => {}, 60_000);
@@ -53,7 +53,7 @@ export function runCache(t: Test, store: Store, options: Partial<WatchCacheOptio
 
 export interface WatchReader {
   readonly events: ResourceEvent[];
-  /** Reads until `done` says so of all events so far. */
+  /** Reads until `done` returns true for all events so far. */
   until(done: (events: readonly ResourceEvent[]) => boolean): Promise<ResourceEvent[]>;
   requestBookmark(): void;
   opened(): Promise<void>;
@@ -90,7 +90,7 @@ export function readWatch(
   };
 }
 
-/** `ADDED a=1@5`: an event in a form to compare. */
+/** An event for comparisons: `ADDED a=1@5`. */
 export function show(event: ResourceEvent): string {
   if (event.type === 'BOOKMARK') return `BOOKMARK@${event.revision}${event.initialEventsEnd === true ? ' end' : ''}`;
   const { metadata, value } = objectOf(event.entry);

@@ -1,4 +1,4 @@
-/** Many watchers through many random writes: each sees exactly what its selector makes of the store's history. */
+/** Many watchers during many random writes: each sees exactly its selection of the store's history. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
@@ -19,13 +19,13 @@ import type { Entry } from '#storage/resource-storage.js';
 import { prefixEnd, type Revision, type Store, type StoreEvent } from '#storage/store.js';
 
 const watcherCount = 50;
-/** Writes of one run. */
+/** Writes of a run. */
 export const writeCount = 2000;
 const keyCount = 40;
-/** Writes under way at once. */
+/** Concurrent writers. */
 const writers = 8;
 
-/** One acknowledged write; without a state a deletion. */
+/** An acknowledged write; without a state, a deletion. */
 interface Written {
   readonly name: string;
   readonly revision: Revision;
@@ -37,8 +37,8 @@ const colorOf = (entry: Entry): string => objectOf(entry).metadata.labels['color
 const colors = ['red', 'green', 'blue'];
 
 /**
- * Random writes from several writers at once, each on keys of its own; returns what was acknowledged. A write that failed
- * may have happened or not: the next one looks.
+ * Random writes of several concurrent writers, each with its own keys; returns the acknowledged ones. The next write
+ * reads the outcome of a failed one.
  */
 async function write(cache: WatchCache, random: () => number, onWrite: (count: number) => void): Promise<Written[]> {
   const acknowledged: Written[] = [];
@@ -75,7 +75,7 @@ async function write(cache: WatchCache, random: () => number, onWrite: (count: n
   return acknowledged;
 }
 
-/** The store's own account of what was written. */
+/** The store's own history of writes. */
 async function storeHistory(store: Store, from: Revision): Promise<Written[]> {
   const history: Written[] = [];
   const last = await store.currentRevision();
@@ -98,7 +98,7 @@ function writtenBy(event: StoreEvent): Written {
   return { name, revision: event.kv.modRevision, state: { color: metadata.labels['color'] ?? '', value } };
 }
 
-/** The events that one who selects a color must see. */
+/** The expected events for a color. */
 function expected(history: readonly Written[], color: string | undefined): string[] {
   const states = new Map<string, Written['state']>();
   const events: string[] = [];
@@ -112,7 +112,7 @@ function expected(history: readonly Written[], color: string | undefined): strin
   return events;
 }
 
-/** `run` makes a cache, as that of the fixture. */
+/** `run` creates a cache like the fixture's. */
 export async function everyWatcherSeesEverything(
   t: Test,
   store: Store,
@@ -128,7 +128,7 @@ export async function everyWatcherSeesEverything(
   for (let i = 0; i < watcherCount; i++) {
     const color = [undefined, ...colors][i % 4];
     const match = color === undefined ? {} : { match: (entry: Entry) => colorOf(entry) === color };
-    // Half of those who select are found by what they select.
+    // Half of the selecting watchers use the index.
     const only = color === undefined || i % 8 < 4 ? {} : { only: { field: 'color', read: colorOf, value: color } };
     const watch = readWatch(t, i % 2 === 0 ? cache : other, { ...match, ...only });
     await watch.opened();
@@ -144,9 +144,9 @@ export async function everyWatcherSeesEverything(
     'what was acknowledged is in the store',
   );
   for (const [i, { color, watch }] of readers.entries()) {
-    const wanted = expected(history, color);
-    const seen = await watch.until((events) => events.length >= wanted.length);
-    t.same(seen.map(show), wanted, `watcher ${i} of ${color ?? 'all'}`);
+    const expectedEvents = expected(history, color);
+    const seen = await watch.until((events) => events.length >= expectedEvents.length);
+    t.same(seen.map(show), expectedEvents, `watcher ${i} of ${color ?? 'all'}`);
   }
   for (const each of [cache, other]) {
     const list = await each.list({ scope: '', version: latest });

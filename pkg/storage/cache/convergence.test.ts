@@ -8,7 +8,7 @@ import { startEtcd } from '#test/etcd.js';
 
 t.setTimeout(120_000);
 
-void t.test('on the store in memory', (t) =>
+void t.test('on the memory store', (t) =>
   everyWatcherSeesEverything(t, new MemoryStore({ clock: realClock }), runCache),
 );
 
@@ -20,7 +20,7 @@ void t.test('on etcd', async (t) => {
   await everyWatcherSeesEverything(t, store, runCache);
 });
 
-void t.test('on etcd that is killed on the way', async (t) => {
+void t.test('on an etcd that is killed', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const options = { endpoints: [etcd.endpoint], clock: realClock, random: Math.random, callTimeoutMs: 1000 };

@@ -15,7 +15,7 @@ function change(n: number, bytes: number): Change {
 
 const revisions = (ring: EventRing) => ring.after(ring.floor).map(({ revision }) => Number(revision));
 
-t.test('big objects leave room for fewer changes', async (t) => {
+t.test('large objects leave room for fewer changes', async (t) => {
   const ring = new EventRing({ clock: realClock, capacity: 5, maxAgeMs: 60_000, maxBytes: 10_000 });
   ring.reset(0n);
   for (let n = 1; n <= 7; n++) ring.add(change(n, 10));
@@ -33,7 +33,7 @@ t.test('big objects leave room for fewer changes', async (t) => {
   t.same(revisions(ring), [1, 2, 3, 13], 'older ones only as far as there is room');
 });
 
-t.test('a wall clock that is set makes no change old', async (t) => {
+t.test('changes of the wall clock do not age changes', async (t) => {
   let setMs = 0;
   const clock = { ...realClock, now: () => realClock.now() + setMs };
   const ring = new EventRing({ clock, capacity: 5, maxAgeMs: 3_600_000, maxBytes: 10_000 });

@@ -1,28 +1,28 @@
-/** Recent changes of one resource, for watches that resume. Bounded in number and in age. */
+/** Recent changes of a resource for watches that resume, bounded by number, size and age. */
 import type { Clock } from '#apimachinery/clock.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { ResourceEvent } from '#storage/resource-storage.js';
 import { firstIndex } from '#storage/sorted-map.js';
 import type { Revision, StoreEvent } from '#storage/store.js';
 
-/** Changes that happened before a cache was filled, put together from the store's history. */
+/** Changes from before the cache was filled, from the store's history. */
 export interface StoreHistory {
-  /** Every write of the resource after this revision is in `events`. */
+  /** `events` contains every write after this revision. */
   readonly since: Revision;
-  /** In the order of their revisions, with what was there before (`WatchOptions.previous`). */
+  /** In revision order, with previous values (`WatchOptions.previous`). */
   readonly events: readonly StoreEvent[];
   readonly context: EntryContext;
 }
 
 /**
- * The changes, and the revision after which they are complete: later than `since` where the store has already forgotten
- * what was there before, without which a selecting watch cannot tell what a change means.
+ * The changes and the revision after which they are complete. That is later than `since` where the store has dropped
+ * previous values, without which a watch with a selector cannot interpret a change.
  */
 export function changesOfHistory(
   { since, events, context }: StoreHistory,
-  known: (key: string, revision: Revision) => CacheEntry | undefined,
+  cachedAt: (key: string, revision: Revision) => CacheEntry | undefined,
 ): { changes: Change[]; floor: Revision } {
-  /** The state of each key that had a change; null: it was gone. */
+  /** State of each changed key; null: deleted. */
   const latest = new Map<string, CacheEntry | null>();
   let changes: Change[] = [];
   let floor = since;
@@ -33,7 +33,7 @@ export function changesOfHistory(
     const previous =
       latest.get(key) ??
       (created || event.previous === undefined ? undefined : new CacheEntry(event.previous, context));
-    const kept = event.type === 'put' ? (known(key, revision) ?? new CacheEntry(event.kv, context)) : null;
+    const kept = event.type === 'put' ? (cachedAt(key, revision) ?? new CacheEntry(event.kv, context)) : null;
     latest.set(key, kept);
     if (previous === undefined && !created) {
       changes = [];
@@ -46,10 +46,10 @@ export function changesOfHistory(
   return { changes, floor };
 }
 
-/** One change of one object. */
+/** A change of an object. */
 export class Change {
   readonly revision: Revision;
-  /** The new state; after a deletion the last one, at the deletion's revision. */
+  /** The new state; for a deletion the last one, at the deletion's revision. */
   readonly entry: CacheEntry;
   readonly previous: CacheEntry | undefined;
   readonly deleted: boolean;
@@ -63,13 +63,13 @@ export class Change {
     this.deleted = fields.deleted;
   }
 
-  /** The previous state at this change's revision, made once: what those see for whom the object is gone now. */
+  /** The previous state at this change's revision, created once, for watches whose selection the object has left. */
   departed(previous: CacheEntry): CacheEntry {
     this.#departed ??= this.deleted ? this.entry : previous.at(this.revision);
     return this.#departed;
   }
 
-  /** The change as an event of that type, one and the same for all to whom it is of that type. */
+  /** The change as an event of a type, shared by all watches that get this type. */
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', entry: CacheEntry): ResourceEvent {
     if (this.#event?.type !== type) this.#event = { type, entry, revision: this.revision };
     return this.#event;
@@ -78,11 +78,11 @@ export class Change {
 
 export interface EventRingOptions {
   readonly clock: Clock;
-  /** Changes kept at most. */
+  /** Limit of changes. */
   readonly capacity: number;
-  /** Bytes of the states that these changes brought, at most; the newest change is kept whatever its size. */
+  /** Limit of the size of the new states; the newest change is always kept. */
   readonly maxBytes: number;
-  /** Changes older than this go first, whatever their number. */
+  /** Older changes are dropped, regardless of their number. */
   readonly maxAgeMs: number;
 }
 
@@ -96,7 +96,7 @@ interface Recorded {
 export class EventRing {
   readonly #options: EventRingOptions;
   #recorded: Recorded[] = [];
-  /** Index of the oldest one; the array is trimmed when half of it is behind this. */
+  /** Index of the oldest change; earlier ones are removed in batches. */
   #head = 0;
   #bytes = 0;
   #floor: Revision = 0n;
@@ -105,7 +105,7 @@ export class EventRing {
     this.#options = options;
   }
 
-  /** All changes after this revision are here. */
+  /** All later changes are included. */
   get floor(): Revision {
     return this.#floor;
   }
@@ -114,7 +114,7 @@ export class EventRing {
     return this.#recorded.length - this.#head;
   }
 
-  /** Starts anew: nothing is known of what happened up to `floor`. */
+  /** Drops all changes; history before `floor` is unknown. */
   reset(floor: Revision): void {
     this.#recorded = [];
     this.#head = 0;
@@ -128,10 +128,7 @@ export class EventRing {
     this.#trim(now);
   }
 
-  /**
-   * Puts older changes before those that are here, in the order of their revisions: with them all changes after `floor`
-   * are here, or as many as there is room for.
-   */
+  /** Inserts older changes in revision order, so that all changes after `floor` are included, or as many as fit. */
   prepend(changes: readonly Change[], floor: Revision): void {
     const room = Math.max(0, this.#options.capacity - this.length);
     const atMs = this.#options.clock.monotonic();
@@ -144,7 +141,7 @@ export class EventRing {
     this.#trim(atMs);
   }
 
-  /** The changes after `revision`, which must not be below the floor. */
+  /** Changes after `revision`, which must not be less than the floor. */
   after(revision: Revision): Change[] {
     const first = firstIndex(this.#recorded, ({ change }) => change.revision > revision, this.#head);
     return this.#recorded.slice(first).map((recorded) => recorded.change);
@@ -166,10 +163,55 @@ export class EventRing {
       this.#bytes -= oldest.bytes;
       this.#head++;
     }
-    // What is behind the head is memory too.
+    // Release the memory of dropped changes.
     if (this.#head > 64 && this.#head * 8 > this.#recorded.length) {
       this.#recorded = this.#recorded.slice(this.#head);
       this.#head = 0;
     }
   }
+}
+
+interface RelistOptions {
+  /** The cache's content at `since`. */
+  readonly before: readonly CacheEntry[];
+  readonly since: Revision;
+  /** The store's current content in key order, like `before`. */
+  readonly now: readonly CacheEntry[];
+  /** True for two versions of one object; false for two objects with the same name. */
+  readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
+}
+
+/**
+ * The changes from one state to the other in order, each with its own revision above `since`.
+ * The real revisions of deletions are unknown, so they get the lowest free ones: a client that resumes elsewhere may
+ * see a deletion twice, but never misses one.
+ */
+export function changesBetween(options: RelistOptions): Change[] {
+  const { gone, changed } = compare(options);
+  const usedRevisions = new Set(changed.map((change) => change.revision));
+  let free = options.since;
+  const deletions = gone.map((previous) => {
+    do free++;
+    while (usedRevisions.has(free));
+    return new Change({ revision: free, entry: previous.at(free), previous, deleted: true });
+  });
+  return [...deletions, ...changed].sort((a, b) => (a.revision < b.revision ? -1 : 1));
+}
+
+function compare({ before, now, sameObject }: RelistOptions): { gone: CacheEntry[]; changed: Change[] } {
+  const gone: CacheEntry[] = [];
+  const changed: Change[] = [];
+  let at = 0;
+  for (const entry of now) {
+    for (; at < before.length && (before[at] as CacheEntry).key < entry.key; at++) gone.push(before[at] as CacheEntry);
+    let previous = before[at]?.key === entry.key ? before[at++] : undefined;
+    if (previous?.revision === entry.revision) continue;
+    if (previous !== undefined && !sameObject(previous, entry)) {
+      gone.push(previous);
+      previous = undefined;
+    }
+    changed.push(new Change({ revision: entry.revision, entry, previous, deleted: false }));
+  }
+  for (; at < before.length; at++) gone.push(before[at] as CacheEntry);
+  return { gone, changed };
 }

@@ -1,43 +1,43 @@
-/** Lists over a sorted view of the cache or over the store at one revision. */
+/** Lists from a sorted view of the cache, or from the store at one revision. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 import type { KeyRange } from '#storage/sorted-map.js';
 import { prefixEnd, type Revision, type Store } from '#storage/store.js';
 
-/** What to list. Keys are full ones here. */
+/** Selection of a list, with full keys. */
 export interface Selection {
   readonly start: string;
   readonly end: string;
-  /** 0 = all. */
+  /** 0: all. */
   readonly limit: number;
   readonly match: ((entry: Entry) => boolean) | undefined;
 }
 
-/** What a sorted map and its snapshots have in common. */
+/** Common interface of a sorted map and its snapshots. */
 export interface SortedEntries {
   slice(range: KeyRange, limit?: number): CacheEntry[];
   count(range: KeyRange): number;
 }
 
-/** A page before its keys are made relative. */
+/** A page with full keys. */
 export interface Page {
   readonly entries: readonly Entry[];
-  /** Full key where the next page starts. */
+  /** Full key of the next page's start. */
   readonly next?: string;
   readonly remaining?: number;
-  /** Objects that were looked at. */
+  /** Number of examined objects. */
   readonly fetched: number;
 }
 
-/** Entries matched between looks at whether others should have a turn. */
+/** Entries matched between checks for other waiting work. */
 const matchSlice = 256;
 /** Pairs per read of the store. */
 const storePageSize = 500;
 
 /**
- * The page of a view that does not change meanwhile; `yieldTurn` is called now and then during long scans. Throws 500 when
- * an object on the way cannot be read, as 1.24 does: a list that leaves something out would be worse.
+ * A page of a view that does not change meanwhile; long scans call `yieldTurn` regularly. Throws a 500 error for an
+ * unreadable object, as in 1.24: an incomplete list would be worse.
  */
 export async function listView(
   view: SortedEntries,
@@ -45,7 +45,7 @@ export async function listView(
   yieldTurn: () => Promise<void> | undefined,
 ): Promise<Page> {
   const { start, end, limit, match } = selection;
-  // Others may have begun long work in this very turn.
+  // Other long work may have started in the same turn.
   await yieldTurn();
   if (match === undefined) {
     const entries = view.slice({ start, end }, limit === 0 ? 0 : limit + 1);
@@ -74,26 +74,26 @@ export interface StoreListing extends Selection {
   readonly store: Store;
   readonly revision: Revision;
   readonly context: EntryContext;
-  /** An entry of that revision that is already in memory. */
-  readonly known: (key: string, revision: Revision) => CacheEntry | undefined;
+  /** A cached entry of this revision. */
+  readonly cachedAt: (key: string, revision: Revision) => CacheEntry | undefined;
   readonly signal: Cancellation | undefined;
 }
 
-/** The page of the store at exactly `revision`. */
+/** A page of the store at exactly `revision`. */
 export async function listStore(listing: StoreListing): Promise<Page> {
-  const { store, end, limit, match, revision, context, known, signal } = listing;
+  const { store, end, limit, match, revision, context, cachedAt, signal } = listing;
   const entries: Entry[] = [];
   let start = listing.start;
   let fetched = 0;
   for (;;) {
-    const wanted = match === undefined && limit !== 0 ? limit - entries.length : storePageSize;
-    const pageSize = Math.min(storePageSize, wanted);
+    const rest = match === undefined && limit !== 0 ? limit - entries.length : storePageSize;
+    const pageSize = Math.min(storePageSize, rest);
     const page = await store.range({ start, end, revision, limit: pageSize, ...(signal && { signal }) });
     const more = page.count - page.kvs.length;
     fetched += page.kvs.length;
     for (const [i, kv] of page.kvs.entries()) {
       const { key } = kv;
-      const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, context);
+      const entry = cachedAt(key, kv.modRevision) ?? new CacheEntry(kv, context);
       entry.checkReadable();
       if (match?.(entry) === false) continue;
       entries.push(entry);
@@ -108,14 +108,14 @@ export async function listStore(listing: StoreListing): Promise<Page> {
   }
 }
 
-/** The range of keys that a scope and a start key select below the resource's prefix. */
+/** Key range of a scope and a start key below the resource's prefix. */
 export function keyRange(prefix: string, scope: string, startKey: string | undefined): { start: string; end: string } {
   const base = prefix + scope;
   const start = startKey === undefined || prefix + startKey < base ? base : prefix + startKey;
   return { start, end: prefixEnd(base) };
 }
 
-/** The page as the contract gives it: keys below the prefix. */
+/** The page with keys relative to the prefix. */
 export function listResult(page: Page, prefix: string, revision: Revision): ListResult {
   const { entries, next, remaining } = page;
   return {

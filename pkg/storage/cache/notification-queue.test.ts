@@ -3,7 +3,7 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { NotificationQueue } from '#storage/cache/watcher-set.js';
 
-/** A clock that goes on by hand. */
+/** A clock under the test's control. */
 function handClock() {
   let nowMs = 0;
   const timers: { readonly fn: () => void; readonly ms: number }[] = [];
@@ -20,53 +20,53 @@ function handClock() {
   };
 }
 
-void t.test('a few are notified at once, and once for all that happens together', async (t) => {
+void t.test('few watchers are notified immediately, once per gathering', async (t) => {
   const queue = new NotificationQueue(handClock().clock);
-  const told: string[] = [];
-  queue.add(() => told.push('one'));
-  t.same(told, ['one']);
+  const notified: string[] = [];
+  queue.add(() => notified.push('one'));
+  t.same(notified, ['one']);
   queue.gather(() => {
-    queue.add(() => told.push('two'));
-    queue.gather(() => queue.add(() => told.push('three')));
-    t.same(told, ['one']);
+    queue.add(() => notified.push('two'));
+    queue.gather(() => queue.add(() => notified.push('three')));
+    t.same(notified, ['one']);
   });
-  t.same(told, ['one', 'two', 'three']);
+  t.same(notified, ['one', 'two', 'three']);
 });
 
-void t.test('many are notified in turns, in their order, and those who come again behind all others', async (t) => {
+void t.test('many watchers are notified in turns, in order, and repeated ones last', async (t) => {
   const { clock } = handClock();
   const queue = new NotificationQueue(clock);
-  const told: number[] = [];
+  const notified: number[] = [];
   let again = 3;
   const notifyFirst = () => {
-    told.push(0);
+    notified.push(0);
     if (again-- > 0) queue.add(notifyFirst);
   };
   queue.gather(() => {
     queue.add(notifyFirst);
-    for (let n = 1; n < 200; n++) queue.add(() => told.push(n));
+    for (let n = 1; n < 200; n++) queue.add(() => notified.push(n));
   });
-  t.equal(told.length, 64, 'in the first turn');
+  t.equal(notified.length, 64, 'in the first turn');
   await endOfTurn();
-  t.equal(told.length, 128);
+  t.equal(notified.length, 128);
   for (let turn = 0; turn < 5; turn++) await endOfTurn();
-  t.same(told, [...Array.from({ length: 200 }, (_, n) => n), 0, 0, 0]);
+  t.same(notified, [...Array.from({ length: 200 }, (_, n) => n), 0, 0, 0]);
 });
 
-void t.test('behind many there is a rest twice as long as they took, and not behind a few', async (t) => {
+void t.test('a pause follows rounds of several turns, twice as long as the round', async (t) => {
   const { clock, timers, pass } = handClock();
   const queue = new NotificationQueue(clock);
-  let told = 0;
-  const tell = () => void told++;
+  let notified = 0;
+  const tell = () => void notified++;
   const many = (count: number) =>
     queue.gather(() => {
       for (let n = 0; n < count; n++) queue.add(tell);
     });
   many(64);
-  t.equal(told, 64);
+  t.equal(notified, 64);
   await endOfTurn();
   queue.add(tell);
-  t.equal(told, 65, 'no rest behind a few');
+  t.equal(notified, 65, 'no rest behind a few');
   await endOfTurn();
 
   many(150);
@@ -74,15 +74,15 @@ void t.test('behind many there is a rest twice as long as they took, and not beh
   await endOfTurn();
   pass(4);
   await endOfTurn();
-  t.equal(told, 65 + 150);
+  t.equal(notified, 65 + 150);
   queue.add(tell);
-  t.equal(told, 65 + 150, 'rests');
+  t.equal(notified, 65 + 150, 'rests');
   t.same(
     timers.map(({ ms }) => ms),
     [8],
   );
   timers.pop()?.fn();
-  t.equal(told, 65 + 150 + 1);
+  t.equal(notified, 65 + 150 + 1);
   await endOfTurn();
 
   many(100);

@@ -1,4 +1,4 @@
-/** What the cache does while etcd is away, and that nothing is missing afterwards. */
+/** The cache during an outage of etcd; afterwards nothing is missing. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -19,7 +19,7 @@ async function failure(promise: Promise<unknown>): Promise<StatusError> {
   throw new Error('not a StatusError', { cause: error });
 }
 
-void t.test('etcd is killed and comes back', async (t) => {
+void t.test('etcd is killed and restarted', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const store = connect(etcd);
@@ -46,7 +46,7 @@ void t.test('etcd is killed and comes back', async (t) => {
   }
 
   await etcd.restart();
-  // Somebody else writes before this server has found its way back.
+  // Another client writes before this server has reconnected.
   const other = connect(etcd);
   t.teardown(() => other.close());
   const b = await other.create('/registry/things/ns/b', thing('b', 1));
@@ -63,29 +63,29 @@ void t.test('etcd is killed and comes back', async (t) => {
   t.equal(await cache.selfCheck(), true);
 });
 
-void t.test('history was compacted while etcd was out of reach', async (t) => {
+void t.test('history is compacted while etcd is unreachable', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const store = connect(etcd);
   t.teardown(() => store.close());
   const cache = runCache(t, store);
   await cache.waitReady();
-  const made = new Map<string, bigint>();
+  const revisions = new Map<string, bigint>();
   for (const name of ['changed', 'gone', 'kept', 'replaced']) {
-    made.set(name, (await cache.create(`ns/${name}`, thing(name, 1)))?.revision ?? 0n);
+    revisions.set(name, (await cache.create(`ns/${name}`, thing(name, 1)))?.revision ?? 0n);
   }
   const { revision } = await cache.list({ scope: '', version: latest });
   const watch = readWatch(t, cache, { version: exact(revision) });
   await watch.opened();
 
-  // A server of its own on the same data does what this one must not see.
+  // Another server on the same data makes changes that this one must not see.
   await etcd.kill();
   const hidden = await startEtcd({ dataDir: etcd.dataDir });
   const other = connect(hidden);
   const key = (name: string) => `/registry/things/ns/${name}`;
-  const changed = await other.update(key('changed'), thing('changed', 2), made.get('changed') ?? 0n);
-  await other.delete(key('gone'), made.get('gone') ?? 0n);
-  await other.delete(key('replaced'), made.get('replaced') ?? 0n);
+  const changed = await other.update(key('changed'), thing('changed', 2), revisions.get('changed') ?? 0n);
+  await other.delete(key('gone'), revisions.get('gone') ?? 0n);
+  await other.delete(key('replaced'), revisions.get('replaced') ?? 0n);
   const replaced = await other.create(key('replaced'), thing('replaced', 2, {}, 'another-uid'));
   const added = await other.create(key('added'), thing('added', 1));
   await other.compact(added.revision);

@@ -1,4 +1,4 @@
-/** Watches that began before the cache was there go on. */
+/** Watches from before the cache was filled continue. */
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -15,7 +15,7 @@ import { startEtcd } from '#test/etcd.js';
 const root = '/registry';
 const isRed = (entry: Entry) => objectOf(entry).metadata.labels['color'] === 'red';
 
-/** A cache that has looked back, as after a restart of its server. */
+/** A cache with earlier history, as after a restart of its server. */
 async function restarted(
   t: Test,
   store: Store,
@@ -54,7 +54,7 @@ async function goesOn(t: Test, store: Store): Promise<void> {
   await first.delete('ns/gone', gone.revision);
   const short = await first.create('ns/short', thing('short', 1));
   if (short !== undefined) await first.delete('ns/short', short.revision);
-  // Something else, so that this resource's last change is not the store's.
+  // Another resource, so that this resource's last change is not the store's.
   await store.create('/registry/others/x', Buffer.from('x'));
 
   const second = await restarted(t, store);

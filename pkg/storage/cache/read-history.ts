@@ -1,9 +1,8 @@
 /**
- * Tells caches what happened shortly before they were filled, so that a client's watch goes on over a restart of its API
- * server instead of listing everything again.
- *
- * One watch at the store over all resources, with what was there before each write; bounded in revisions, so that it costs
- * little even on a busy store.
+ * Reads changes from before the caches were filled, so that watches survive a restart of the API server without listing
+ * again.
+ * Uses one watch of all resources with previous values. The number of revisions is limited, so it costs little even
+ * with a busy store.
  */
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -25,30 +24,30 @@ export interface HistoryReceiver {
 
 export interface ReadHistoryOptions {
   readonly store: Store;
-  /** Root of all keys, without a slash at its end: `/registry`. */
+  /** Root of all keys, without a trailing slash: `/registry`. */
   readonly root: string;
   /** Filled caches. */
   readonly receivers: readonly HistoryReceiver[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** How many revisions to read back at most. */
+  /** Limit of revisions to read. */
   readonly maxRevisions?: number;
-  /** How many bytes of one resource's objects, at most. */
+  /** Limit of the size of one resource's objects; bytes. */
   readonly maxBytes?: number;
 }
 
-/** As many as the history of one cache holds. */
+/** Equals the capacity of a cache's history. */
 const defaultMaxRevisions = 10_000;
-/** Bytes of one resource's states that are read back at most, all of which are in memory at once; the newest are kept. */
+/** Limit of one resource's states, which are in memory at the same time; the newest are kept. Bytes. */
 const defaultMaxBytes = 8 * 1024 * 1024;
 
-/** Also when the history was compacted further than a moment ago. */
+/** Including history that was compacted just now. */
 const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeout', 'compacted']);
 const retryMs = 100;
 const retryMaxMs = 3200;
 const maxAttempts = 6;
 
-/** Calls `remember` of every receiver once. Never rejects: without history watches begin anew. */
+/** Calls `remember` of each receiver once. Never rejects: without history, watches start again. */
 export async function readHistory(options: ReadHistoryOptions, signal: AbortSignal): Promise<void> {
   const history = await readPatiently(options, signal);
   for (const receiver of options.receivers) {
@@ -56,7 +55,7 @@ export async function readHistory(options: ReadHistoryOptions, signal: AbortSign
   }
 }
 
-/** Tries again while the store does not answer or moves on, 6 s at most. */
+/** Retries while the store does not answer or compacts, for at most 6 s. */
 async function readPatiently(options: ReadHistoryOptions, signal: AbortSignal): Promise<HistoryByPrefix | undefined> {
   const { clock, log } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {
@@ -66,7 +65,7 @@ async function readPatiently(options: ReadHistoryOptions, signal: AbortSignal): 
       if (signal.aborted) break;
       const passing = err instanceof StoreError && passingCodes.has(err.code);
       if (!passing || attempt === maxAttempts) {
-        log.info({ err }, 'cannot read the history of the store; older watches begin anew');
+        log.info({ err }, 'cannot read the history of the store; older watches must list again');
         break;
       }
       await clock.sleep(exponentialDelayMs(attempt, retryMs, retryMaxMs), signal);
@@ -93,7 +92,7 @@ class Past {
     this.events.push(event);
     this.#bytes += bytesOf(event);
     if (this.#bytes <= this.#maxBytes || this.events.length < 2) return;
-    // An eighth at once: otherwise each event would move all others.
+    // Drop an eighth at once, since each drop moves all other events.
     let dropped = 0;
     for (; this.#bytes > (this.#maxBytes * 7) / 8 && dropped < this.events.length - 1; dropped++) {
       const oldest = this.events[dropped] as StoreEvent;
@@ -116,7 +115,7 @@ async function read(options: ReadHistoryOptions, signal: AbortSignal): Promise<H
     return await follow(options, { from, target }, signal);
   } catch (err) {
     if (!(err instanceof StoreError) || err.code !== 'compacted' || err.compacted === undefined) throw err;
-    // The write at the compacted revision itself may be forgotten.
+    // The write at the compacted revision itself may be missing.
     return follow(options, { from: err.compacted + 2n, target }, signal);
   }
 }

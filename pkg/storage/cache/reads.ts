@@ -1,4 +1,4 @@
-/** Reads of one resource: which version they may return, how long they wait for it, and where it comes from. */
+/** Reads of one resource: waits for the requested version and reads it from memory or from the store. */
 
 import { deadline } from '#apimachinery/async/deadline.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -16,22 +16,22 @@ import type { Revision, Store } from '#storage/store.js';
 
 export interface CacheReadsOptions {
   readonly store: Store;
-  /** Of the store: how far it is. */
+  /** `currentRevision` of the underlying store. */
   readonly currentRevision: Store['currentRevision'];
   readonly state: CacheState;
   readonly prefix: string;
-  /** Label of the metrics of lists. */
+  /** Label of list metrics. */
   readonly countedAs: string;
   readonly resource: string;
   readonly context: EntryContext;
   readonly clock: Clock;
   readonly turns: TurnQueue;
   readonly metrics: StorageMetrics;
-  /** How long a read waits for a version or for the cache to fill. */
+  /** Time limit of waiting for a version or for the filling of the cache. */
   readonly waitMs: number;
 }
 
-/** Any version but an exact one. */
+/** Any version except an exact one. */
 export type FreshEnough = Exclude<ReadVersion, { kind: 'exact' }>;
 
 export class CacheReads {
@@ -49,7 +49,7 @@ export class CacheReads {
       : this.#get(fullKey, version, signal);
   }
 
-  /** By far the most frequent read, with as few promises as it takes. */
+  /** The most frequent read, with as few promises as possible. */
   #latest(fullKey: string, signal: Cancellation | undefined): Promise<Entry | undefined> {
     const { state, currentRevision } = this.#options;
     const newest = () => readable(state.newest(fullKey));
@@ -95,7 +95,7 @@ export class CacheReads {
     return this.#fromMemory(selection);
   }
 
-  /** Waits until the cache satisfies a read of that version. Throws 429, 503 or 504. */
+  /** Waits until the cache satisfies a read of the version. Throws 429, 503 or 504. */
   async reach(version: FreshEnough, signal: Cancellation | undefined): Promise<void> {
     const { state, currentRevision } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
@@ -105,8 +105,8 @@ export class CacheReads {
   }
 
   /**
-   * Waits a little for what happened after `revision`, when it is being looked up in the store's history. Throws 429 when
-   * that takes longer: the client need not begin anew.
+   * Waits briefly for changes after `revision` that are being read from the store's history. Throws 429 if that takes
+   * longer, so that the client can resume later.
    */
   async recall(revision: Revision, signal: Cancellation | undefined): Promise<void> {
     const { state } = this.#options;
@@ -155,7 +155,7 @@ export class CacheReads {
     return listResult(page, prefix, revision);
   }
 
-  /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
+  /** The exact version: from memory if it is recent, otherwise from the store's history. */
   async #exact(selection: Selection, revision: Revision, signal: Cancellation | undefined): Promise<ListResult> {
     const { state, store, context, metrics, resource, prefix } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
@@ -165,8 +165,8 @@ export class CacheReads {
         ? { view: state.entries.snapshot(), revision: state.revision, changedAt: state.changedAt }
         : state.snapshots.at(revision);
     if (snapshot !== undefined) return this.#fromView(snapshot, selection, revision);
-    const known = (key: string, at: Revision) => state.known(key, at);
-    const page = await translated(() => listStore({ ...selection, store, revision, context, known, signal }));
+    const cachedAt = (key: string, at: Revision) => state.cachedAt(key, at);
+    const page = await translated(() => listStore({ ...selection, store, revision, context, cachedAt, signal }));
     metrics.storeLists.inc({ resource });
     metrics.storeListFetched.inc({ resource }, page.fetched);
     metrics.storeListEvaluated.inc({ resource }, page.fetched);

@@ -1,4 +1,4 @@
-/** A few states of the recent past, so that the later pages of a list are read from memory as the first one was. */
+/** Recent states, so that later pages of a list are read from memory like the first one. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { SortedView } from '#storage/sorted-map.js';
@@ -6,14 +6,14 @@ import type { Revision } from '#storage/store.js';
 
 export interface Snapshot {
   readonly view: SortedView<CacheEntry>;
-  /** The resource did not change between these two. */
+  /** The resource did not change between these two revisions. */
   readonly changedAt: Revision;
   readonly revision: Revision;
 }
 
 export interface SnapshotsOptions {
   readonly clock: Clock;
-  /** Kept at most; the oldest goes first. */
+  /** Limit of snapshots; the oldest is dropped. */
   readonly capacity: number;
   readonly maxAgeMs: number;
 }
@@ -26,7 +26,7 @@ export class Snapshots {
     this.#options = options;
   }
 
-  /** The state at `revision`, if it is kept. */
+  /** The snapshot for `revision`, if available. */
   at(revision: Revision): Snapshot | undefined {
     return this.#kept.find(({ snapshot }) => snapshot.changedAt <= revision && revision <= snapshot.revision)?.snapshot;
   }

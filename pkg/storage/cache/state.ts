@@ -1,4 +1,4 @@
-/** What the cache knows of one resource, and what keeps that equal to the store. */
+/** The state of one resource in the cache, and the feed that keeps it equal to the store. */
 
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -6,8 +6,7 @@ import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
-import { Change, changesOfHistory, EventRing, type StoreHistory } from '#storage/cache/event-ring.js';
-import { changesBetween } from '#storage/cache/relist.js';
+import { Change, changesBetween, changesOfHistory, EventRing, type StoreHistory } from '#storage/cache/event-ring.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
 import type { Watcher } from '#storage/cache/watcher.js';
 import { NotificationQueue, WatcherSet } from '#storage/cache/watcher-set.js';
@@ -24,13 +23,13 @@ export interface CacheStateOptions {
   readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
 }
 
-/** A write of this server that the watch has not delivered; without an entry a deletion. */
+/** A write of this server that the watch has not delivered yet; without an entry, a deletion. */
 interface Ahead {
   readonly revision: Revision;
   readonly entry: CacheEntry | undefined;
 }
 
-/** One write as the store's watch reports it. */
+/** A write reported by the store's watch. */
 interface Write {
   readonly key: string;
   readonly revision: Revision;
@@ -39,11 +38,10 @@ interface Write {
 }
 
 /**
- * The objects as of one revision, recent changes, and those who watch or wait. Synchronous throughout, so that half of a
- * change is never seen.
- *
- * Invariant: `entries` is the state of the resource at `revision`; the results of this server's own writes that the
- * store's watch has not delivered yet are kept apart in `#ahead`.
+ * The objects at one revision, recent changes, watchers and waiting reads. All methods are synchronous, so partial
+ * changes are never visible.
+ * Invariant: `entries` is the resource's state at `revision`; own writes that the watch has not delivered yet are
+ * separate in `#ahead`.
  */
 export class CacheState {
   readonly entries = new SortedMap<CacheEntry>();
@@ -59,7 +57,7 @@ export class CacheState {
   #revision: Revision = 0n;
   #changedAt: Revision = 0n;
   #filled = false;
-  /** Where the present history began when the cache was filled. */
+  /** The revision at which the cache was last filled. */
   #filledAt: Revision = 0n;
   readonly #history = deferred();
   #historySettled = false;
@@ -80,42 +78,42 @@ export class CacheState {
     return this.#filled;
   }
 
-  /** True when no more will be remembered of what happened before the cache was filled. */
+  /** True once no earlier history will be added. */
   get historySettled(): boolean {
     return this.#historySettled;
   }
 
-  /** Everything up to this revision is in. */
+  /** All changes up to this revision are included. */
   get revision(): Revision {
     return this.#revision;
   }
 
-  /** Revision of the last change: the state has been the same since. */
+  /** Revision of the last change. */
   get changedAt(): Revision {
     return this.#changedAt;
   }
 
-  /** The newest state of the key that this server knows. */
+  /** The key's newest state known to this server. */
   newest(key: string): CacheEntry | undefined {
     const ahead = this.#ahead.get(key);
     return ahead === undefined ? this.entries.get(key) : ahead.entry;
   }
 
-  /** Takes in the result of this server's own write, which may come before or after the watch's event. */
+  /** Adds the result of this server's own write, before or after the watch's event. */
   wrote(key: string, revision: Revision, entry: CacheEntry | undefined): void {
     if (revision <= this.#revision || revision <= (this.#ahead.get(key)?.revision ?? 0n)) return;
     this.#ahead.set(key, { revision, entry });
   }
 
-  /** An entry of exactly that revision, if one is at hand, so that its bytes are kept once. */
-  known(key: string, revision: Revision): CacheEntry | undefined {
+  /** The cached entry with exactly this revision, so that its bytes are stored once. */
+  cachedAt(key: string, revision: Revision): CacheEntry | undefined {
     const ahead = this.#ahead.get(key)?.entry;
     if (ahead?.revision === revision) return ahead;
     const entry = this.entries.get(key);
     return entry?.revision === revision ? entry : undefined;
   }
 
-  /** Takes in writes in revision order, complete up to `revision`. */
+  /** Adds writes in revision order, complete up to `revision`. */
   apply(writes: readonly Write[], revision: Revision): void {
     this.notifications.gather(() => this.#apply(writes, revision));
   }
@@ -133,12 +131,12 @@ export class CacheState {
     this.#advance(revision);
   }
 
-  /** Nothing is missing up to `revision`. */
+  /** Everything up to `revision` has been delivered. */
   progress(revision: Revision): void {
     this.#advance(revision);
   }
 
-  /** Takes in the whole state at `revision`, sorted by key; what differs becomes events. */
+  /** Replaces the whole state at `revision`, sorted by key; differences become events. */
   replace(listed: readonly CacheEntry[], revision: Revision): void {
     this.notifications.gather(() => this.#replace(listed, revision));
   }
@@ -169,11 +167,13 @@ export class CacheState {
     this.#advance(revision);
   }
 
-  /** Puts what happened before the cache was filled before the recent changes, unless those begin later by now. */
+  /**
+   * Adds changes from before the cache was filled to the history, unless that has dropped its oldest changes already.
+   */
   remember(past: StoreHistory): void {
     const before = past.events.filter((event) => event.kv.modRevision <= this.#filledAt);
-    const known = (key: string, revision: Revision) => this.known(key, revision);
-    const { changes, floor } = changesOfHistory({ ...past, events: before }, known);
+    const cachedAt = (key: string, revision: Revision) => this.cachedAt(key, revision);
+    const { changes, floor } = changesOfHistory({ ...past, events: before }, cachedAt);
     if (!this.#filled || this.ring.floor !== this.#filledAt || floor >= this.#filledAt) return;
     this.ring.prepend(
       changes.filter(({ revision }) => revision <= this.#filledAt),
@@ -181,14 +181,14 @@ export class CacheState {
     );
   }
 
-  /** No more will be remembered. */
+  /** No earlier history will be added. */
   settleHistory(): void {
     if (this.#historySettled) return;
     this.#historySettled = true;
     this.#history.resolve();
   }
 
-  /** Resolves when all is remembered that will be (true), or when the signal aborts. */
+  /** Resolves when the history is settled (true), or when the signal aborts. */
   async remembered(signal: AbortSignal): Promise<boolean> {
     if (!signal.aborted && !this.#historySettled) {
       const aborted = deferred();
@@ -198,7 +198,7 @@ export class CacheState {
     return this.#historySettled;
   }
 
-  /** Resolves when everything up to `revision` is in, or when the signal aborts. */
+  /** Resolves when everything up to `revision` is included, or when the signal aborts. */
   reached(revision: Revision, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted || (this.#filled && this.#revision >= revision)) return resolve();
@@ -213,12 +213,12 @@ export class CacheState {
     });
   }
 
-  /** Gives the watcher a bookmark as soon as the store has said again how far the resource is. */
+  /** Sends the watcher a bookmark after the store's next progress. */
   bookmarkSoon(watcher: Watcher): void {
     this.#bookmarks.add(watcher);
   }
 
-  /** Ends every watch. */
+  /** Ends all watches. */
   endWatchers(error?: unknown): void {
     this.watchers.end(error);
   }
@@ -226,7 +226,7 @@ export class CacheState {
   #change(write: Write): Change | undefined {
     const { key, revision, entry } = write;
     if (entry !== undefined) {
-      // By the entry's own key, so that one string is kept instead of two.
+      // Use the entry's key, so that only one string is stored.
       const previous = this.entries.set(entry.key, entry);
       return new Change({ revision, entry, previous, deleted: false });
     }
@@ -234,10 +234,10 @@ export class CacheState {
     return previous && new Change({ revision, entry: previous.at(revision), previous, deleted: true });
   }
 
-  /** The entry that is known already, if it is the same to the byte: what was made from it is not made again. */
+  /** The cached entry, if all bytes are equal, to keep its derived forms. */
   #kept(entry: CacheEntry): CacheEntry {
-    const known = this.known(entry.key, entry.revision);
-    return known?.same(entry) === true ? known : entry;
+    const cached = this.cachedAt(entry.key, entry.revision);
+    return cached?.same(entry) === true ? cached : entry;
   }
 
   #settleAhead(key: string, revision: Revision): void {
@@ -255,7 +255,7 @@ export class CacheState {
     this.#bookmarks.clear();
   }
 
-  /** The store went back in time (restored from a backup): nothing that was handed out is comparable any more. */
+  /** The store's revision decreased (restored backup): earlier versions are no longer comparable. */
   #startOver(): void {
     this.endWatchers(watchTooOld(this.#revision, this.#revision));
     this.#filled = false;
@@ -278,23 +278,23 @@ export interface FeedOptions {
   readonly metrics: StorageMetrics;
 }
 
-/** Pairs per read while the cache is filled; at first, when nothing is known of their sizes. */
+/** Pairs of the first page, while the size of objects is unknown. */
 const firstPageSize = 20;
 const maxPageSize = 500;
-/** From one page to the next: the objects that follow may be larger. */
+/** Maximal growth from page to page, since later objects may be larger. */
 const maxGrowth = 4;
-/** Of one answer, which must not hold the event loop for long. */
+/** Size of a response that does not block the event loop for long. */
 const pageBytes = 2 * 1024 * 1024;
 const retryBaseMs = 100;
 const retryMaxMs = 5000;
 
 /**
  * Keeps a cache's state equal to the store: lists, then follows the watch. The store's watch reconnects by itself; only
- * when it says that history is gone is the resource listed again, and the difference becomes events.
+ * when history is compacted is the resource listed again, and differences become events.
  */
 export class Feed {
   readonly #options: FeedOptions;
-  /** Ends the present round of listing and following. */
+  /** Ends the current listing and following. */
   #round = new AbortController();
 
   constructor(options: FeedOptions) {
@@ -317,7 +317,7 @@ export class Feed {
       } catch (err) {
         if (round.aborted) continue;
         if (err instanceof StoreError && err.code === 'compacted') {
-          log.info({ prefix }, 'history of the watch is gone, listing again');
+          log.info({ prefix }, 'the history of the watch was compacted, listing again');
           continue;
         }
         const delayMs = backoff.nextMs();
@@ -328,7 +328,7 @@ export class Feed {
     signal.removeEventListener('abort', stop);
   }
 
-  /** Lists everything again: what the cache holds is not to be trusted. */
+  /** Lists everything again after a detected difference. */
   refill(): void {
     this.#round.abort();
   }
@@ -381,5 +381,5 @@ function writeOf(options: FeedOptions, event: StoreEvent): Write {
   const { key, modRevision: revision } = event.kv;
   if (event.type === 'delete') return { key, revision };
   const { state, context } = options;
-  return { key, revision, entry: state.known(key, revision) ?? new CacheEntry(event.kv, context) };
+  return { key, revision, entry: state.cachedAt(key, revision) ?? new CacheEntry(event.kv, context) };
 }

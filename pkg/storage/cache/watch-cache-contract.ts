@@ -1,4 +1,4 @@
-/** What every cache does, whatever keeps it equal to the store. */
+/** The contract of a cache as a test suite, for any feed. */
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { isExpired, StatusError } from '#apimachinery/errors/status.js';
@@ -47,9 +47,9 @@ async function statusOf(promise: Promise<unknown>): Promise<StatusError> {
   throw new Error('no failure');
 }
 
-/** `runCache`: as that of the fixture. */
+/** `runCache`: like the fixture's. */
 export async function watchCacheContract(t: Test, runCache: typeof runsCache): Promise<void> {
-  await t.test('writes and reads of one object', async (t) => {
+  await t.test('writes and reads of an object', async (t) => {
     const cache = runCache(t, newStore());
     await cache.waitReady();
     const created = await create(cache, 'ns/a', 1);
@@ -118,19 +118,19 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
       for (const reader of [cache, other]) {
         let page = await cache.list({ scope: '', version: latest, limit });
         const { revision } = page;
-        const found = [...page.entries];
+        const pagedEntries = [...page.entries];
         for (let n = 0; page.nextKey !== undefined; n++) {
-          t.equal(page.remaining, 100 - found.length);
+          t.equal(page.remaining, 100 - pagedEntries.length);
           const changed = `ns/${String((n * 13) % 100).padStart(3, '0')}`;
           const current = entries.get(changed);
           if (current !== undefined) entries.set(changed, await update(cache, current, n));
           await create(cache, `ns/x${reader === cache ? 'a' : 'b'}${n}`, 0);
           page = await reader.list({ scope: '', version: exact(revision), limit, startKey: page.nextKey });
           t.equal(page.revision, revision);
-          found.push(...page.entries);
+          pagedEntries.push(...page.entries);
         }
-        t.equal(found.length, 100, `pages of ${limit}`);
-        t.ok(found.every((entry) => entry.revision <= revision));
+        t.equal(pagedEntries.length, 100, `pages of ${limit}`);
+        t.ok(pagedEntries.every((entry) => entry.revision <= revision));
         for (const key of (await cache.list({ scope: 'ns/x', version: latest })).entries) {
           await cache.delete(key.key.slice(cache.prefix.length), key.revision);
         }
@@ -138,7 +138,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     }
   });
 
-  await t.test('versions that cannot be had', async (t) => {
+  await t.test('unavailable versions', async (t) => {
     const store = newStore();
     const cache = runCache(t, store, { waitMs: 20 });
     const first = await create(cache, 'ns/a', 1);
@@ -157,7 +157,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     t.equal(await cache.get('ns/a', notOlderThan(second.revision)), second);
   });
 
-  await t.test('a cache that is not filled', async (t) => {
+  await t.test('an unfilled cache', async (t) => {
     const store = newStore();
     const silent = methodsOf(store);
     silent.range = ({ signal }) =>
@@ -171,7 +171,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     }
   });
 
-  /** The store's methods as own properties, to replace some of them. */
+  /** The store's methods as own properties, so that some can be replaced. */
   function methodsOf(store: Store): Store {
     const methods = ['range', 'create', 'update', 'delete', 'watch', 'requestProgress', 'currentRevision'] as const;
     const rest = ['compact', 'health', 'sizes', 'close'] as const;
@@ -179,7 +179,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     return bound as unknown as Store;
   }
 
-  await t.test('watches begin as they were asked to', async (t) => {
+  await t.test('the start of watches', async (t) => {
     const cache = runCache(t, newStore());
     const a = await create(cache, 'ns/a', 1);
     const b = await create(cache, 'other/b', 1);
@@ -215,7 +215,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     ]);
   });
 
-  await t.test('what a change means to a selector', async (t) => {
+  await t.test('the events of a change for a selector', async (t) => {
     const cache = runCache(t, newStore());
     await cache.waitReady();
     const match = (entry: Entry) => objectOf(entry).metadata.labels['on'] === 'y';
@@ -288,7 +288,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     );
   });
 
-  await t.test('a cache that differs from the store notices and mends itself', async (t) => {
+  await t.test('a cache that differs from the store detects it and recovers', async (t) => {
     const store = newStore();
     let lose = false;
     const lossy = methodsOf(store);

@@ -1,4 +1,4 @@
-/** A resource's storage as the API server sees it: reads and watches out of memory, writes to the store. */
+/** The storage of a resource for the API server: reads and watches from memory, writes to the store. */
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -38,15 +38,15 @@ import type { Revision, Store, StoreEvent } from '#storage/store.js';
 
 export interface WatchCacheOptions {
   readonly store: Store;
-  /** How values are stored; absent: as they are. */
+  /** Transforms stored values; absent: they stay as they are. */
   readonly transformer?: ValueTransformer | undefined;
-  /** Somebody will call `remember`; watches from before the cache was filled wait for that. */
+  /** `remember` will be called; watches from before the cache was filled wait for it. */
   readonly awaitsHistory?: boolean;
-  /** The resource's key prefix, with a slash at its end: `/registry/pods/`. */
+  /** The resource's key prefix with a trailing slash: `/registry/pods/`. */
   readonly prefix: string;
   /** The resource's name in logs and metrics: `pods`, `deployments.apps`. */
   readonly resource: string;
-  /** What its lists are counted under; absent: `/` and the last part of the prefix. */
+  /** Label of list metrics; absent: `/` and the last part of the prefix. */
   readonly countedAs?: string;
   readonly clock: Clock;
   /** Shared by all caches of a server. */
@@ -55,27 +55,27 @@ export interface WatchCacheOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: StorageMetrics;
-  /** Parses served bytes; absent = JSON as it is. */
+  /** Parses served bytes; absent: as JSON. */
   readonly decode?: Decode;
-  /** What outlines of its objects leave out; absent: nothing. */
+  /** Members omitted in outlines; absent: none. */
   readonly bulk?: Omissions | undefined;
   /** See `EntryContext`. */
   readonly upgraded?: EntryContext['upgraded'];
-  /** Shared by all caches of a server; absent: one of its own. */
+  /** Shared by all caches of a server; absent: its own. */
   readonly packing?: Packing;
-  /** How long a read waits for a version or for the cache to fill. 1.24 blocks 3 s. */
+  /** Time limit of waiting for a version or for the filling of the cache. 1.24 waits 3 s. */
   readonly waitMs?: number;
-  /** Events that wait for one watcher at most. */
+  /** Limit of queued events per watcher. */
   readonly watchBufferSize?: number;
-  /** Changes kept for watches that resume. */
+  /** Limit of changes kept for watches that resume. */
   readonly historyCapacity?: number;
-  /** Bytes of objects that these changes keep at most. */
+  /** Limit of the size of their objects; bytes. */
   readonly historyMaxBytes?: number;
-  /** Age at which they are dropped, and snapshots for paging too. */
+  /** Maximal age of changes and of snapshots for paging. */
   readonly historyMaxAgeMs?: number;
-  /** How often watches that want bookmarks get one. */
+  /** Period of bookmarks. */
   readonly bookmarkPeriodMs?: number;
-  /** How often the cache compares itself with the store, if it has changed since; 0 = never. */
+  /** Period of the comparison with the store after changes; 0: never. */
   readonly selfCheckPeriodMs?: number;
 }
 
@@ -147,7 +147,7 @@ export class WatchCache implements ResourceStorage {
     return this.#options.resource;
   }
 
-  /** Number of objects in the cache. */
+  /** Number of cached objects. */
   get size(): number {
     return this.#state.entries.size;
   }
@@ -157,10 +157,7 @@ export class WatchCache implements ResourceStorage {
     return this.#state.revision;
   }
 
-  /**
-   * What happened before the cache was filled, as the store tells it, so that watches can resume from there; undefined: it
-   * could not be had.
-   */
+  /** Adds changes from before the cache was filled, so that watches can resume there; undefined: not available. */
   remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void {
     const { transformer, context } = this.#options;
     if (past !== undefined) {
@@ -227,8 +224,8 @@ export class WatchCache implements ResourceStorage {
   }
 
   /**
-   * Compares the cache with the store at one revision. When they differ, counts it, logs it, and fills the cache anew.
-   * Throws StoreErrors when the store does not answer or has forgotten that revision.
+   * Compares the cache with the store at one revision. A difference is counted and logged, and the cache is filled
+   * again. Throws StoreErrors if the store does not answer or has compacted the revision.
    */
   selfCheck(): Promise<boolean> {
     return selfCheck(this.#selfCheckOptions(), this.#stop.signal);

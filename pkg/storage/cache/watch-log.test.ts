@@ -35,7 +35,7 @@ const shown = (watcher: Watcher) => {
   return Array.isArray(batch) ? batch.map(show) : batch;
 };
 
-void t.test('watchers of the same take the same batches, each at its own pace', async (t) => {
+void t.test('watchers of a selection read the same batches, each at its own pace', async (t) => {
   const { watch, write } = setUp();
   const [fast, slow] = [watch(), watch()];
   write(1n);
@@ -50,7 +50,7 @@ void t.test('watchers of the same take the same batches, each at its own pace', 
   t.equal(fast.poll(), undefined);
 });
 
-void t.test('a bookmark comes behind what happened before it, to the one who is to have it', async (t) => {
+void t.test('a bookmark follows earlier events, only for its watcher', async (t) => {
   const { watch, write } = setUp();
   const [one, other] = [watch(), watch()];
   write(1n);
@@ -64,7 +64,7 @@ void t.test('a bookmark comes behind what happened before it, to the one who is 
   t.same(shown(other), ['BOOKMARK@7']);
 });
 
-void t.test('who does not keep up ends, and keeps nothing for the others', async (t) => {
+void t.test('a slow watcher ends, and keeps no events for others', async (t) => {
   const { set, watch, write } = setUp();
   const [fast, slow] = [watch(), watch()];
   for (let revision = 1; revision <= 3 * bufferSize; revision++) {
@@ -77,7 +77,7 @@ void t.test('who does not keep up ends, and keeps nothing for the others', async
   t.equal((fast.poll() as readonly unknown[]).length, 1);
 });
 
-void t.test('an end comes behind what waits; what happens later is not for it', async (t) => {
+void t.test('an end follows queued events; later ones are not delivered', async (t) => {
   const { set, watch, write } = setUp();
   const [ending, other, left] = [watch(), watch(), watch()];
   write(1n);
@@ -90,16 +90,16 @@ void t.test('an end comes behind what waits; what happens later is not for it', 
   t.same(shown(other), ['ADDED a=1@1', 'ADDED a=2@2']);
 });
 
-void t.test('each change is looked at once for all who select the same', async (t) => {
+void t.test('a change is tested once per selection', async (t) => {
   const { watch, write } = setUp();
-  let asked = 0;
+  let tests = 0;
   const match = (_entry: Entry) => {
-    asked++;
+    tests++;
     return true;
   };
   const same = Array.from({ length: 10 }, () => watch({ match, selection: 'all' }));
   const alone = watch({ match, selection: undefined });
   write(1n);
-  t.equal(asked, 2);
+  t.equal(tests, 2);
   for (const watcher of [...same, alone]) t.same(shown(watcher), ['ADDED a=1@1']);
 });

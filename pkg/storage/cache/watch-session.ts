@@ -1,4 +1,4 @@
-/** One watch from beginning to end: initial state, then changes, bookmarks in between. */
+/** One watch: the initial state, then changes with bookmarks. */
 
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
@@ -18,13 +18,13 @@ import type {
 } from '#storage/resource-storage.js';
 import { prefixEnd, type Revision } from '#storage/store.js';
 
-/** What the watches of one cache have in common. */
+/** Common parts of a cache's watches. */
 export interface WatchEnvironment {
   readonly prefix: string;
   readonly state: CacheState;
-  /** Waits until the cache satisfies a read of that version. */
+  /** Waits until the cache satisfies a read of the version. */
   readonly reach: (version: Exclude<ReadVersion, { kind: 'exact' }>, signal: Cancellation) => Promise<void>;
-  /** Waits until the changes after that revision are at hand, or will not be. */
+  /** Waits until the changes after the revision are available, or certain not to be. */
   readonly recall: (revision: Revision, signal: Cancellation) => Promise<void>;
   readonly requestProgress: () => void;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface WatchEnvironment {
   readonly stopped: AbortSignal;
 }
 
-/** Entries of the initial state that are handed over at once. */
+/** Initial events per batch. */
 const initialBatch = 500;
 
 export class WatchSession implements ResourceWatch {
@@ -47,7 +47,7 @@ export class WatchSession implements ResourceWatch {
   #bookmarkTimer: Timer | undefined;
   #initial: Promise<Iterable<ResourceEvent | undefined>> | undefined;
   #listener: WatchListener | undefined;
-  /** Goes on with what the listener could not take. */
+  /** Continues after the listener had paused. */
   #resumed: (() => void) | undefined;
 
   constructor(options: WatchEnvironment, watch: ResourceWatchOptions) {
@@ -96,7 +96,7 @@ export class WatchSession implements ResourceWatch {
     }
   }
 
-  /** Hands over what the watch begins with, at the listener's pace, and leaves the rest to the watcher. Never rejects. */
+  /** Passes the initial events at the listener's pace, then leaves the rest to the watcher. Never rejects. */
   async #followed(listener: WatchListener): Promise<void> {
     const { turns, stopped } = this.#options;
     const watch = this.#watch;
@@ -119,12 +119,12 @@ export class WatchSession implements ResourceWatch {
     this.#pump();
   }
 
-  /** Hands over what waits, as long as the listener takes it. */
+  /** Passes queued events while the listener accepts them. */
   readonly #pump = (): void => {
     try {
       for (;;) {
         const watcher = this.#watcher;
-        // Gone when the signal has aborted.
+        // Absent after the signal has aborted.
         if (watcher === undefined) return this.#over();
         const batch = watcher.poll();
         if (batch === 'ended') return this.#over();
@@ -154,7 +154,7 @@ export class WatchSession implements ResourceWatch {
     return this.#initial;
   }
 
-  /** Registers the watcher and, without a turn of the event loop in between, takes the state that it begins with. */
+  /** Registers the watcher and takes its initial state in the same turn of the event loop. */
   async #begin(): Promise<Iterable<ResourceEvent | undefined>> {
     const { reach, recall, state, prefix } = this.#options;
     const watch = this.#watch;
@@ -165,7 +165,7 @@ export class WatchSession implements ResourceWatch {
       await recall(version.revision, watch.signal);
       if (version.revision < state.ring.floor) throw watchTooOld(version.revision, state.ring.floor);
       const missed = state.ring.after(version.revision);
-      // The kept changes may be more than a buffer holds; they are handed over like an initial state.
+      // The missed changes may exceed a buffer, so they are passed like an initial state.
       this.#register(missed.at(-1)?.revision ?? version.revision);
       return missedEvents(missed, start, watch);
     }
@@ -189,7 +189,7 @@ export class WatchSession implements ResourceWatch {
       scope: prefix + watch.scope,
       match,
       only,
-      // Who has seen what is still to come here does not see what others see.
+      // A watcher ahead of this cache does not get the same events as others.
       selection: seen > state.revision ? undefined : selection,
       seen,
       bufferSize,
@@ -203,7 +203,7 @@ export class WatchSession implements ResourceWatch {
     if (bookmarks) this.#scheduleBookmark();
   }
 
-  /** Takes the watcher out again. Idempotent. */
+  /** Removes the watcher. Idempotent. */
   readonly #leave = (): void => {
     const { state, metrics, resource } = this.#options;
     const watch = this.#watch;
@@ -226,7 +226,7 @@ export class WatchSession implements ResourceWatch {
   }
 }
 
-/** Lazily, so that a large state takes memory only as fast as it is read; undefined stands for what is not selected. */
+/** A generator, so that a large state takes memory only as it is read; undefined: not selected. */
 function* initialEvents(
   entries: readonly CacheEntry[],
   revision: Revision,

@@ -10,13 +10,13 @@ import type { Entry } from '#storage/resource-storage.js';
 const key = '/registry/things/ns/a';
 const entry = (modRevision: bigint, color: string, value = thing('a', 1, { color })) =>
   new CacheEntry({ key, value, modRevision }, entryContext());
-let asked = 0;
+let tests = 0;
 const colorOf = (of: Entry): string => objectOf(of).metadata.labels['color'] ?? '';
 
 function watcherOf(color: string | undefined): Watcher {
   const notifications = new NotificationQueue(realClock);
   const match = (each: Entry) => {
-    asked++;
+    tests++;
     return colorOf(each) === color;
   };
   return new Watcher({
@@ -35,7 +35,7 @@ async function seen(watcher: Watcher): Promise<string[]> {
   return ((await watcher.take()) ?? []).map(show);
 }
 
-void t.test('a change reaches those whom it concerns, without a look at the others', async (t) => {
+void t.test('a change reaches the watchers that select it without tests of others', async (t) => {
   const set = new WatcherSet();
   const colors = Array.from({ length: 100 }, (_, i) => `color-${i}`);
   const watchers = colors.map(watcherOf);
@@ -49,7 +49,7 @@ void t.test('a change reaches those whom it concerns, without a look at the othe
   set.offer(new Change({ revision: 2n, entry: second, previous: first, deleted: false }));
   set.offer(new Change({ revision: 3n, entry: third, previous: second, deleted: false }));
   set.offer(new Change({ revision: 4n, entry: third.at(4n), previous: third, deleted: true }));
-  t.ok(asked < 12, `${asked} questions`);
+  t.ok(tests < 12, `${tests} tests`);
   t.same(await seen(all), ['ADDED a=1@1', 'MODIFIED a=1@2', 'MODIFIED a=1@3', 'DELETED a=1@4']);
   t.same(await seen(watchers[1] as Watcher), ['ADDED a=1@1', 'DELETED a=1@2']);
   t.same(await seen(watchers[2] as Watcher), ['ADDED a=1@2', 'MODIFIED a=1@3', 'DELETED a=1@4']);
@@ -57,7 +57,7 @@ void t.test('a change reaches those whom it concerns, without a look at the othe
   t.same(await seen(left), []);
 });
 
-void t.test('what cannot be read ends all watches that it may concern', async (t) => {
+void t.test('an unreadable object ends all watches that may select it', async (t) => {
   for (const value of [Buffer.from('x'), Buffer.from('{"metadata":{"name":}')]) {
     const set = new WatcherSet();
     const watchers = [watcherOf('red'), watcherOf('blue')];

@@ -1,13 +1,14 @@
 /**
- * Those who watch one resource: whom of them a change concerns, and when they are told. Watches that select the same share a log of events. Those that want one value of a field
- * only (the pods of a node, the object of a name) are found by that value, so that a change does not cost a look at each.
+ * The watchers of a resource, and when they are notified of a change. Watchers with equal selections share a log of
+ * events. Watchers that select one value of a field (pods of a node, an object by name) are indexed by it, so a change
+ * does not cost a test of each.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Change } from '#storage/cache/event-ring.js';
 import { type Watcher, WatchLog } from '#storage/cache/watcher.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** By what they select; a watcher that shares with nobody stands for itself. */
+/** By selection; a watcher without a shared selection is its own key. */
 type Logs = Map<string | Watcher, WatchLog>;
 
 interface Group {
@@ -17,9 +18,9 @@ interface Group {
 
 export class WatcherSet {
   readonly #all = new Set<Watcher>();
-  /** Those that are in no group. */
+  /** Watchers without a group. */
   readonly #others: Logs = new Map();
-  /** By the name of the field. */
+  /** By field name. */
   readonly #groups = new Map<string, Group>();
 
   get size(): number {
@@ -50,11 +51,11 @@ export class WatcherSet {
     if (group.byValue.size === 0) this.#groups.delete(only.field);
   }
 
-  /** Offers the change to all whom it may concern. */
+  /** Passes the change to all logs that may select it. */
   offer(change: Change): void {
     const { entry, previous } = change;
     offerTo(this.#others, change);
-    // Whom it concerns cannot be told.
+    // The field values of an unreadable object are unknown.
     const concernsAll = entry.unreadable !== undefined || previous?.unreadable !== undefined;
     for (const { read, byValue } of this.#groups.values()) {
       const values = concernsAll ? undefined : valuesOf(change, read);
@@ -63,7 +64,7 @@ export class WatcherSet {
     }
   }
 
-  /** Ends every watch. */
+  /** Ends all watches. */
   end(error: unknown): void {
     for (const watcher of this.#all) watcher.end(error);
     this.#all.clear();
@@ -84,7 +85,7 @@ function offerTo(logs: Logs | undefined, change: Change): void {
   if (logs !== undefined) for (const log of logs.values()) log.offer(change);
 }
 
-/** Now and before; undefined where it cannot be decoded, which everybody is told. */
+/** New and previous value; undefined if undecodable, which concerns every watcher. */
 function valuesOf({ entry, previous }: Change, read: Group['read']): ReadonlySet<string> | undefined {
   try {
     const values = new Set([read(entry)]);
@@ -94,48 +95,47 @@ function valuesOf({ entry, previous }: Change, read: Group['read']): ReadonlySet
   }
 }
 
-/** Those notified in one turn: what each of them does takes some tens of microseconds. */
+/** Limit of notifications per turn, which take some tens of microseconds each. */
 const batchSize = 64;
-/** A round of many is followed by a rest so many times as long as the round was, but no longer than that. */
+/** Pause after a round of several turns, in multiples of its duration, with an upper limit. */
 const restFactor = 2;
 const maxRestMs = 20;
 
 type Notify = () => void;
 
 /**
- * Notifies many who wait for the same thing in several turns of the event loop, so that it is not held by all at once.
- *
- * Watchers that are notified together are a round. One that has news while a round lasts comes in the next one, with all that
- * has happened to it by then, and a round of many is followed by a rest: what comes for many many times a second reaches
- * each of them several events at a time, which costs hardly more than one. A few are always notified at once.
+ * Notifies many watchers over several turns of the event loop, to not block it.
+ * Watchers that are notified together form a round. A watcher with news during a round comes in the next one, and a
+ * round of several turns is followed by a pause: frequent events thus reach many watchers in batches, which cost hardly
+ * more than single events. Few watchers are always notified immediately.
  */
 export class NotificationQueue {
   readonly #clock: Clock;
-  /** Those of the present round, up to `#next` notified. */
+  /** The current round; notified up to `#next`. */
   #round: Notify[] = [];
   #next = 0;
-  #later: Notify[] = [];
-  /** In the present turn. */
+  #nextRound: Notify[] = [];
+  /** Number in the current turn. */
   #notified = 0;
   #gathering = 0;
   #running = false;
-  /** A turn is to come, or the end of a rest. */
+  /** A turn or the end of a pause is scheduled. */
   #waiting = false;
   #resting = false;
-  /** When the present round needed a second turn. */
+  /** When the current round needed a second turn. */
   #startMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls `notify` now, or in one of the next turns after those that came before; never before `gather` is over. */
+  /** Calls `notify` now, or in a later turn after earlier ones; never before `gather` ends. */
   add(notify: Notify): void {
-    this.#later.push(notify);
+    this.#nextRound.push(notify);
     if (this.#gathering === 0) this.#go();
   }
 
-  /** Those who have news several times during `work` are notified once, behind it. */
+  /** Watchers with several events during `work` are notified once, after it. */
   gather(work: () => void): void {
     this.#gathering++;
     try {
@@ -143,7 +143,7 @@ export class NotificationQueue {
     } finally {
       this.#gathering--;
     }
-    if (this.#gathering === 0 && this.#later.length > 0) this.#go();
+    if (this.#gathering === 0 && this.#nextRound.length > 0) this.#go();
   }
 
   #go(): void {
@@ -152,7 +152,7 @@ export class NotificationQueue {
     while (this.#notified < batchSize && !this.#resting) {
       if (this.#next === this.#round.length && !this.#begin()) break;
       this.#notified++;
-      // By its number: a watcher that is notified may have others notified.
+      // By index, since a notified watcher may cause further notifications.
       (this.#round[this.#next++] as Notify)();
     }
     this.#running = false;
@@ -161,22 +161,22 @@ export class NotificationQueue {
     setImmediate(this.#nextTurn);
   }
 
-  /** Begins the next round; false when no watcher waits, or the next round has to wait a little longer. */
+  /** Starts the next round; false without waiting watchers or during a pause. */
   #begin(): boolean {
     const restMs =
       this.#startMs === undefined ? 0 : Math.min(maxRestMs, restFactor * (this.#clock.monotonic() - this.#startMs));
     this.#startMs = undefined;
     this.#next = 0;
     this.#round = [];
-    // A timer takes a millisecond at least.
+    // A timer takes at least a millisecond.
     if (restMs >= 1) {
       this.#resting = true;
       this.#clock.setTimer(this.#rested, restMs);
       return false;
     }
-    if (this.#later.length === 0) return false;
-    this.#round = this.#later;
-    this.#later = [];
+    if (this.#nextRound.length === 0) return false;
+    this.#round = this.#nextRound;
+    this.#nextRound = [];
     return true;
   }
 

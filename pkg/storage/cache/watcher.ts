@@ -1,28 +1,27 @@
 /**
- * One client's watch: how far it has come in the events that concern it, and when it is told of more.
- *
- * Watchers that select the same read one log: each change is looked at once for all of them. What the slowest has not taken
- * is kept, within the bound of its buffer.
+ * A client's watch: its position in the events that it selects.
+ * Watchers with equal selections read the same log, so each change is tested once for all of them. The log keeps events
+ * for the slowest watcher, within the limit of its buffer.
  */
 import type { Change } from '#storage/cache/event-ring.js';
 import type { Entry, Only, ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
-/** What the watchers of a log have in common. */
+/** Common options of a log's watchers. */
 export interface WatchLogOptions {
-  /** Keys (below the resource's prefix) that start with this. */
+  /** Prefix of the keys, with the resource's prefix. */
   readonly scope: string;
   readonly match: ((entry: Entry) => boolean) | undefined;
-  /** Changes up to this revision are not for them. */
+  /** Changes up to this revision are skipped. */
   readonly seen: Revision;
-  /** Events that may wait for one of them. */
+  /** Limit of queued events per watcher. */
   readonly bufferSize: number;
 }
 
 /**
- * What a change means to a watcher that selects: an object that starts or stops matching is added or deleted. Throws
- * 500 for an object that cannot be read; no watcher has seen it then, so what comes after it is as if there had been
- * none.
+ * The event of a change for a selection: an object that starts or stops matching is added or deleted. Throws a 500
+ * error for an unreadable object; no watcher has seen its state, so the next change is treated as if it had not
+ * existed.
  */
 export function eventFor(change: Change, match: WatchLogOptions['match']): ResourceEvent | undefined {
   const { entry, deleted } = change;
@@ -35,66 +34,66 @@ export function eventFor(change: Change, match: WatchLogOptions['match']): Resou
   return change.event('DELETED', change.departed(previous));
 }
 
-/** From here on it is worth a look whether all have taken the oldest events. */
-const leastTrim = 64;
-/** Events that may wait for watchers whose turn has not come, where that is more than a buffer. */
-const mostUntold = 10_000;
+/** Minimal number of events before a search for those that all watchers have read. */
+const minTrim = 64;
+/** Limit of events for notified watchers whose turn is pending, if larger than a buffer. */
+const maxPending = 10_000;
 
 export class WatchLog {
-  /** Of the newest event. */
+  /** Revision of the newest event. */
   revision: Revision = 0n;
   readonly #options: WatchLogOptions;
   readonly #watchers = new Set<Watcher>();
-  /** Those that have taken everything, and some that are gone. */
+  /** Watchers that have read everything, including some removed ones. */
   #waiting: Watcher[] = [];
-  /** How many of them are not gone. */
+  /** Number of waiting watchers without removed ones. */
   #waitingCount = 0;
-  /** Events are numbered from 0 on; the first that is kept. */
+  /** Number of the first stored event; numbers start at 0. */
   #start = 0;
   #events: ResourceEvent[] = [];
   #trimAt: number;
-  /** What was taken last: many take the same. */
+  /** The last slice, since many watchers read the same one. */
   #slice: { readonly from: number; readonly events: readonly ResourceEvent[] } = { from: 0, events: [] };
 
-  /** `options`: those of any of its watchers. */
+  /** `options` of any of its watchers. */
   constructor(options: WatchLogOptions) {
     this.#options = options;
-    this.#trimAt = Math.min(leastTrim, options.bufferSize);
+    this.#trimAt = Math.min(minTrim, options.bufferSize);
   }
 
   get size(): number {
     return this.#watchers.size;
   }
 
-  /** The number of the next event. */
+  /** Number of the next event. */
   get end(): number {
     return this.#start + this.#events.length;
   }
 
-  /** The watcher hears of what comes from now on. */
+  /** The watcher reads events from now on. */
   add(watcher: Watcher): void {
     this.#watchers.add(watcher);
-    watcher.reads(this);
+    watcher.attach(this);
   }
 
   delete(watcher: Watcher): void {
     if (!this.#watchers.delete(watcher)) return;
-    if (watcher.waits) this.#waitingCount--;
-    watcher.waits = false;
-    watcher.leaves();
+    if (watcher.isWaiting) this.#waitingCount--;
+    watcher.isWaiting = false;
+    watcher.detach();
   }
 
-  /** The watcher has taken everything, and is to be told when there is more. */
+  /** The watcher has read everything and will be notified of more. */
   wait(watcher: Watcher): void {
-    if (!watcher.waits && this.#watchers.has(watcher)) {
-      watcher.waits = true;
+    if (!watcher.isWaiting && this.#watchers.has(watcher)) {
+      watcher.isWaiting = true;
       this.#waiting.push(watcher);
       this.#waitingCount++;
     }
     if (this.#waitingCount === this.#watchers.size && this.#events.length > 0) this.#forget(this.#events.length);
   }
 
-  /** Adds what the change means to those who watch, if it concerns them; one that cannot be read ends their watches. */
+  /** Adds the change's event if it is selected; an unreadable object ends all watches. */
   offer(change: Change): void {
     const { seen, scope, match } = this.#options;
     if (change.revision <= seen || !change.entry.key.startsWith(scope)) return;
@@ -108,7 +107,7 @@ export class WatchLog {
     if (event !== undefined) this.#append(event);
   }
 
-  /** The events from one number up to another. */
+  /** Events between two numbers. */
   slice(from: number, end: number): readonly ResourceEvent[] {
     if (this.#slice.from !== from || this.#slice.events.length !== end - from) {
       this.#slice = { from, events: this.#events.slice(from - this.#start, end - this.#start) };
@@ -125,27 +124,27 @@ export class WatchLog {
     this.#waiting = [];
     this.#waitingCount = 0;
     for (const watcher of waiting) {
-      if (!watcher.waits) continue;
-      watcher.waits = false;
+      if (!watcher.isWaiting) continue;
+      watcher.isWaiting = false;
       watcher.notify();
     }
   }
 
-  /** Forgets what all watchers have taken; a watcher that is too far behind ends. */
+  /** Drops events that all watchers have read, and ends watchers that are too far behind. */
   #trim(): void {
     const { end } = this;
     const { bufferSize } = this.#options;
     const oldest = end - bufferSize;
-    const oldestUntold = end - Math.max(bufferSize, mostUntold);
+    const oldestPending = end - Math.max(bufferSize, maxPending);
     let least = end;
     for (const watcher of this.#watchers) {
-      if (watcher.next < oldest && (!watcher.told || watcher.next < oldestUntold)) watcher.overflow();
+      if (watcher.next < oldest && (!watcher.isNotified || watcher.next < oldestPending)) watcher.overflow();
       if (watcher.next < least) least = watcher.next;
     }
     this.#forget(least - this.#start);
     const kept = this.#events.length;
     const next = kept < bufferSize ? Math.min(2 * kept, bufferSize) : kept + (bufferSize >>> 3);
-    this.#trimAt = Math.max(Math.min(leastTrim, bufferSize), next);
+    this.#trimAt = Math.max(Math.min(minTrim, bufferSize), next);
   }
 
   #forget(count: number): void {
@@ -156,7 +155,7 @@ export class WatchLog {
   }
 }
 
-/** The consumer was too slow for its buffer: it may watch again from the last version it has seen. */
+/** The consumer was too slow for its buffer; it may watch again from its last version. */
 export class WatchOverflowError extends Error {
   override readonly name = 'WatchOverflowError';
   constructor() {
@@ -167,33 +166,33 @@ export class WatchOverflowError extends Error {
 export interface WatcherOptions extends WatchLogOptions {
   /** Implied by `match`. */
   readonly only?: Only | undefined;
-  /** Names what `match` selects: watchers of one scope with the same name share what they see. Absent: nobody sees the same. */
+  /** Name of the selection: watchers of one scope with equal names share a log. Absent: the watcher shares none. */
   readonly selection?: string | undefined;
   readonly bookmarks: boolean;
-  /** Calls it now or a little later: see `NotificationQueue`, which the watchers of a resource share. */
+  /** Schedules the notification: see `NotificationQueue`, which the watchers of a resource share. */
   readonly notify: (wake: () => void) => void;
 }
 
 interface OwnEvent {
-  /** The number of the event of the log that it comes before. */
+  /** Number of the log event that follows it. */
   readonly before: number;
   readonly event: ResourceEvent;
 }
 
 export class Watcher {
   readonly options: WatcherOptions;
-  /** The number of the log's next event to be taken. */
+  /** Number of the next log event to read. */
   next = 0;
-  /** For the log: it has been put among those that wait for the next event. */
-  waits = false;
-  /** It has been told that there is something to take and has not had its turn yet: if it is late, it is not by its doing. */
-  told = false;
+  /** For the log only: it waits for the next event. */
+  isWaiting = false;
+  /** Notified, but its turn is pending, so a delay is not its fault. */
+  isNotified = false;
   #log: WatchLog | undefined;
-  /** Bookmarks that wait; hardly ever any. */
+  /** Queued bookmarks; usually none. */
   #own: OwnEvent[] | undefined;
   #bookmarked: Revision;
   #wake: (() => void) | undefined;
-  /** `before`: the number of the first event that is not delivered any more. */
+  /** `before`: number of the first event that is not delivered. */
   #end: { readonly error: unknown; readonly before: number } | undefined;
 
   constructor(options: WatcherOptions) {
@@ -205,27 +204,27 @@ export class Watcher {
     return this.#end !== undefined;
   }
 
-  /** The newest revision that an event or bookmark has carried, or the one to start behind. */
+  /** The newest revision of an event or bookmark, or the initial one. */
   get sentRevision(): Revision {
     const events = this.#log?.revision;
     if (events !== undefined && events > this.#bookmarked) return events;
     return this.#bookmarked;
   }
 
-  /** For the log, which is the watcher's from now on. */
-  reads(log: WatchLog): void {
+  /** For the log only: sets the watcher's log. */
+  attach(log: WatchLog): void {
     this.#log = log;
     this.next = log.end;
   }
 
-  /** For the log, of which nothing is wanted any more. */
-  leaves(): void {
+  /** For the log only: the watcher was removed. */
+  detach(): void {
     this.#end = { error: this.#end?.error, before: this.next };
     this.#own = undefined;
     this.notify();
   }
 
-  /** For the log: more waits than the watcher's buffer holds, which ends it. */
+  /** For the log only: ends the watcher because its buffer is full. */
   overflow(): void {
     const before = this.#log?.end ?? 0;
     this.next = before;
@@ -234,7 +233,7 @@ export class Watcher {
     this.notify();
   }
 
-  /** Says how far the watch has come, when that is news and there is room. */
+  /** Queues a bookmark if its revision is new and there is room. */
   bookmark(revision: Revision): void {
     const log = this.#log;
     if (log === undefined || this.#end !== undefined || revision <= this.sentRevision) return;
@@ -245,15 +244,18 @@ export class Watcher {
     this.notify();
   }
 
-  /** No more events come; without an error the iteration just ends. What waits is delivered first. */
+  /** Ends the watch after the queued events; without an error, the iteration just ends. */
   end(error?: unknown): void {
     this.#end ??= { error, before: this.#log?.end ?? 0 };
     this.notify();
   }
 
-  /** Everything that waits; `ended` behind the last event, undefined when there is nothing yet. Throws what the watch ended with. */
+  /**
+   * All queued events; `ended` after the last one, undefined if there are none yet. Throws the error that ended the
+   * watch.
+   */
   poll(): readonly ResourceEvent[] | 'ended' | undefined {
-    this.told = false;
+    this.isNotified = false;
     const batch = this.#batch();
     if (batch !== undefined) return batch;
     if (this.#end === undefined) return undefined;
@@ -261,13 +263,13 @@ export class Watcher {
     return 'ended';
   }
 
-  /** Calls `news` once when there is something to poll; only when there was nothing. */
+  /** Calls `news` once when `poll` may have events; only after it had none. */
   wait(news: () => void): void {
     this.#wake = news;
     this.#log?.wait(this);
   }
 
-  /** Everything that waits, undefined at the end. */
+  /** All queued events; undefined at the end. */
   async take(): Promise<readonly ResourceEvent[] | undefined> {
     for (;;) {
       const batch = this.poll();
@@ -276,12 +278,12 @@ export class Watcher {
     }
   }
 
-  /** There may be something to take. */
+  /** There may be events to read. */
   notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;
     if (wake === undefined) return;
-    this.told = true;
+    this.isNotified = true;
     this.options.notify(wake);
   }
 

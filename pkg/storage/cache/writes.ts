@@ -1,4 +1,4 @@
-/** Writes of one resource: to the store, and their results into the cache before the store's watch reports them. */
+/** Writes of one resource to the store; adds their results to the cache before the watch reports them. */
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { CacheState } from '#storage/cache/state.js';
 import { statusFromStore } from '#storage/errors.js';
@@ -13,7 +13,7 @@ export interface CacheWritesOptions {
 
 type Write = (options: WriteOptions) => Promise<WriteResult>;
 
-/** See ResourceStorage; keys are full ones here. */
+/** See ResourceStorage; with full keys. */
 export class CacheWrites {
   readonly #options: CacheWritesOptions;
 
@@ -44,14 +44,14 @@ export class CacheWrites {
     return { ok: true, entry: last.at(result.revision) };
   }
 
-  /** A companion's write has happened. */
+  /** The write of a companion update has succeeded. */
   companionWritten(key: string, stored: Buffer, revision: Revision): CacheEntry {
     return this.#wrote(key, stored, revision);
   }
 
-  /** One write, tried again as long as nothing but its guards was overtaken. */
+  /** One write, repeated while only its guards fail. */
   #guarded(options: PutOptions, write: Write): Promise<WriteResult> {
-    // Hardly any write has conditions.
+    // Most writes have no conditions.
     return (options.conditions ?? []).length === 0 ? unguarded(options, write) : this.#underConditions(options, write);
   }
 
@@ -59,7 +59,7 @@ export class CacheWrites {
     const given: (readonly Guard[])[] = [];
     let revision: Revision | undefined;
     try {
-      // One after the other: what one of them holds until it is settled must not be asked for when another has refused.
+      // Sequentially: resources reserved by one condition must not be requested after another has refused.
       for (const condition of conditions) given.push(await condition.guards(undefined, options.signal));
       for (;;) {
         const guards = given.flat();
@@ -80,7 +80,8 @@ export class CacheWrites {
 
   #wrote(key: string, stored: Buffer, revision: Revision): CacheEntry {
     const { state, context } = this.#options;
-    const entry = state.known(key, revision) ?? new CacheEntry({ key, value: stored, modRevision: revision }, context);
+    const entry =
+      state.cachedAt(key, revision) ?? new CacheEntry({ key, value: stored, modRevision: revision }, context);
     state.wrote(key, revision, entry);
     return entry;
   }
@@ -88,14 +89,14 @@ export class CacheWrites {
   #current(kv: KeyValue | undefined): CacheEntry | undefined {
     const { state, context } = this.#options;
     if (kv === undefined) return undefined;
-    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv, context);
+    return state.cachedAt(kv.key, kv.modRevision) ?? new CacheEntry(kv, context);
   }
 
-  /** The state that a deletion at `expected` would remove, or what is there instead. */
+  /** The state that a deletion at `expected` would remove, or the actual one. */
   async #lastState(key: string, expected: Revision, options: WriteOptions): Promise<CacheEntry | undefined> {
     const { store, state } = this.#options;
-    const known = state.known(key, expected);
-    if (known !== undefined) return known;
+    const cached = state.cachedAt(key, expected);
+    if (cached !== undefined) return cached;
     try {
       const { kvs } = await store.range({ start: key, end: `${key}\0`, ...options });
       return this.#current(kvs[0]);

@@ -1,5 +1,5 @@
-/** Answers of etcd's v3 API that this project reads, out of bytes. Field numbers are those of etcd 3.4's rpc.proto. */
-import type { KnownLeader } from '#storage/etcd/overtaken-writes.js';
+/** Decodes the responses of etcd's v3 API that this project uses. Field numbers: rpc.proto of etcd 3.4. */
+import type { LeaderState } from '#storage/etcd/overtaken-writes.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
 const varint = 0;
@@ -7,17 +7,18 @@ const fixed64 = 1;
 const delimited = 2;
 const fixed32 = 5;
 
-/** Largest part of a varint that is exact as a number: seven bytes of seven bits. */
+/** Longest varint that is exact as a number: seven bytes of seven bits. */
 const maxNumberBytes = 7;
 
-/** The bytes are not a message. */
+/** The bytes are not a valid message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
 /**
- * Walks the fields of one message: `while (reader.next()) switch (reader.field) …`; unread fields are skipped. Hand-written
- * because protobufjs takes 2.4 times as long, 1.03 µs instead of 0.43 for each pair of a range (5.5 kB, a VM with two cores).
+ * Reads the fields of one message: `while (reader.next()) switch (reader.field) …`; unread fields are skipped. Written
+ * by hand because protobufjs is 2.4 times slower: 1.03 µs instead of 0.43 for each pair of a range (5.5 kB, a VM with
+ * two cores).
  */
 export class WireReader {
   readonly #bytes: Buffer;
@@ -68,7 +69,7 @@ export class WireReader {
     const length = this.#number();
     const start = this.#at;
     this.#at += length;
-    if (this.#type !== delimited || this.#at > this.#bytes.length) throw new WireError('the message is cut off');
+    if (this.#type !== delimited || this.#at > this.#bytes.length) throw new WireError('the message is truncated');
     return this.#bytes.subarray(start, this.#at);
   }
 
@@ -85,12 +86,12 @@ export class WireReader {
     let factor = 1;
     for (let i = 0; i < 10; i++) {
       const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw new WireError('the message is cut off');
+      if (byte === undefined) throw new WireError('the message is truncated');
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
       factor *= 128;
     }
-    throw new WireError('a number is too long');
+    throw new WireError('a varint is too long');
   }
 
   #skip(): void {
@@ -105,7 +106,7 @@ export class WireReader {
 
 export interface EtcdKeyValue extends KeyValue {
   readonly createRevision: Revision;
-  /** The etcd lease whose end removes the key; 0: none. */
+  /** Lease of the key; 0: none. */
   readonly lease: bigint;
 }
 
@@ -133,7 +134,7 @@ function readHeader(reader: WireReader): Revision {
   return revision;
 }
 
-/** The term of the leader at the time of any response. */
+/** The leader's term at the time of the response. */
 export function readTerm(reader: WireReader): number {
   while (reader.next()) if (reader.field === 1) return readHeaderTerm(reader.message());
   return 0;
@@ -144,8 +145,8 @@ function readHeaderTerm(reader: WireReader): number {
   return 0;
 }
 
-/** Of a member's status: the term it is in, and whether it has a leader. */
-export function readLeader(reader: WireReader): KnownLeader {
+/** Term of a member's status, and whether the member has a leader. */
+export function readLeader(reader: WireReader): LeaderState {
   let term = 0;
   let isThere = false;
   while (reader.next()) {
@@ -176,16 +177,16 @@ function readKeyValue(reader: WireReader): EtcdKeyValue {
 export interface EtcdWriteResponse {
   readonly succeeded: boolean;
   readonly revision: Revision;
-  /** The pair as it is, when the condition did not hold. */
+  /** The current pair if the condition did not hold. */
   readonly current: EtcdKeyValue | undefined;
-  /** The mod revisions of the guards' keys when the condition did not hold; 0 without such a key. */
+  /** Mod revisions of the guards' keys if the condition did not hold; 0: absent key. */
   readonly guardRevisions: readonly Revision[];
 }
 
 export function readConditionalWriteResponse(reader: WireReader): EtcdWriteResponse {
   let succeeded = false;
   let revision = 0n;
-  // In the order in which they were asked for: the key, the guards'.
+  // In the order of the request: the key, then the guards' keys.
   const reads: (EtcdKeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
@@ -199,7 +200,7 @@ export function readConditionalWriteResponse(reader: WireReader): EtcdWriteRespo
   return { succeeded, revision, current: reads[0], guardRevisions };
 }
 
-/** The revision in any response: its header is field 1. */
+/** The revision of any response: its header is field 1. */
 export function readRevision(reader: WireReader): Revision {
   let revision = 0n;
   while (reader.next()) if (reader.field === 1) revision = readHeader(reader.message());
@@ -212,14 +213,14 @@ export function readLeaseId(reader: WireReader): bigint {
   return id;
 }
 
-/** Seconds that the lease lives from now on; 0 when there is no such lease any more. */
+/** Remaining seconds of the lease; 0: the lease has ended. */
 export function readKeepAlive(reader: WireReader): number {
   let ttlSeconds = 0;
   while (reader.next()) if (reader.field === 3) ttlSeconds = reader.number();
   return ttlSeconds;
 }
 
-/** Bytes of the database file, out of a status response. */
+/** Size of the database file in a status response; bytes. */
 export function readDbSize(reader: WireReader): number {
   let size = 0;
   while (reader.next()) if (reader.field === 3) size = reader.number();
@@ -238,7 +239,7 @@ export interface EtcdWatchResponse {
   readonly canceled: boolean;
   readonly compactRevision: Revision;
   readonly cancelReason: string;
-  /** More of the same answer follows. */
+  /** More events of the same revision follow. */
   readonly fragment: boolean;
   readonly events: EtcdEvent[];
 }

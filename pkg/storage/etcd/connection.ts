@@ -1,4 +1,4 @@
-/** Calls to etcd over gRPC: which endpoint, for how long, and what may be tried again. */
+/** Calls to etcd over gRPC: selects endpoints, limits time, and repeats calls that may be repeated. */
 
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { exponentialDelayMs, spreadAround } from '#apimachinery/backoff/backoff.js';
@@ -10,7 +10,7 @@ import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream, Message } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, type EndpointTlsSource, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
-import { type KnownLeader, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
+import { type LeaderState, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
 import { StoreError } from '#storage/store.js';
 
 export type EtcdTls = EndpointTls | EndpointTlsSource;
@@ -22,9 +22,9 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Longest time of one call. */
+  /** Time limit of a call. */
   readonly callTimeoutMs: number;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Call<T> {
   readonly path: string;
   readonly request: Message;
   readonly read: (reader: WireReader) => T;
-  /** May be sent again after a failure whose outcome is unknown. */
+  /** May be sent again after a failure with unknown outcome. */
   readonly repeatable: boolean;
   /** See UnaryCall. */
   readonly prompt?: boolean | undefined;
@@ -42,15 +42,15 @@ export interface Call<T> {
 
 const retryBaseMs = 20;
 const retryMaxMs = 500;
-/** How long a call is tried again while no endpoint can be reached, as long as its own time allows. */
+/** Time limit of retries while no endpoint is reachable, within the call's own limit. */
 const retryForMs = 2000;
 const statusPath = '/etcdserverpb.Maintenance/Status';
 const statusMs = 1000;
 const noBytes = Buffer.alloc(0);
-/** A member that has lost its leader ends the stream instead of going silent. */
+/** A member without a leader ends the stream instead of going silent. */
 const streamMetadata = { hasleader: 'true' };
 
-/** Named and described as OpenTelemetry's conventions for gRPC say. */
+/** Names and attributes of OpenTelemetry's conventions for gRPC. */
 function spanOf(path: string): CallSpan {
   const [, service = '', method = ''] = path.split('/');
   const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
@@ -63,7 +63,7 @@ export class EtcdConnection {
   #current = 0;
   #closed = false;
   readonly #overtaken: OvertakenWrites<GrpcEndpoint>;
-  /** Of the leader as of the last write that was answered; 0: not known. */
+  /** The leader's term in the last write's response; 0: unknown. */
   #term = 0;
 
   constructor(options: ConnectionOptions) {
@@ -72,10 +72,10 @@ export class EtcdConnection {
     const { tls, clock, random } = options;
     this.#endpoints = options.endpoints.map((url) => new GrpcEndpoint({ url, tls, clock, random }));
     this.#current = Math.floor(options.random() * this.#endpoints.length);
-    this.#overtaken = new OvertakenWrites({ clock, askLeader: (endpoint) => this.#askLeader(endpoint) });
+    this.#overtaken = new OvertakenWrites({ clock, readLeader: (endpoint) => this.#readLeader(endpoint) });
   }
 
-  /** Throws StoreErrors, or the signal's reason once it aborts. */
+  /** Throws StoreErrors, or the signal's reason when it aborts. */
   call<T>(call: Call<T>): Promise<T> {
     const { tracer } = this.#options;
     if (tracer === undefined) return this.#call(call, undefined);
@@ -110,14 +110,14 @@ export class EtcdConnection {
     }
   }
 
-  /** Asks every endpoint once; the answers of those that give one, by their URL. Throws the signal's reason. */
+  /** Calls every endpoint once; responses by URL, without failed endpoints. Throws the signal's reason. */
   async callEach<T>({ path, request, read, signal }: Omit<Call<T>, 'repeatable'>): Promise<Map<string, T>> {
     const timeoutMs = this.#options.callTimeoutMs;
     const ask = async (endpoint: GrpcEndpoint): Promise<[string, T][]> => {
       try {
         return [[endpoint.url, read(new WireReader(await endpoint.unary({ path, request, timeoutMs, signal })))]];
       } catch (err) {
-        // It is the answer of a member that is away.
+        // An unreachable member has no response.
         if (!(err instanceof GrpcError)) throw err;
         return [];
       }
@@ -128,7 +128,7 @@ export class EtcdConnection {
     return new Map(answers.flat());
   }
 
-  /** Opens a stream of messages in both directions; `failed` moves to another endpoint. Throws GrpcErrors. */
+  /** Opens a bidirectional stream; `failed` moves to another endpoint. Throws GrpcErrors. */
   async open(path: string): Promise<{ stream: GrpcStream; failed: () => void }> {
     const endpoint = this.#pick();
     try {
@@ -144,18 +144,18 @@ export class EtcdConnection {
     for (const endpoint of this.#endpoints) endpoint.close();
   }
 
-  async #askLeader(endpoint: GrpcEndpoint): Promise<KnownLeader | undefined> {
+  async #readLeader(endpoint: GrpcEndpoint): Promise<LeaderState | undefined> {
     try {
       const answer = await endpoint.unary({ path: statusPath, request: noBytes, timeoutMs: statusMs });
       return readLeader(new WireReader(answer));
     } catch (err) {
-      // The member is away: that is its own reason not to wait.
+      // An unreachable member fails the write by itself.
       if (!(err instanceof GrpcError)) throw err;
       return undefined;
     }
   }
 
-  /** The endpoint in use, or the next one that is not known to be down. */
+  /** The current endpoint, or the next one that is not known to be down. */
   #pick(): GrpcEndpoint {
     if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
     for (let i = 0; i < this.#endpoints.length; i++) {
@@ -173,22 +173,22 @@ export class EtcdConnection {
   }
 }
 
-/** Of the event loop, in which those gather who share a read: as long as there are more of them, and so many at most. */
+/** Limit of event loop turns that wait for further callers of a shared read, while their number grows. */
 const maxTurns = 4;
 
 /**
- * One read shared by all requests that wait for it. No request gets an answer to a read that began before it came: such
- * a read may miss a write that was acknowledged a moment ago, so late comers share the next one. There is one at a
- * time, and the longer it takes, the more share the next.
+ * One read shared by all waiting callers. A caller never gets a read that began before its call, since that may miss a
+ * write acknowledged just before; later callers share the next read. Reads run one at a time, so slow reads are shared
+ * by more callers.
  */
 export class SharedRead<T> {
   readonly #read: () => Promise<T>;
   #running: Promise<unknown> | undefined;
   #next: Promise<T> | undefined;
-  /** How many share the next one. */
+  /** Callers of the next read. */
   #sharing = 0;
 
-  /** `read` asks at once, and not later. */
+  /** `read` must send its request immediately. */
   constructor(read: () => Promise<T>) {
     this.#read = read;
   }

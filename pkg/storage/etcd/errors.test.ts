@@ -29,7 +29,7 @@ const rows: { grpc: number; details: string; code: StoreErrorCode }[] = [
   { grpc: grpcStatus.INTERNAL, details: 'anything', code: 'unavailable' },
 ];
 
-void t.test('failures of etcd and gRPC', async (t) => {
+void t.test('errors of etcd and gRPC', async (t) => {
   for (const { grpc, details, code } of rows) {
     const cause = Object.assign(new Error(`${grpc}: ${details}`), { code: grpc, details });
     const error = translateEtcdError(cause);
@@ -42,7 +42,7 @@ void t.test('failures of etcd and gRPC', async (t) => {
   t.equal(translateEtcdError('text').message, 'text');
 });
 
-void t.test('a lease that is gone', async (t) => {
+void t.test('an ended lease', async (t) => {
   const details = 'etcdserver: requested lease not found';
   t.ok(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details }));
   t.notOk(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details: 'etcdserver: key not found' }));

@@ -1,16 +1,16 @@
-/** etcd's and gRPC's failures as ours, in one table. Messages are those of etcd's rpctypes. */
+/** Maps errors of etcd and gRPC to StoreErrors. Messages: etcd's rpctypes. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
 interface Row {
   readonly grpc: number;
-  /** Part of the message; absent = any. */
+  /** Part of the message; absent: any. */
   readonly text?: string;
   readonly code: StoreErrorCode;
 }
 
-/** First match wins. */
+/** The first match counts. */
 const table: readonly Row[] = [
   { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision has been compacted', code: 'compacted' },
   { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision is a future revision', code: 'futureRevision' },
@@ -21,13 +21,13 @@ const table: readonly Row[] = [
   { grpc: grpcStatus.DEADLINE_EXCEEDED, code: 'timeout' },
 ];
 
-/** The gRPC status code of an error, undefined when it carries none. */
+/** The gRPC status code of an error; undefined if it has none. */
 function grpcCode(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** What kept etcd from doing it; everything unknown counts as unavailable, so that callers try again later. */
+/** The StoreError of an error; unknown ones are `unavailable`, so that callers try again later. */
 export function translateEtcdError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const code = grpcCode(error);
@@ -43,7 +43,7 @@ function detailsOf(error: unknown): string {
   return messageOf(error);
 }
 
-/** True when a write named a lease that is gone. */
+/** True for a write with a lease that has ended. */
 export function isLeaseNotFound(error: unknown): boolean {
   return grpcCode(error) === grpcStatus.NOT_FOUND && detailsOf(error).includes('lease not found');
 }

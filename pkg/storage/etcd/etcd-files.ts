@@ -1,4 +1,4 @@
-/** The certificates for etcd, in files that options name and that may be replaced while they are in use. */
+/** Certificate files for etcd from options; they may be replaced at runtime. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { CertificateFiles, readFromDisk } from '#daemon/certificates/certificate-files.js';
 import { OptionsError } from '#daemon/options/option.js';
@@ -7,7 +7,7 @@ const options = ['etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const;
 
 export type EtcdFileValues = { readonly [option in (typeof options)[number]]?: string | undefined };
 
-/** Read once already; undefined where no file is named. Throws OptionsError for those that cannot be read. */
+/** Reads the files once; undefined without files. Throws OptionsError for unreadable files. */
 export async function readEtcdFiles(values: EtcdFileValues): Promise<CertificateFiles | undefined> {
   const [ca, cert, key] = options.map((option) => (values[option] === '' ? undefined : values[option]));
   if (ca === undefined && cert === undefined && key === undefined) return undefined;

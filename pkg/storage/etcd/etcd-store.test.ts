@@ -26,13 +26,13 @@ async function fails(t: Test, promise: Promise<unknown>, code: StoreErrorCode): 
   t.ok(error instanceof StoreError && error.code === code, `fails with ${code}`, { error });
 }
 
-/** Asks etcd's own JSON gateway, so that this program's codec is not its own witness. */
+/** Reads via etcd's own JSON gateway, independently of this codec. */
 async function gateway(etcd: TestEtcd, path: string, body: object): Promise<Record<string, unknown>> {
   const response = await fetch(`${etcd.endpoint}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Creates the keys with a time to live and returns the ids of their leases. */
+/** Creates keys with a time to live and returns the IDs of their leases. */
 async function leaseOf(etcd: TestEtcd, store: Store, keys: string[], ttlSeconds: number): Promise<string[]> {
   const leases: string[] = [];
   for (const key of keys) {
@@ -47,7 +47,7 @@ async function revoke(etcd: TestEtcd, id: string): Promise<void> {
   await gateway(etcd, 'kv/lease/revoke', { ID: id });
 }
 
-void t.test('the store on etcd', async (t) => {
+void t.test('the etcd store meets the store contract', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const newStore = async (options: { watchQueueSize?: number } = {}) => {
@@ -59,7 +59,7 @@ void t.test('the store on etcd', async (t) => {
   await t.test('contract with watches that keep falling behind', (t) =>
     storeContract(t, () => newStore({ watchQueueSize: 1 })),
   );
-  await t.test('a value that etcd does not take', async (t) => {
+  await t.test('a value refused by etcd', async (t) => {
     const store = await newStore();
     t.teardown(() => store.close());
     await fails(t, store.create('/registry/huge', Buffer.alloc(2 * 1024 * 1024)), 'tooLarge');
@@ -73,11 +73,11 @@ void t.test('the store on etcd', async (t) => {
     t.not(leases[0], '0');
     await revoke(etcd, leases[0] ?? '');
     const [again] = await leaseOf(etcd, store, ['/registry/c'], 1000);
-    t.not(again, leases[0], 'one that was ended by somebody else is replaced');
+    t.not(again, leases[0], 'a revoked lease is replaced');
   });
 });
 
-void t.test('one of two endpoints is away', async (t) => {
+void t.test('one of two endpoints is unreachable', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const away = await startEtcd();
@@ -103,7 +103,7 @@ void t.test('one of two endpoints is away', async (t) => {
   }
 });
 
-void t.test('no endpoint is there', async (t) => {
+void t.test('no endpoint is reachable', async (t) => {
   const away = await startEtcd();
   await away.stop();
   const store = connect(away);

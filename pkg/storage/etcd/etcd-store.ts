@@ -1,8 +1,7 @@
 /**
  * The store on etcd 3.4 or newer.
- *
- * Calls are made over gRPC directly: a client library that repeats calls by itself would repeat conditional writes too, and
- * report a write that has happened as a conflict.
+ * Uses gRPC directly: client libraries that repeat calls by themselves would also repeat conditional writes, and report
+ * a completed write as a conflict.
  */
 
 import { deadline } from '#apimachinery/async/deadline.js';
@@ -50,23 +49,23 @@ export interface EtcdStoreOptions {
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
-  /** Root of all keys, without a slash at its end: `/registry`. Watches below it share one watch at etcd. */
+  /** Root of all keys, without a trailing slash: `/registry`. Watches below it share one etcd watch. */
   readonly root?: string;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log?: Logger;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
-  /** Longest time of one call. */
+  /** Time limit of a call. */
   readonly callTimeoutMs?: number;
-  /** How long a lease takes further keys, at most; 1.24's `--lease-reuse-duration-seconds`. */
+  /** Limit of the time in which a lease takes further keys; 1.24's `--lease-reuse-duration-seconds`. */
   readonly leaseReuseSeconds?: number;
-  /** Told, when a lease takes no more keys, how many it has taken. */
+  /** Called with a lease's number of keys once it takes no more. */
   readonly leaseRetired?: (keys: number) => void;
-  /** Longest time of a health check. */
+  /** Time limit of a health check. */
   readonly healthTimeoutMs?: number;
-  /** Events that may wait for one watch before it follows etcd by itself. */
+  /** Limit of queued events per watch; above it, the watch reads from etcd by itself. */
   readonly watchQueueSize?: number;
 }
 
@@ -85,7 +84,7 @@ export class EtcdStore implements Store {
   readonly #leases: LeasePool;
   readonly #newest: SharedRead<Revision>;
   readonly #stop = new AbortController();
-  /** The newest revision in any answer. */
+  /** The newest revision in any response. */
   #seen: Revision = 0n;
 
   constructor(options: EtcdStoreOptions) {
@@ -199,7 +198,7 @@ export class EtcdStore implements Store {
     return response;
   }
 
-  /** A quorum read of a key that need not exist: only the answer's header counts. */
+  /** A quorum read of a key that need not exist: only the response's header is used. */
   async #readRevision(how: Pick<Call<Revision>, 'repeatable' | 'prompt' | 'signal'>): Promise<Revision> {
     const request = rangeRequest({ start: this.#root, keysOnly: true });
     const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, ...how });
@@ -226,7 +225,7 @@ export class EtcdStore implements Store {
       return await this.#write(key, expected, { type: 'put', value, lease }, options);
     } catch (err) {
       if (!(err instanceof Error && isLeaseNotFound(err.cause))) throw err;
-      // Ended early, by hand or by a restored backup. Nothing was written.
+      // The lease was revoked, or a backup was restored. Nothing was written.
       this.#leases.forget(ttlSeconds);
       return this.#write(key, expected, { type: 'put', value, lease: await this.#leases.take(ttlSeconds) }, options);
     }
@@ -256,7 +255,7 @@ export class EtcdStore implements Store {
 
   #grant(ttlSeconds: number): Promise<bigint> {
     const request = leaseGrantRequest(ttlSeconds);
-    // A lease granted twice costs nothing but its own end.
+    // An unused lease just expires.
     return this.#call({ path: '/etcdserverpb.Lease/LeaseGrant', request, read: readLeaseId, repeatable: true });
   }
 
@@ -265,9 +264,9 @@ export class EtcdStore implements Store {
     return upstream({ ...watch, connection: this.#connection, clock, random, log: this.#log });
   }
 
-  /** A watch outside of the root, or one that looks back. */
+  /** A watch outside of the root, or with previous values. */
   async *#watchAlone(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
-    // Whoever looks back over the root wants to know when he has come to the present: it gets an event.
+    // An event tells readers of previous values when they have reached the present.
     if (options.previous === true) await this.#writeProgress();
     for await (const { events, revision } of this.#follow(options)) {
       yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
@@ -279,7 +278,7 @@ export class EtcdStore implements Store {
     try {
       return await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
     } catch (err) {
-      if (!this.#stop.signal.aborted) this.#log.info({ err }, 'cannot write the key that moves watches along');
+      if (!this.#stop.signal.aborted) this.#log.info({ err }, 'cannot write the progress key');
       return 0n;
     }
   }

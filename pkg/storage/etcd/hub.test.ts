@@ -7,11 +7,11 @@ import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#s
 const root = '/registry/';
 const nothing = Buffer.alloc(0);
 
-/** A store's history that any number of readers follow. */
+/** A store history with any number of readers. */
 class History {
   readonly #events: StoreEvent[] = [];
   #wake: (() => void)[] = [];
-  /** Readers that began, by the revision where. */
+  /** Start revisions of the readers. */
   readonly begun: Revision[] = [];
 
   get revision(): Revision {
@@ -86,7 +86,7 @@ t.test('each watch gets the events of its keys', async (t) => {
   stop.abort();
 });
 
-t.test('a watch from before the present reads what lies between, once', async (t) => {
+t.test('a watch that starts in the past reads the gap once', async (t) => {
   const history = new History();
   for (const name of ['a', 'b', 'c']) history.put(`/registry/pods/${name}`);
   const { watch, stop } = hubOver(history);

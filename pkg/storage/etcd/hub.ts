@@ -1,13 +1,10 @@
 /**
- * One watch at etcd over everything below the root, shared by all watches within it.
- *
- * Why one and not one per resource: events of one etcd watch come in the order of their revisions, so an event of any
- * resource tells every watch that it is complete up to there. Most consistent reads then find their revision reached
- * already, with no question to etcd.
- *
- * A watch reads from a queue of its own, and an event costs only those whose keys it is of. The hub remembers nothing: a
- * watch that starts before the hub's present, or whose queue was full, joins first and reads what lies between from etcd
- * by itself, with back-pressure.
+ * One etcd watch of everything below the root, shared by all watches in its range.
+ * One watch delivers the events of all resources in revision order, so each event completes every watch up to its
+ * revision. Most consistent reads then need no request to etcd.
+ * Each watch has its own queue, and an event costs only the watches of its key. The hub keeps no history: a watch that
+ * starts before the hub's position, or whose queue was full, joins first and reads the gap from etcd itself, with
+ * back-pressure.
  */
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -24,40 +21,40 @@ export interface HubOptions {
   readonly start: string;
   readonly end: string;
   readonly clock: Clock;
-  /** Follows etcd from that revision on, over the whole range of the hub. */
+  /** Follows etcd from the revision on, over the hub's whole range. */
   readonly follow: (fromRevision: Revision, signal: AbortSignal) => AsyncIterable<UpstreamBatch>;
-  /** The newest revision that any answer of etcd has shown. */
+  /** The newest revision in any response of etcd. */
   readonly seen: () => Revision;
-  /** A current revision, when none has been seen. */
+  /** The current revision, if none was seen. */
   readonly currentRevision: () => Promise<Revision>;
-  /** Writes something within the range, so that the watch gets an event; 0 when it failed. Never rejects. */
+  /** Writes a key in the range, so that the watch gets an event; 0 after a failure. Never rejects. */
   readonly writeProgress: () => Promise<Revision>;
-  /** Events that may wait for one watch. */
+  /** Limit of queued events per watch. */
   readonly queueSize: number;
 }
 
-/** How long an expected event may take before the hub writes one itself. */
+/** Time to wait for an expected event before the hub writes a key itself. */
 const writeAfterMs = 10;
-/** Pause before the hub asks etcd again where it stands. */
+/** Pause before the hub asks etcd for its revision again. */
 const startRetryMs = 200;
 
-/** A watch that reads from etcd by itself what was there before it joined. */
+/** A watch that reads the gap before its join from etcd. */
 interface Straggler {
-  /** Where it joined. */
-  readonly wanted: Revision;
+  /** Revision at the join. */
+  readonly joinedAt: Revision;
 }
 
 export class Hub {
   readonly #options: HubOptions;
   readonly #subscriptions = new SubscriptionIndex();
-  /** Those that want to know how far the hub is. */
-  readonly #asking = new Set<Subscription>();
+  /** Subscriptions that wait for progress. */
+  readonly #awaitingProgress = new Set<Subscription>();
   readonly #stragglers = new Set<Straggler>();
   /** Complete up to here. */
   #revision: Revision = 0n;
-  /** There is an event of that revision within the range: the watch gets at least so far by itself. */
+  /** An event at this revision is in the range, so the watch reaches it without a write. */
   #coming: Revision = 0n;
-  /** Open watches, whatever they do at the moment. */
+  /** Open watches in any state. */
   #users = 0;
   #running: AbortController | undefined;
   #starting: Promise<void> | undefined;
@@ -67,7 +64,7 @@ export class Hub {
     this.#options = options;
   }
 
-  /** True when the hub's range holds the whole of the other. */
+  /** True if the hub's range includes the other range. */
   covers(start: string, end: string): boolean {
     return start >= this.#options.start && end <= this.#options.end;
   }
@@ -90,7 +87,7 @@ export class Hub {
     }
   }
 
-  /** Something within the range was written at that revision. */
+  /** A key in the range was written at the revision. */
   wrote(revision: Revision): void {
     if (revision > this.#coming) this.#coming = revision;
   }
@@ -98,7 +95,7 @@ export class Hub {
   requestProgress(start: string | undefined): void {
     const target = this.#options.seen();
     for (const subscription of this.#subscriptions.all) {
-      if (start === undefined || subscription.start === start) this.#ask(subscription, target);
+      if (start === undefined || subscription.start === start) this.#requestProgressOf(subscription, target);
     }
     this.#progressIfNeeded();
   }
@@ -110,7 +107,7 @@ export class Hub {
 
   /** Everything from `next` on; ends when the signal aborts or the queue was full. */
   async *#joined(options: WatchOptions, next: Revision): AsyncGenerator<WatchMessage, void, void> {
-    // The hub may have stopped again since: whoever joined now would miss what comes before it starts anew.
+    // If the hub has stopped meanwhile, a joining watch would miss events before its restart.
     if (this.#running === undefined) return;
     const { start, end, signal } = options;
     const joinedAt = this.#revision;
@@ -120,8 +117,8 @@ export class Hub {
     const leave = () => subscription.close();
     signal.addEventListener('abort', leave, { once: true });
     try {
-      // Progress may have been asked for before this watch was there to answer.
-      this.#ask(subscription, this.#options.seen());
+      // Progress may have been requested before this watch joined.
+      this.#requestProgressOf(subscription, this.#options.seen());
       this.#progressIfNeeded();
       if (next <= joinedAt) yield* this.#between(options, next, joinedAt);
       for (;;) {
@@ -132,14 +129,14 @@ export class Hub {
     } finally {
       signal.removeEventListener('abort', leave);
       this.#subscriptions.delete(subscription);
-      this.#asking.delete(subscription);
+      this.#awaitingProgress.delete(subscription);
     }
   }
 
-  /** From etcd directly: what was written from `next` up to `last`. */
+  /** Writes from `next` to `last`, read from etcd. */
   async *#between(options: WatchOptions, next: Revision, last: Revision): AsyncGenerator<WatchMessage, void, void> {
     const { start, end, signal } = options;
-    const straggler = { wanted: last };
+    const straggler = { joinedAt: last };
     this.#stragglers.add(straggler);
     this.#progressIfNeeded();
     try {
@@ -157,9 +154,9 @@ export class Hub {
     }
   }
 
-  #ask(subscription: Subscription, target: Revision): void {
+  #requestProgressOf(subscription: Subscription, target: Revision): void {
     subscription.wantProgress(target);
-    if (!subscription.reached(this.#revision)) this.#asking.add(subscription);
+    if (!subscription.reached(this.#revision)) this.#awaitingProgress.add(subscription);
   }
 
   async #ensureRunning(signal: AbortSignal): Promise<void> {
@@ -178,7 +175,7 @@ export class Hub {
       try {
         revision = await currentRevision();
       } catch {
-        // Not reachable yet: the caller's loop comes back.
+        // Not reachable yet: the caller tries again.
         await clock.sleep(startRetryMs);
         return;
       }
@@ -194,7 +191,7 @@ export class Hub {
     this.#running = undefined;
   }
 
-  /** Never rejects: a failure ends the subscriptions with it. */
+  /** Never rejects: a failure ends all subscriptions with the error. */
   async #run(running: AbortController, fromRevision: Revision): Promise<void> {
     try {
       for await (const batch of this.#options.follow(fromRevision, running.signal)) this.#deliver(batch);
@@ -206,28 +203,29 @@ export class Hub {
 
   #deliver({ events, revision }: UpstreamBatch): void {
     this.#revision = revision;
-    // After a progress notification, which has no event, those behind the hub still need one to get there.
+    // After a progress notification without events, watches behind the hub still need an event to catch up.
     if (events.length > 0) this.wrote(revision);
     for (const [subscription, theirs] of this.#subscriptions.route(events)) subscription.offer(theirs);
-    for (const subscription of this.#asking) if (subscription.reached(revision)) this.#asking.delete(subscription);
+    for (const subscription of this.#awaitingProgress)
+      if (subscription.reached(revision)) this.#awaitingProgress.delete(subscription);
   }
 
-  /** True when somebody waits for news that may never come: what moved etcd's revision lies outside of the range. */
-  #someoneWaits(): boolean {
-    for (const subscription of this.#asking) if (subscription.waitsBeyond(this.#coming)) return true;
-    for (const straggler of this.#stragglers) if (straggler.wanted > this.#coming) return true;
+  /** True if a watch waits for an event that may never come, because etcd's newest write is outside the range. */
+  #isProgressAwaited(): boolean {
+    for (const subscription of this.#awaitingProgress) if (subscription.waitsBeyond(this.#coming)) return true;
+    for (const straggler of this.#stragglers) if (straggler.joinedAt > this.#coming) return true;
     return false;
   }
 
   #progressIfNeeded(): void {
-    if (this.#writing || this.#running === undefined || !this.#someoneWaits()) return;
+    if (this.#writing || this.#running === undefined || !this.#isProgressAwaited()) return;
     this.#writing = true;
     this.#options.clock.setTimer(() => void this.#writeProgress(), writeAfterMs);
   }
 
   async #writeProgress(): Promise<void> {
     try {
-      if (this.#running !== undefined && this.#someoneWaits()) this.wrote(await this.#options.writeProgress());
+      if (this.#running !== undefined && this.#isProgressAwaited()) this.wrote(await this.#options.writeProgress());
     } finally {
       this.#writing = false;
       this.#progressIfNeeded();
@@ -247,7 +245,7 @@ export interface UpstreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Events of whole revisions; without events only the news that nothing is missing up to `revision`. */
+/** Events of complete revisions; without events, only progress up to `revision`. */
 export interface UpstreamBatch {
   readonly events: readonly StoreEvent[];
   readonly revision: Revision;
@@ -258,17 +256,15 @@ const reconnectBaseMs = 20;
 const reconnectMaxMs = 1000;
 
 /**
- * One watch at etcd: reconnects and resumes behind the last revision it gave out.
- *
- * Only periodic progress notifications are believed: those come through the same queue as the events. An answer to a
- * requested one may overtake events before etcd 3.4.25 and 3.5.8 (etcd issue 15220), so none is ever requested.
- *
- * Ends when the signal aborts; throws `compacted` when history is gone.
+ * One etcd watch: reconnects and resumes after the last returned revision.
+ * Uses only periodic progress notifications, which are ordered with the events. Requested ones may overtake events
+ * before etcd 3.4.25 and 3.5.8 (etcd issue 15220), so none is ever requested.
+ * Ends when the signal aborts; throws `compacted` if history is gone.
  */
 export async function* upstream(options: UpstreamOptions): AsyncGenerator<UpstreamBatch, void, void> {
   const { connection, clock, random, log, start, end, previous = false, signal } = options;
   let next = options.fromRevision;
-  /** Since the last answer. */
+  /** Since the last response. */
   let backoff: Backoff | undefined;
   let stream: GrpcStream | undefined;
   const cancel = () => stream?.cancel();
@@ -280,12 +276,12 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
         const opened = await connection.open(watchPath);
         ({ stream, failed } = opened);
         if (signal.aborted) return;
-        // One revision earlier than needed: etcd before 3.5.18 forgets a deletion at the very revision of a compaction,
-        // and a watch that begins there would miss it without an error.
+        // Start one revision early: etcd before 3.5.18 omits a deletion at the exact revision of a compaction, and a
+        // watch that starts there would miss it without an error.
         const fromRevision = next > 1n ? next - 1n : 1n;
         stream.write(watchCreateRequest({ start, end, fromRevision, previous }));
         let parts: EtcdEvent[] = [];
-        // Reading it message by message keeps gRPC's flow control between etcd and a slow reader.
+        // Reading message by message lets gRPC's flow control slow etcd down for a slow reader.
         for await (const bytes of stream) {
           const response = readWatchResponse(new WireReader(bytes));
           if (response.canceled) throw canceled(response);

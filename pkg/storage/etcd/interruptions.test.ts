@@ -1,4 +1,4 @@
-/** What becomes of calls, writes and watches when the way to etcd is held, cut or moves to another member. */
+/** Calls, writes and watches while the connection to etcd is delayed, cut or moved to another member. */
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -27,7 +27,7 @@ function connect(t: Test, endpoints: readonly string[], callTimeoutMs = 2000): E
 const things = { start: '/registry/things/', end: prefixEnd('/registry/things/') };
 const keyOf = (i: number): string => `/registry/things/ns/${String(i).padStart(4, '0')}`;
 
-/** Creates and updates many keys at once; the newest acknowledged revision and value of each. */
+/** Creates and updates many keys concurrently; returns the newest acknowledged revision and value of each. */
 async function writeMany(
   store: Store,
   count: number,
@@ -48,7 +48,7 @@ async function writeMany(
       const updated = await store.update(key, thing(String(i), 2), created.revision);
       if (updated.ok) note(key, updated.revision, 2);
     } catch (err) {
-      // The outcome is unknown, which is what this is about.
+      // Unknown outcomes are part of the test.
       if (!(err instanceof StoreError)) throw err;
     }
   };
@@ -56,7 +56,7 @@ async function writeMany(
   return acknowledged;
 }
 
-/** Each write was done as a whole or not at all, and the acknowledged ones were done. */
+/** Each write happened completely or not at all, and acknowledged ones happened. */
 async function checkOutcomes(
   t: Test,
   store: Store,
@@ -64,18 +64,18 @@ async function checkOutcomes(
   acknowledged: ReadonlyMap<string, { revision: Revision; value: number }>,
 ): Promise<void> {
   const { kvs } = await store.range(things);
-  const found = new Map(kvs.map((kv) => [kv.key, kv]));
+  const stored = new Map(kvs.map((kv) => [kv.key, kv]));
   const wrong: string[] = [];
   let unknown = 0;
   for (let i = 0; i < count; i++) {
     const key = keyOf(i);
     const last = acknowledged.get(key);
-    const kv = found.get(key);
+    const kv = stored.get(key);
     const values = [1, 2].filter((value) => kv?.value.equals(thing(String(i), value)) === true);
     if (kv !== undefined && values.length !== 1) wrong.push(`${key} is half written`);
     if (last === undefined) {
       unknown++;
-      // Its creation was never acknowledged, so nothing came after it.
+      // Its creation was not acknowledged, so nothing followed.
       if (kv !== undefined && values[0] !== 1) wrong.push(`${key} has a value that was never sent`);
       continue;
     }
@@ -88,7 +88,7 @@ async function checkOutcomes(
   t.comment(`${acknowledged.size} acknowledged, ${unknown} never`);
 }
 
-void t.test('the way is cut in the middle of many writes', async (t) => {
+void t.test('the connection is cut during many writes', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const proxy = await startTcpProxy(etcd.endpoint);
@@ -116,7 +116,7 @@ void t.test('the way is cut in the middle of many writes', async (t) => {
       proxy.pass();
       await checkOutcomes(t, direct, count, acknowledged);
       const end = await direct.create('/registry/things/ns/end', thing('end', 1));
-      // What was held may be written even after this: both sides are compared as they were at one revision.
+      // Delayed writes may still arrive, so both sides are compared at one revision.
       const seen = await watch.until((all) => (all.at(-1)?.revision ?? 0n) >= end.revision);
       const events = seen.filter((event) => event.revision <= end.revision);
       const last = new Map(events.map((event) => ['entry' in event ? event.entry.key : '', event.revision]));
@@ -128,7 +128,7 @@ void t.test('the way is cut in the middle of many writes', async (t) => {
   }
 });
 
-/** Counts what reaches etcd. */
+/** Counts the calls that reach etcd. */
 class CountingStore extends ForwardingStore {
   asked = 0;
 
@@ -143,7 +143,7 @@ class CountingStore extends ForwardingStore {
   }
 }
 
-void t.test('a cache that cannot be filled sheds load', async (t) => {
+void t.test('an unfilled cache sheds load', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const direct = connect(t, [etcd.endpoint]);
@@ -176,13 +176,13 @@ void t.test('a cache that cannot be filled sheds load', async (t) => {
   t.equal((await cache.list({ scope: '', version: latest })).entries.length, 1);
 });
 
-void t.test('a connection that was killed is not used again', async (t) => {
+void t.test('a killed connection is not used again', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const store = connect(t, [etcd.endpoint], 5000);
   for (let round = 0; round < 3; round++) {
     const { revision } = await store.create(keyOf(round), thing(String(round), 1));
-    // Calls are under way when it happens, and more come while nobody is there.
+    // Calls are in progress, and more follow while no member is reachable.
     const under = Array.from({ length: 20 }, () =>
       store.range(things).then(
         () => true,
@@ -204,7 +204,7 @@ void t.test('a connection that was killed is not used again', async (t) => {
   }
 });
 
-void t.test('the member in use is killed', async (t) => {
+void t.test('the current member is killed', async (t) => {
   const members = await startEtcdCluster(3);
   t.teardown(() => Promise.all(members.map((member) => member.stop())));
   const endpoints = members.map((member) => member.endpoint);

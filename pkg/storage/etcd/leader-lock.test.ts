@@ -20,23 +20,23 @@ const record = (holderIdentity: string, changes: Partial<LockRecord> = {}): Lock
   ...changes,
 });
 
-void t.test('a lock in etcd', async (t) => {
+void t.test('the lock in etcd', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const lock = () => {
-    const made = new EtcdLeaderLock({ endpoints: [etcd.endpoint], ...where, clock, random: Math.random });
-    t.teardown(() => made.close());
-    return made;
+    const newLock = new EtcdLeaderLock({ endpoints: [etcd.endpoint], ...where, clock, random: Math.random });
+    t.teardown(() => newLock.close());
+    return newLock;
   };
 
-  await t.test('has one holder, whose revision stays, and is free when released', async (t) => {
+  await t.test('has one holder with a constant revision, and is free after a release', async (t) => {
     const [a, b] = [lock(), lock()];
     t.equal(a.description, 'sys/lock');
     t.equal(await a.read(signal), undefined);
     t.equal(await b.read(signal), undefined);
     const term = record('a');
     await a.write(term, signal);
-    await t.rejects(b.write(record('b'), signal), { message: 'a was faster' });
+    await t.rejects(b.write(record('b'), signal), { message: 'a acquired the lock first' });
     t.same(await b.read(signal), term);
     await t.rejects(b.write(record('b'), signal), { message: /^a holds the lock until/ });
     const fence = a.fence();
@@ -54,7 +54,7 @@ void t.test('a lock in etcd', async (t) => {
     await b.write(record(''), signal);
   });
 
-  await t.test('goes away with its etcd lease, which a late holder cannot keep', async (t) => {
+  await t.test('disappears with its lease, which a late holder cannot keep alive', async (t) => {
     const [a, b] = [lock(), lock()];
     await a.read(signal);
     const term = record('a', { leaseDurationSeconds: 2 });
@@ -74,19 +74,19 @@ void t.test('a lock in etcd', async (t) => {
     await b.write(record(''), signal);
   });
 
-  await t.test('a key that nobody can read is held by somebody', async (t) => {
+  await t.test('an unreadable key holds the lock', async (t) => {
     const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
     t.teardown(() => store.close());
     for (const text of ['', 'nonsense', '[]', 'null', '{"holderIdentity":7}']) {
       const key = electionKey(where.namespace, where.name);
-      const made = await store.create(key, Buffer.from(text));
+      const created = await store.create(key, Buffer.from(text));
       const a = lock();
       t.match(await a.read(signal), { holderIdentity: 'unknown' }, text);
-      await store.delete(key, made.revision);
+      await store.delete(key, created.revision);
     }
   });
 
-  await t.test('elects one of several, and another when that one goes', async (t) => {
+  await t.test('elects one of several candidates, and another after it stops', async (t) => {
     const leading: string[] = [];
     const stops = new Map<string, AbortController>();
     const runs = ['a', 'b', 'c'].map((identity) => {
@@ -95,7 +95,7 @@ void t.test('a lock in etcd', async (t) => {
       const times = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 50 };
       const elector = new LeaderElector({ lock: lock(), identity, ...times, clock, random: Math.random, log });
       return elector.run((lost) => {
-        // On a busy machine one may lose a term and lead again.
+        // On a busy machine a candidate may lose a term and lead again.
         if (!leading.includes(identity)) leading.push(identity);
         return new Promise((resolve) => lost.addEventListener('abort', () => resolve(), { once: true }));
       }, stop.signal);

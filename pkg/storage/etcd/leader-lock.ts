@@ -1,11 +1,13 @@
 /**
- * A leader election's lock as one key in etcd, bound to an etcd lease that its holder keeps alive.
- *
- * Guarantees: the key is written once in a term, so that its revision names the term; it goes away when the lease ends,
- * `leaseDurationSeconds` after its holder kept it alive last, by etcd's clock; nobody takes it over before.
+ * The lock of a leader election as one etcd key with a lease, which the holder keeps alive.
+ * Guarantees: the key is written once per term, so its revision identifies the term; it disappears when the lease ends,
+ * `leaseDurationSeconds` after the last keep-alive by etcd's clock; until then no other candidate gets the lock.
+ * The lease is not etcd3's, which cannot continue the lease of a key that it reads, has no deadline or injected clock
+ * for a keep-alive, and loads a second gRPC client.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { electionKey, type LeaderFence } from '#apimachinery/leader-fence.js';
+import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
 import {
   type EtcdKeyValue,
   readConditionalWriteResponse,
@@ -17,6 +19,7 @@ import {
 } from '#storage/etcd/answers.js';
 import { EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
+import { readEtcdFiles } from '#storage/etcd/etcd-files.js';
 import {
   conditionalWriteRequest,
   leaseGrantRequest,
@@ -26,7 +29,7 @@ import {
 } from '#storage/etcd/requests.js';
 import { StoreError } from '#storage/store.js';
 
-/** As leader election has it; kept in the key as JSON. */
+/** The record of leader election, stored as JSON. */
 export interface LockRecord {
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
@@ -53,16 +56,16 @@ interface Held {
 }
 
 const keepAlivePath = '/etcdserverpb.Lease/LeaseKeepAlive';
-/** Less than any renew deadline that makes sense; the caller's signal ends a call earlier. */
+/** Shorter than usual renew deadlines; the caller's signal may end a call earlier. */
 const callTimeoutMs = 5000;
 
-/** A `LeaderLock` of the client's leader election. Throws StoreErrors. */
+/** A `LeaderLock` for the client's leader election. Throws StoreErrors. */
 export class EtcdLeaderLock {
   readonly selfExpiring = true;
   readonly #options: EtcdLeaderLockOptions;
   readonly #connection: EtcdConnection;
   readonly #key: string;
-  /** The key as it was seen last. */
+  /** The last read or written key. */
   #seen: Held | undefined;
 
   constructor(options: EtcdLeaderLockOptions) {
@@ -94,8 +97,8 @@ export class EtcdLeaderLock {
   }
 
   /**
-   * What the record asks for, over what was read last: begins a term where nobody holds the lock, keeps the own one
-   * alive, ends it for a record without a holder. Rejects when somebody else holds the lock.
+   * Applies the record to the last read state: starts a term if the lock is free, keeps the own term alive, or ends it
+   * for a record without a holder. Rejects if the lock belongs to another holder.
    */
   async write(record: LockRecord, signal: AbortSignal): Promise<void> {
     const seen = this.#seen;
@@ -105,12 +108,12 @@ export class EtcdLeaderLock {
       throw new StoreError('unavailable', `${seen.record.holderIdentity} holds the lock until its etcd lease ends`);
     }
     if (seen.record.acquireTime === record.acquireTime) return this.#keepAlive(seen.lease, signal);
-    // What was written in an earlier term of this very process must not stand for another one.
+    // A write of an earlier term of this process must not count for another term.
     await this.#release(seen, signal);
     await this.#acquire(record, signal);
   }
 
-  /** Idempotent. The lease is left to run out, unless it was released. */
+  /** Idempotent. An unreleased lease just expires. */
   close(): void {
     this.#connection.close();
   }
@@ -118,7 +121,7 @@ export class EtcdLeaderLock {
   async #acquire(record: LockRecord, signal: AbortSignal): Promise<void> {
     const request = leaseGrantRequest(record.leaseDurationSeconds);
     const path = '/etcdserverpb.Lease/LeaseGrant';
-    // One granted twice costs nothing but its own end.
+    // An unused lease just expires.
     const lease = await this.#connection.call({ path, request, read: readLeaseId, repeatable: true, signal });
     const value = Buffer.from(JSON.stringify(record));
     const { succeeded, revision, current } = await this.#connection.call({
@@ -134,10 +137,13 @@ export class EtcdLeaderLock {
     }
     this.#seen = current && held(current);
     await this.#revoke(lease, signal);
-    throw new StoreError('unavailable', `${this.#seen?.record.holderIdentity ?? 'somebody'} was faster`);
+    throw new StoreError(
+      'unavailable',
+      `${this.#seen?.record.holderIdentity ?? 'another candidate'} acquired the lock first`,
+    );
   }
 
-  /** The end of the lease removes the key. */
+  /** The key disappears with the lease. */
   async #release(seen: Held, signal: AbortSignal): Promise<void> {
     await this.#revoke(seen.lease, signal);
     this.#seen = undefined;
@@ -149,7 +155,7 @@ export class EtcdLeaderLock {
     try {
       await this.#connection.call({ path, request, read: readRevision, repeatable: true, signal });
     } catch (error) {
-      // Gone already: by its own end, or by an earlier try whose answer was lost.
+      // The lease has expired, or an earlier attempt whose response was lost has revoked it.
       if (!(error instanceof Error && isLeaseNotFound(error.cause))) throw error;
     }
   }
@@ -169,7 +175,7 @@ export class EtcdLeaderLock {
         throw new StoreError('unavailable', 'the etcd lease of the lock has ended');
       }
       failed();
-      throw new StoreError('unavailable', 'no answer to keeping the etcd lease alive');
+      throw new StoreError('unavailable', 'etcd did not answer the keep-alive of the lease');
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', cancel);
@@ -182,7 +188,7 @@ function held({ value, lease, modRevision }: EtcdKeyValue): Held {
   return { record: recordOf(value), lease, revision: modRevision };
 }
 
-/** A value that nobody can read is somebody's all the same: the lock is free when the key is gone. */
+/** An unreadable value still holds the lock: it is free once the key is gone. */
 function recordOf(value: Buffer): LockRecord {
   const read = parse(value.toString('utf8'));
   const string = (name: string, otherwise: string) => (typeof read[name] === 'string' ? read[name] : otherwise);
@@ -203,4 +209,23 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   } catch {
     return {};
   }
+}
+
+interface OpenLeaderLockOptions {
+  readonly values: LeaderElectionValues;
+  readonly namespace: string;
+  readonly name: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Creates the lock from a daemon's options; sends nothing yet. Throws OptionsError for unreadable files. */
+export async function openLeaderLock({ values, ...where }: OpenLeaderLockOptions): Promise<EtcdLeaderLock> {
+  const tls = await readEtcdFiles(values);
+  return new EtcdLeaderLock({
+    endpoints: values['etcd-servers'],
+    ...where,
+    ...(tls === undefined ? {} : { tls: () => tls.readOrLast() }),
+  });
 }

@@ -29,7 +29,7 @@ void t.test('leases are shared for a time and a number of keys', async (t) => {
   t.equal(await pool.take(10), 6n, 'and a very short one not at all');
 });
 
-void t.test('a lease that was not granted is asked for again', async (t) => {
+void t.test('a failed grant is repeated', async (t) => {
   let fails = true;
   const grant = async () => {
     if (fails) throw new Error('not now');

@@ -1,22 +1,22 @@
 /**
- * Leases for keys that expire. Keys that expire at about the same time share one, since each costs etcd a write and a
- * timer. The bounds are those of 1.24's lease manager.
+ * Leases for keys that expire. Keys that expire at about the same time share a lease, since each lease costs etcd a
+ * write and a timer. Limits: 1.24's lease manager.
  */
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface LeasePoolOptions {
   readonly clock: Clock;
-  /** Creates a lease and returns its id. */
+  /** Creates a lease and returns its ID. */
   readonly grant: (ttlSeconds: number) => Promise<bigint>;
-  /** A key may live longer than it should by a part of its time, and never by more than this. */
+  /** Limit of the additional lifetime of a key, which is a share of its time to live. */
   readonly reuseMaxSeconds: number;
-  /** Told of the number of keys of a lease that takes no more. */
+  /** Called with a lease's number of keys once it takes no more. */
   readonly retired: (keys: number) => void;
 }
 
 const reusePart = 0.05;
 const maxKeysPerLease = 1000;
-/** Distinct times to live remembered. */
+/** Limit of cached times to live. */
 const maxLeases = 64;
 
 interface Shared {
@@ -33,7 +33,7 @@ export class LeasePool {
     this.#options = options;
   }
 
-  /** The id of a lease that ends in `ttlSeconds` or a little later. */
+  /** The ID of a lease that ends in `ttlSeconds` or a little later. */
   async take(ttlSeconds: number): Promise<bigint> {
     const nowMs = this.#options.clock.monotonic();
     const shared = this.#byTtl.get(ttlSeconds);
@@ -59,7 +59,7 @@ export class LeasePool {
     }
   }
 
-  /** The lease for that time is of no use any more. */
+  /** Drops the lease for this time, which has become useless. */
   forget(ttlSeconds: number): void {
     this.#byTtl.delete(ttlSeconds);
   }

@@ -1,16 +1,16 @@
 import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { type KnownLeader, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
+import { type LeaderState, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
 
-t.test('writes that another leader may not know of', async (t) => {
+t.test('writes that a new leader may not have', async (t) => {
   const clock = new VirtualClock();
-  let leader: KnownLeader | undefined = { term: 2, isThere: true };
-  let asked = 0;
+  let leader: LeaderState | undefined = { term: 2, isThere: true };
+  let reads = 0;
   const writes = new OvertakenWrites<string>({
     clock,
-    askLeader: async () => {
-      asked += 1;
+    readLeader: async () => {
+      reads += 1;
       return leader;
     },
   });
@@ -30,25 +30,25 @@ t.test('writes that another leader may not know of', async (t) => {
   const quick = outcome(2);
   quick.answer.resolve('done');
   await clock.advance(2000);
-  t.same([quick.end, asked], ['done', 0], 'nobody asks because of one that is answered');
+  t.same([quick.end, reads], ['done', 0], 'answered writes are not examined');
 
   const slow = outcome(2);
   const unknown = outcome(0);
   await clock.advance(3000);
-  t.equal(slow.end, '', 'the leader is the same: it is only slow');
+  t.equal(slow.end, '', 'the leader is unchanged');
   leader = { term: 3, isThere: false };
   await clock.advance(2000);
-  t.equal(slow.end, '', 'a leader is being chosen');
+  t.equal(slow.end, '', 'a leader is being elected');
   leader = { term: 3, isThere: true };
   await clock.advance(250);
-  t.equal(slow.end, '', 'what the new one knows of it is done now');
-  const later = outcome(3);
+  t.equal(slow.end, '', 'the new leader may still complete it');
+  const laterWrite = outcome(3);
   await clock.advance(1000);
-  t.match(slow.end, /another leader/);
-  t.same([later.end, unknown.end], ['', ''], 'one that was sent to the new leader, or when it was not known to whom');
+  t.match(slow.end, /new leader/);
+  t.same([laterWrite.end, unknown.end], ['', ''], 'writes to the new leader and with unknown term');
   leader = undefined;
   await clock.advance(2000);
-  later.answer.resolve('done late');
+  laterWrite.answer.resolve('done late');
   await clock.advance(250);
-  t.equal(later.end, 'done late');
+  t.equal(laterWrite.end, 'done late');
 });

@@ -1,45 +1,45 @@
 /**
- * Writes that a change of etcd's leader may have lost. A member passes a write on to the leader; when that is gone before it
- * has told the others, nobody has the write any more, and the member waits for it until its own limit of seven seconds,
- * though another leader takes writes after one or two. So a write that takes long is given up soon after there is another
- * leader: what has become of it is unknown, and who asked for it can try again.
+ * Detects writes that may be lost by a change of etcd's leader. If a leader stops before it has replicated a forwarded
+ * write, no member has it any more, and the forwarding member waits seven seconds, although a new leader accepts writes
+ * after one or two. A slow write is therefore abandoned soon after a new leader is elected: its outcome is unknown, and
+ * the caller can try again.
  */
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { StoreError } from '#storage/store.js';
 
-/** The leader that a member knows, and its term; a term has one leader at most. */
-export interface KnownLeader {
+/** A member's view of the leader; a term has at most one. */
+export interface LeaderState {
   readonly term: number;
-  /** False while a leader is being chosen. */
+  /** False during an election. */
   readonly isThere: boolean;
 }
 
 export interface OvertakenWritesOptions<Endpoint> {
   readonly clock: Clock;
-  /** Undefined where the member does not answer. */
-  readonly askLeader: (endpoint: Endpoint) => Promise<KnownLeader | undefined>;
+  /** Undefined if the member does not answer. */
+  readonly readLeader: (endpoint: Endpoint) => Promise<LeaderState | undefined>;
 }
 
 interface Write<Endpoint> {
   readonly endpoint: Endpoint;
-  /** In which it was sent. */
+  /** Term when it was sent. */
   readonly term: number;
   readonly sentAtMs: number;
   /** When a later leader was first seen. */
   overtakenAtMs: number | undefined;
-  readonly given: Deferred<never>;
+  readonly abandoned: Deferred<never>;
 }
 
-const lookMs = 250;
-/** Writes that take no longer than this are not thought of. */
-const usualMs = 500;
-/** What the next leader has of it is done, and known here, within this. */
+const checkMs = 250;
+/** Faster writes are not examined. */
+const minSlowMs = 500;
+/** A new leader completes writes that it has within this time. */
 const settledMs = 300;
 
 export class OvertakenWrites<Endpoint> {
   readonly #options: OvertakenWritesOptions<Endpoint>;
-  /** In the order in which they were sent. */
+  /** In order of sending. */
   readonly #writes = new Set<Write<Endpoint>>();
   #timer: Timer | undefined;
 
@@ -47,33 +47,39 @@ export class OvertakenWrites<Endpoint> {
     this.#options = options;
   }
 
-  /** Settles as the answer does, or rejects with a StoreError (timeout) when it is not to be waited for. */
+  /** Settles like `answer`, or rejects with a StoreError (timeout) once the write is abandoned. */
   async watch<T>(endpoint: Endpoint, term: number, answer: Promise<T>): Promise<T> {
     const { clock } = this.#options;
-    const write = { endpoint, term, sentAtMs: clock.monotonic(), overtakenAtMs: undefined, given: deferred<never>() };
+    const write = {
+      endpoint,
+      term,
+      sentAtMs: clock.monotonic(),
+      overtakenAtMs: undefined,
+      abandoned: deferred<never>(),
+    };
     this.#writes.add(write);
-    this.#timer ??= clock.setTimer(() => void this.#look(), lookMs);
+    this.#timer ??= clock.setTimer(() => void this.#check(), checkMs);
     try {
-      return await Promise.race([answer, write.given.promise]);
+      return await Promise.race([answer, write.abandoned.promise]);
     } finally {
       this.#writes.delete(write);
     }
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { clock } = this.#options;
     const slow: Write<Endpoint>[] = [];
     for (const write of this.#writes) {
-      if (clock.monotonic() - write.sentAtMs < usualMs) break;
+      if (clock.monotonic() - write.sentAtMs < minSlowMs) break;
       slow.push(write);
     }
     const endpoints = [...new Set(slow.map(({ endpoint }) => endpoint))];
     await Promise.all(endpoints.map((endpoint) => this.#examine(endpoint, slow)));
-    this.#timer = this.#writes.size === 0 ? undefined : clock.setTimer(() => void this.#look(), lookMs);
+    this.#timer = this.#writes.size === 0 ? undefined : clock.setTimer(() => void this.#check(), checkMs);
   }
 
   async #examine(endpoint: Endpoint, slow: readonly Write<Endpoint>[]): Promise<void> {
-    const { clock, askLeader } = this.#options;
+    const { clock, readLeader: askLeader } = this.#options;
     const leader = await askLeader(endpoint);
     if (leader === undefined) return;
     const nowMs = clock.monotonic();
@@ -81,12 +87,12 @@ export class OvertakenWrites<Endpoint> {
       if (write.endpoint !== endpoint || !isOvertaken(write, leader)) continue;
       write.overtakenAtMs ??= nowMs;
       if (nowMs - write.overtakenAtMs >= settledMs)
-        write.given.reject(new StoreError('timeout', 'etcd has another leader, which may not know of the write'));
+        write.abandoned.reject(new StoreError('timeout', 'etcd has a new leader, which may not have the write'));
     }
   }
 }
 
-/** Whether a leader has come after the one that the write was for. A term of 0 is one that was not known. */
-function isOvertaken({ term }: { readonly term: number }, leader: KnownLeader): boolean {
+/** Whether a new leader was elected after the write was sent; term 0 is unknown. */
+function isOvertaken({ term }: { readonly term: number }, leader: LeaderState): boolean {
   return term > 0 && leader.isThere && leader.term > term;
 }

@@ -1,4 +1,4 @@
-/** An etcd whose quota is used up: it refuses to take more until somebody has made room and says so. */
+/** An etcd with exhausted quota: it refuses writes until space is freed and the alarm is disarmed. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -11,20 +11,20 @@ t.setTimeout(120_000);
 
 const quotaBytes = 8 * 1024 * 1024;
 
-/** By etcd's own JSON gateway. */
+/** Via etcd's own JSON gateway. */
 async function ask(etcd: TestEtcd, path: string, body: object): Promise<Record<string, unknown>> {
   const response = await fetch(`${etcd.endpoint}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** As `etcdctl alarm disarm`. */
+/** Like `etcdctl alarm disarm`. */
 async function disarm(etcd: TestEtcd): Promise<void> {
   const { alarms } = await ask(etcd, 'maintenance/alarm', { action: 'GET' });
   for (const alarm of alarms as object[]) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' });
 }
 
-t.test('writes are refused with what to do, reads and deletions are not, and after that all goes on', async (t) => {
+t.test('writes are refused with advice, reads and deletions are not; afterwards all work again', async (t) => {
   const etcd = await startEtcd({ args: ['--quota-backend-bytes', String(quotaBytes)] });
   t.teardown(() => etcd.stop());
   const store = new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });
@@ -51,7 +51,7 @@ t.test('writes are refused with what to do, reads and deletions are not, and aft
   const { kvs } = await store.range({ start: '/a/', end: '/a0' });
   const revisions = new Map(kvs.map(({ key, modRevision }) => [key, modRevision]));
   for (const [i, revision] of written.entries()) t.equal(revisions.get(`/a/${i}`), revision, 'it is all there');
-  // The write that finds the quota used up only when etcd applies it is applied, and refused all the same.
+  // A write that exceeds the quota only when etcd applies it is applied, and still refused.
   t.ok(kvs.length <= written.length + 1, 'and hardly more');
   for (const [key, revision] of revisions) t.ok((await store.delete(key, revision)).ok);
   await t.rejects(store.create('/b', value), { code: 'noSpace' }, 'room alone is not enough');

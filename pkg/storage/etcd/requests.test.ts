@@ -16,7 +16,7 @@ void t.test('numbers of all sizes', async (t) => {
   }
 });
 
-void t.test('a writer within a writer is written as its bytes are', async (t) => {
+void t.test('a nested writer is encoded like its bytes', async (t) => {
   const inner = () =>
     new WireWriter()
       .bytes(1, 'x'.repeat(300))
@@ -26,7 +26,7 @@ void t.test('a writer within a writer is written as its bytes are', async (t) =>
   t.same([...new WireWriter().message(1, new WireWriter().int(2, 300)).finish()], [0x0a, 3, 0x10, 0xac, 0x02]);
 });
 
-void t.test('fields that nobody reads are skipped', async (t) => {
+void t.test('unread fields are skipped', async (t) => {
   const bytes = Buffer.concat([
     new WireWriter()
       .int(1, 2n ** 63n - 1n)
@@ -46,11 +46,11 @@ void t.test('fields that nobody reads are skipped', async (t) => {
   t.same(fields, [1, 2, 4, 5, 70]);
 });
 
-void t.test('broken bytes give an error', async (t) => {
+void t.test('invalid bytes throw an error', async (t) => {
   const broken = [
-    [0x08], // a number that is missing
-    [0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], // one without an end
-    [0x12, 0x05, 0x01], // bytes that are cut off
+    [0x08], // a missing number
+    [0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], // an endless number
+    [0x12, 0x05, 0x01], // truncated bytes
     [0x0b], // a group
   ];
   for (const bytes of broken) {

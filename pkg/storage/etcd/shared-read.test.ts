@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { SharedRead } from '#storage/etcd/connection.js';
 
-/** Reads that end when they are told to. */
+/** Reads that end under the test's control. */
 function slow() {
   const under: Deferred<number>[] = [];
   const shared = new SharedRead(() => {
@@ -12,20 +12,20 @@ function slow() {
     under.push(reading);
     return reading.promise;
   });
-  /** Until so many have begun. */
+  /** Waits until this many have begun. */
   const begun = async (count: number) => {
     while (under.length < count) await turn();
   };
   return { shared, under, begun };
 }
 
-void t.test('those who come while a read is under way share the next one', async (t) => {
+void t.test('callers during a read share the next one', async (t) => {
   const { shared, under, begun } = slow();
   const first = [shared.read(), shared.read()];
   await begun(1);
   const late = shared.read();
   await turn();
-  const later = shared.read();
+  const laterRead = shared.read();
   for (let i = 0; i < 10; i++) await turn();
   t.equal(under.length, 1, 'one at a time');
   under[0]?.resolve(1);
@@ -33,10 +33,10 @@ void t.test('those who come while a read is under way share the next one', async
   const last = shared.read();
   await begun(2);
   under[1]?.resolve(2);
-  t.same(await Promise.all([late, later, last]), [2, 2, 2]);
+  t.same(await Promise.all([late, laterRead, last]), [2, 2, 2]);
 });
 
-void t.test('a failure is that of those who share it', async (t) => {
+void t.test('its callers share a failure', async (t) => {
   const { shared, under, begun } = slow();
   const failing = [shared.read(), shared.read()];
   await begun(1);
@@ -48,7 +48,7 @@ void t.test('a failure is that of those who share it', async (t) => {
   t.equal(await next, 7);
 });
 
-void t.test('whoever keeps coming does not put a read off', async (t) => {
+void t.test('continuous callers do not delay a read', async (t) => {
   const { shared, under } = slow();
   const reads: Promise<number>[] = [];
   while (under.length === 0 && reads.length < 1000) {
@@ -60,19 +60,19 @@ void t.test('whoever keeps coming does not put a read off', async (t) => {
   t.equal(await reads[0], 1);
 });
 
-void t.test('no answer is older than the question', async (t) => {
+void t.test('no result is older than its call', async (t) => {
   const seed = Date.now() % 1_000_000;
   t.comment(`seed ${seed}`);
   const random = seededRandom(seed);
   let state = 0;
   const shared = new SharedRead(async () => {
-    // What the store is at while it answers: at the earliest what it was when it was asked.
+    // The read returns a revision that is at least the current one at its start.
     for (let left = random() * 4; left > 1; left--) await turn();
     const answer = state;
     for (let left = random() * 4; left > 1; left--) await turn();
     return answer;
   });
-  const asked: Promise<void>[] = [];
+  const checks: Promise<void>[] = [];
   let wrong = 0;
   for (let i = 0; i < 3000; i++) {
     state++;
@@ -81,12 +81,12 @@ void t.test('no answer is older than the question', async (t) => {
       const check = shared.read().then((answer) => {
         if (answer < since) wrong++;
       });
-      asked.push(check);
+      checks.push(check);
     }
     const pause = random();
     if (pause < 0.3) await turn();
     else if (pause < 0.5) await undefined;
   }
-  await Promise.all(asked);
+  await Promise.all(checks);
   t.equal(wrong, 0);
 });

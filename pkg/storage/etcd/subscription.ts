@@ -1,14 +1,14 @@
-/** One watch's place at the hub: a bounded queue, and what it wants to know about progress. */
+/** A watch's place at the hub: a bounded queue and its requested progress. */
 import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 const separator = '/';
 
-/** Finds the watches that an event is for by the prefixes of its key, so that it costs nothing to the others. */
+/** Finds the watches of an event by the prefixes of its key, without cost for other watches. */
 export class SubscriptionIndex {
   readonly #all = new Set<Subscription>();
-  /** Those of all keys that begin with a prefix that ends with a slash. */
+  /** Watches of a prefix that ends with a slash. */
   readonly #byPrefix = new Map<string, Set<Subscription>>();
-  /** Those of any other range. */
+  /** Watches of other ranges. */
   readonly #others = new Set<Subscription>();
 
   get all(): ReadonlySet<Subscription> {
@@ -32,7 +32,7 @@ export class SubscriptionIndex {
     if (same?.delete(subscription) === true && same.size === 0) this.#byPrefix.delete(subscription.start);
   }
 
-  /** What each of those concerned gets, in the order of the events. */
+  /** The events for each affected watch, in order. */
   route(events: readonly StoreEvent[]): Map<Subscription, StoreEvent[]> {
     const routed = new Map<Subscription, StoreEvent[]>();
     const give = (subscription: Subscription, event: StoreEvent) => {
@@ -61,19 +61,19 @@ function isPrefix({ start, end }: Subscription): boolean {
 export interface SubscriptionOptions {
   readonly start: string;
   readonly end: string;
-  /** Events up to this revision are not for this watch. */
+  /** Events up to this revision are not delivered. */
   readonly after: Revision;
-  /** Events that may wait; when more come the subscription ends behind those that wait. */
+  /** Limit of queued events; above it the subscription ends after the queued ones. */
   readonly queueSize: number;
 }
 
 export class Subscription {
   readonly #options: SubscriptionOptions;
   #queue: readonly StoreEvent[] = [];
-  /** A progress message is due behind the queue. */
+  /** A progress message to deliver after the queue. */
   #progress: Revision | undefined;
-  /** A progress message is wanted once the hub has reached this. */
-  #wanted: Revision | undefined;
+  /** Revision at which a progress message is requested. */
+  #requested: Revision | undefined;
   #wake: (() => void) | undefined;
   #end: { readonly error: unknown } | undefined;
 
@@ -89,42 +89,42 @@ export class Subscription {
     return this.#options.end;
   }
 
-  /** Takes events of its range: of whole revisions, in order. */
+  /** Queues the events in its range: complete revisions, in order. */
   offer(events: readonly StoreEvent[]): void {
     const { after, queueSize } = this.#options;
     if (this.#end !== undefined) return;
     const [first] = events;
-    const wanted =
+    const newEvents =
       first === undefined || first.kv.modRevision > after
         ? events
         : events.filter((event) => event.kv.modRevision > after);
-    if (wanted.length === 0) return;
-    if (this.#queue.length > 0 && this.#queue.length + wanted.length > queueSize) return this.close();
-    this.#queue = this.#queue.length === 0 ? wanted : this.#queue.concat(wanted);
+    if (newEvents.length === 0) return;
+    if (this.#queue.length > 0 && this.#queue.length + newEvents.length > queueSize) return this.close();
+    this.#queue = this.#queue.length === 0 ? newEvents : this.#queue.concat(newEvents);
     this.#notify();
   }
 
-  /** A message is wanted as soon as nothing is missing up to `revision`. */
+  /** Requests a progress message for the time when everything up to `revision` is delivered. */
   wantProgress(revision: Revision): void {
-    if (this.#wanted === undefined || this.#wanted < revision) this.#wanted = revision;
+    if (this.#requested === undefined || this.#requested < revision) this.#requested = revision;
   }
 
-  /** True when it waits for a revision behind that one. */
+  /** True if it waits for a later revision. */
   waitsBeyond(revision: Revision): boolean {
-    return this.#wanted !== undefined && this.#wanted > revision;
+    return this.#requested !== undefined && this.#requested > revision;
   }
 
-  /** The hub has come to `revision`. True: no more is wanted of it. */
+  /** The hub has reached `revision`. True if nothing else is awaited. */
   reached(revision: Revision): boolean {
-    if (this.#end !== undefined || this.#wanted === undefined) return true;
-    if (this.#wanted > revision || revision < this.#options.after) return false;
-    this.#wanted = undefined;
+    if (this.#end !== undefined || this.#requested === undefined) return true;
+    if (this.#requested > revision || revision < this.#options.after) return false;
+    this.#requested = undefined;
     this.#progress = revision;
     this.#notify();
     return true;
   }
 
-  /** No more comes; what waits is delivered first. */
+  /** Ends the subscription after the queued events. */
   close(error?: unknown): void {
     this.#end ??= { error };
     this.#notify();

@@ -180,14 +180,13 @@ export class MemoryStore implements Store {
   }
 }
 
-/** The versions of a key, oldest first. */
-
 /** A write; without a pair, a deletion. */
 interface Version {
   readonly revision: Revision;
   readonly kv: KeyValue | undefined;
 }
 
+/** The versions of a key, oldest first. */
 class KeyHistory {
   readonly #versions: Version[] = [];
 

@@ -1,4 +1,4 @@
-/** gRPC calls on an HTTP/2 session: one stream each, in which every message has its length before it. */
+/** gRPC calls on an HTTP/2 session: one stream each, with length-prefixed messages. */
 
 import type { Deadlines, Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
@@ -11,16 +11,16 @@ export interface UnaryCall {
   /** `/package.Service/Method` */
   readonly path: string;
   readonly request: Message;
-  /** Time that is left for it; ms, at least 1. */
+  /** Remaining time; ms, at least 1. */
   readonly timeoutMs: number;
-  /** Leaves at once: it has waited for others already, as all that is sent does until the end of the turn. */
+  /** Send immediately instead of at the end of the turn; for calls that have already waited for others. */
   readonly prompt?: boolean | undefined;
   readonly signal?: Cancellation | undefined;
-  /** Header of that name, by which etcd's own spans are of the same trace. */
+  /** Value of the header `traceparent`, which joins etcd's spans to the trace. */
   readonly traceparent?: string | undefined;
 }
 
-/** A stream of messages in both directions. Leaving the iteration cancels it. */
+/** A bidirectional stream. Leaving the iteration cancels it. */
 export interface GrpcStream extends AsyncIterable<Buffer> {
   write(message: Buffer): void;
   /** Idempotent. */
@@ -28,16 +28,16 @@ export interface GrpcStream extends AsyncIterable<Buffer> {
 }
 
 const prefixBytes = 5;
-/** Larger than any page that is asked for; a length beyond it is not believed. */
+/** Larger than any requested page; longer messages are refused. */
 const maxMessageBytes = 1024 ** 3;
 
-/** Bytes, or what is still to be written as such: it is written to its place behind the prefix. */
+/** A message as bytes, or one that is encoded directly to its place after the prefix. */
 export interface Message {
   readonly length: number;
   copy(target: Buffer, from: number): number;
 }
 
-/** The message with its prefix: a flag of compression and the length in four bytes. */
+/** The message with its prefix: the compression flag and the length in four bytes. */
 export function frameMessage(message: Message): Buffer {
   const framed = Buffer.allocUnsafe(prefixBytes + message.length);
   framed[0] = 0;
@@ -46,14 +46,14 @@ export function frameMessage(message: Message): Buffer {
   return framed;
 }
 
-/** Finds messages in a stream of bytes. */
+/** Splits a stream of bytes into messages. */
 export class FrameReader {
   #parts: Buffer[] = [];
   #length = 0;
-  /** Bytes that must be there before there is something to do. */
+  /** Bytes required for the next step. */
   #needed = prefixBytes;
 
-  /** The messages that the chunk completes, as views of what was received. Throws GrpcErrors. */
+  /** Messages completed by the chunk, as views of the received bytes. Throws GrpcErrors. */
   push(chunk: Buffer): Buffer[] {
     this.#parts.push(chunk);
     this.#length += chunk.length;
@@ -78,10 +78,10 @@ export class FrameReader {
   }
 }
 
-/** Bytes of the frame that begins there; of its prefix as long as that is not complete. */
+/** Length of the frame at `at`; of its prefix while that is incomplete. */
 function needed(bytes: Buffer, at: number): number {
   if (bytes.length - at < prefixBytes) return prefixBytes;
-  if (bytes[at] !== 0) throw new GrpcError(grpcStatus.INTERNAL, 'a compressed message, which was not agreed upon');
+  if (bytes[at] !== 0) throw new GrpcError(grpcStatus.INTERNAL, 'unexpected compressed message');
   const length = bytes.readUInt32BE(at + 1);
   if (length > maxMessageBytes) {
     throw new GrpcError(
@@ -93,10 +93,10 @@ function needed(bytes: Buffer, at: number): number {
 }
 
 const nothing = Buffer.alloc(0);
-/** Pieces of a stream that wait to be read, before they are put together. */
+/** Limit of unread chunks, which are then concatenated. */
 const maxChunks = 256;
 
-/** The status of a call, out of what the stream has brought. */
+/** The status of a call. */
 class Outcome {
   #status: GrpcError | 'ok' | undefined;
   #httpStatus = 200;
@@ -127,7 +127,7 @@ function statusError(text: string, message: string): GrpcError {
   return new GrpcError(Number.isNaN(code) ? grpcStatus.UNKNOWN : code, decodeMessage(message));
 }
 
-/** The headers of a call, ready to be sent, and what watches over its time. */
+/** Encoded headers of a call, and its deadline. */
 export interface UnaryContext {
   readonly session: Http2Session;
   readonly head: Buffer;
@@ -136,7 +136,7 @@ export interface UnaryContext {
   readonly dueMs: number;
 }
 
-/** The one answer to one request; rejects with GrpcErrors. */
+/** The response to one request; rejects with GrpcErrors. */
 export function callUnary(call: UnaryCall, context: UnaryContext): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     new Unary(call, context, resolve, reject);
@@ -190,7 +190,7 @@ class Unary implements StreamHandler, Expiring {
     const error = this.#outcome.error(failure);
     if (error !== undefined) this.#reject(error);
     else if (this.#answer === undefined) {
-      this.#reject(new GrpcError(grpcStatus.INTERNAL, 'an answer without a message'));
+      this.#reject(new GrpcError(grpcStatus.INTERNAL, 'response without a message'));
     } else this.#resolve(this.#answer);
   }
 
@@ -198,7 +198,7 @@ class Unary implements StreamHandler, Expiring {
     this.#giveUp(new GrpcError(grpcStatus.DEADLINE_EXCEEDED, 'Deadline exceeded'));
   }
 
-  /** The caller's signal. */
+  /** The caller's signal aborted. */
   handleEvent(): void {
     this.#giveUp(new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled'));
   }
@@ -215,7 +215,7 @@ class Unary implements StreamHandler, Expiring {
   }
 }
 
-/** Messages are read as fast as the caller takes them: HTTP/2's flow control holds the server back. */
+/** Messages are read at the caller's pace: HTTP/2 flow control slows the server down. */
 export function callStream(session: Http2Session, head: Buffer): GrpcStream {
   const incoming = new Incoming();
   const stream = session.open(head, nothing, false, incoming);
@@ -244,7 +244,7 @@ export function callStream(session: Http2Session, head: Buffer): GrpcStream {
   };
 }
 
-/** What a stream brings, until somebody takes it. The stream's window bounds it. */
+/** Unread chunks of a stream, bounded by its window. */
 class Incoming implements StreamHandler {
   readonly #outcome = new Outcome();
   readonly #chunks: Buffer[] = [];
@@ -267,10 +267,10 @@ class Incoming implements StreamHandler {
     return this.#chunks.shift();
   }
 
-  /** The stream was given up on this side. */
+  /** This side cancelled the stream. */
   cancelled(): void {
     this.#chunks.length = 0;
-    this.#end(new GrpcError(grpcStatus.UNAVAILABLE, 'the call was broken off'));
+    this.#end(new GrpcError(grpcStatus.UNAVAILABLE, 'the call was cancelled'));
   }
 
   headers(fields: readonly HeaderField[]): void {
@@ -279,7 +279,7 @@ class Incoming implements StreamHandler {
 
   data(chunk: Buffer): void {
     this.#chunks.push(chunk);
-    // Each keeps alive all that was received with it, which is much more than itself when a server sends crumbs.
+    // A chunk keeps the whole received buffer alive, which is much larger if the server sends small pieces.
     if (this.#chunks.length > maxChunks) this.#chunks.splice(0, maxChunks + 1, Buffer.concat(this.#chunks));
     this.#wake?.();
   }
@@ -296,7 +296,7 @@ class Incoming implements StreamHandler {
   }
 }
 
-/** A stream that ended without a status. */
+/** The error of a stream that ended without a status. */
 function brokenOff(failure: StreamFailure | undefined): GrpcError {
   const { code, sent = true, cause } = failure ?? {};
   const why = cause instanceof Error ? `: ${cause.message}` : '';
@@ -304,9 +304,9 @@ function brokenOff(failure: StreamFailure | undefined): GrpcError {
     case resetCode.REFUSED_STREAM:
       return new GrpcError(grpcStatus.UNAVAILABLE, 'the server refused the stream', { sent: false, cause });
     case resetCode.CANCEL:
-      return new GrpcError(grpcStatus.UNAVAILABLE, `the call was broken off${why}`, { sent, cause });
+      return new GrpcError(grpcStatus.UNAVAILABLE, `the server cancelled the call${why}`, { sent, cause });
     case resetCode.ENHANCE_YOUR_CALM:
-      return new GrpcError(grpcStatus.RESOURCE_EXHAUSTED, 'the server asks for fewer calls', { sent, cause });
+      return new GrpcError(grpcStatus.RESOURCE_EXHAUSTED, 'the server requested fewer calls', { sent, cause });
     default:
       return new GrpcError(grpcStatus.UNAVAILABLE, `the connection was lost${why}`, { sent, cause });
   }

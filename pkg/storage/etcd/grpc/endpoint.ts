@@ -1,10 +1,10 @@
-/** The connection to one endpoint: made when it is needed, made anew after growing pauses when it fails. */
+/** The connection to one endpoint: opened on demand, and again after a failure with growing delays. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Deadlines } from '#apimachinery/async/deadlines.js';
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
-import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { trusted } from '#apimachinery/net/trusted.js';
 import { Http2Session } from '#http/http2/client-session.js';
@@ -13,14 +13,14 @@ import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 
 export interface EndpointTls {
-  /** PEM. Absent: the system's authorities. */
+  /** PEM; absent: the system's authorities. */
   readonly ca?: Buffer | string | undefined;
   /** PEM of the client's certificate and key, both or none. */
   readonly cert?: Buffer | string | undefined;
   readonly key?: Buffer | string | undefined;
 }
 
-/** Asked for each connection: files may have been replaced. Those that are there go on, as with 1.24's client. */
+/** Called for each connection, since files may be replaced. Existing connections continue, as in 1.24. */
 export type EndpointTlsSource = () => Promise<EndpointTls>;
 
 export interface EndpointOptions {
@@ -34,18 +34,17 @@ export interface EndpointOptions {
 
 const reconnectBaseMs = 50;
 const reconnectMaxMs = 1000;
-/** A machine that swallows packets must not hold up those who could ask another one. */
+/** A host that drops packets must not delay callers that could use another endpoint. */
 const connectTimeoutMs = 3000;
-/** A dead peer is noticed within 30 s + 10 s, as by 1.24's client. */
+/** A dead peer is detected within 30 s + 10 s, as in 1.24. */
 const keepAliveMs = 30_000;
 const keepAliveTimeoutMs = 10_000;
 /**
- * etcd's server pings with each message that comes while it waits for no answer to a ping, to find out how much it may let
- * come at once. Answered at once, each call would be followed by another read and another write on both sides. What it
- * takes for the way between them is longer then, which makes it let more come.
+ * Delay of the answers to pings. etcd's server sends a ping with each message to measure bandwidth; immediate answers
+ * would cost both sides another read and write per call. The longer round trip makes etcd allow larger windows.
  */
 const pongDelayMs = 20;
-/** Of one stream and of all together: a page, or a burst of events, needs no round trip for more room. */
+/** Windows of a stream and of the connection: large enough for a page or a burst of events without a round trip. */
 const streamWindowBytes = 2 ** 20;
 const sessionWindowBytes = 2 ** 24;
 
@@ -53,16 +52,16 @@ export class GrpcEndpoint {
   readonly #options: EndpointOptions;
   readonly #url: URL;
   readonly #deadlines: Deadlines;
-  /** The headers of the last call of each path, which are nearly always those of the next one. */
+  /** Encoded headers of each path's last call, usually equal to those of the next one. */
   readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: Buffer }>();
   #session: Http2Session | undefined;
   #connecting: Promise<Http2Session> | undefined;
   readonly #backoff: Backoff;
-  /** Not before; ms of the monotonic clock. */
+  /** Earliest time of the next attempt; monotonic ms. */
   #retryAtMs = 0;
   #closed = false;
 
-  /** Throws a TypeError for a URL that is neither http nor https. */
+  /** Throws a TypeError for other URLs than http and https. */
   constructor(options: EndpointOptions) {
     this.#url = new URL(options.url);
     const { protocol } = this.#url;
@@ -79,7 +78,7 @@ export class GrpcEndpoint {
     return this.#options.url;
   }
 
-  /** False in the pause after a failure to connect. */
+  /** False during the delay after a failure to connect. */
   get usable(): boolean {
     if (this.#closed) return false;
     const connected = this.#live() !== undefined || this.#connecting !== undefined;
@@ -97,7 +96,7 @@ export class GrpcEndpoint {
     return callStream(session, this.#head(path, Object.entries(metadata)));
   }
 
-  /** Calls that are under way fail. */
+  /** Fails all calls. */
   close(): void {
     this.#closed = true;
     this.#session?.destroy(undefined);
@@ -108,7 +107,7 @@ export class GrpcEndpoint {
   async #unaryLater(call: UnaryCall): Promise<Buffer> {
     const { clock } = this.#options;
     const startedMs = clock.monotonic();
-    const session = await orAborted(this.#connected(), call.signal);
+    const session = await unlessAborted(this.#connected(), call.signal, cancelled);
     return this.#unary(session, call, call.timeoutMs - (clock.monotonic() - startedMs));
   }
 
@@ -122,8 +121,8 @@ export class GrpcEndpoint {
   #unaryHead({ path, traceparent }: UnaryCall, timeoutMs: number): Buffer {
     const timeout: HeaderField = ['grpc-timeout', `${timeoutMs}m`];
     if (traceparent !== undefined) return this.#head(path, [timeout, ['traceparent', traceparent]]);
-    const known = this.#heads.get(path);
-    if (known?.timeoutMs === timeoutMs) return known.head;
+    const cached = this.#heads.get(path);
+    if (cached?.timeoutMs === timeoutMs) return cached.head;
     const head = this.#head(path, [timeout]);
     this.#heads.set(path, { timeoutMs, head });
     return head;
@@ -142,7 +141,7 @@ export class GrpcEndpoint {
     ]);
   }
 
-  /** The session that takes calls. One that drains takes none, though its streams go on. */
+  /** The session for new calls. A draining session takes none, while its streams continue. */
   #live(): Http2Session | undefined {
     if (this.#session?.closed === true) this.#session = undefined;
     return this.#session;
@@ -165,7 +164,7 @@ export class GrpcEndpoint {
       this.#pause();
       throw this.#unreachable(error as Error);
     });
-    // Nobody is left who would close it.
+    // Closed meanwhile.
     if (this.#closed) throw this.#unreachable(undefined);
     return this.#connectWith(material);
   }
@@ -186,7 +185,7 @@ export class GrpcEndpoint {
       const failed = (failure: Error | undefined) => {
         patience.cancel();
         if (this.#session === undefined) this.#pause();
-        // Without effect when it had been connected.
+        // No effect if the promise is already resolved.
         reject(this.#unreachable(failure));
       };
       const socket = this.#dial(tls, failed, () => {
@@ -207,7 +206,7 @@ export class GrpcEndpoint {
               this.#keepAlive(session, socket);
               resolve(session);
             },
-            // The server is about to end it: calls under way complete, new ones take another connection.
+            // The server will close the session: open calls complete, new ones use another connection.
             draining: leave,
             closed: (failure) => {
               leave();
@@ -220,10 +219,10 @@ export class GrpcEndpoint {
     });
   }
 
-  /** Calls one of the two, once; after `connected` the socket is its new owner's. */
+  /** Calls one of the functions once; after `connected`, the socket belongs to the caller. */
   #dial(tls: EndpointTls | undefined, failed: (failure: Error | undefined) => void, connected: () => void): Socket {
     const { hostname, port, protocol } = this.#url;
-    // An address of version 6 stands in brackets in a URL.
+    // URLs have IPv6 addresses in brackets.
     const host = hostname.replace(/^\[|\]$/g, '');
     const secure = protocol === 'https:';
     const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
@@ -265,13 +264,6 @@ export class GrpcEndpoint {
   }
 }
 
-/** What `promise` gives, or a cancellation when the signal aborts before. */
-function orAborted<T>(promise: Promise<T>, signal: Cancellation | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled', { sent: false }));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+function cancelled(): GrpcError {
+  return new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled', { sent: false });
 }

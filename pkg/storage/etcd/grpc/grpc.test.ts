@@ -9,24 +9,24 @@ import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etc
 
 const message = Buffer.from('hello');
 
-void t.test('messages in every cut of their bytes', async (t) => {
+void t.test('messages split at any byte', async (t) => {
   const messages = [message, Buffer.alloc(0), Buffer.alloc(300, 'x')];
   const bytes = Buffer.concat(messages.map(frameMessage));
   for (const size of [1, 2, 5, 6, 7, 100, bytes.length]) {
     const reader = new FrameReader();
-    const found: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += size) found.push(...reader.push(bytes.subarray(at, at + size)));
-    t.same(found, messages, `chunks of ${size}`);
+    const messagesRead: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size) messagesRead.push(...reader.push(bytes.subarray(at, at + size)));
+    t.same(messagesRead, messages, `chunks of ${size}`);
     t.ok(reader.complete);
   }
 });
 
-void t.test('frames that are refused', async (t) => {
+void t.test('refused frames', async (t) => {
   t.throws(() => new FrameReader().push(Buffer.from([1, 0, 0, 0, 1, 0])), { code: grpcStatus.INTERNAL });
   t.throws(() => new FrameReader().push(Buffer.from([0, 255, 255, 255, 255])), { code: grpcStatus.RESOURCE_EXHAUSTED });
 });
 
-void t.test('texts and foreign statuses', async (t) => {
+void t.test('messages and HTTP statuses', async (t) => {
   t.equal(decodeMessage('a%20b%C3%A9'), 'a bé');
   t.equal(decodeMessage('100%'), '100%');
   t.equal(statusOfHttp(503), grpcStatus.UNAVAILABLE);
@@ -75,7 +75,7 @@ function failure(promise: Promise<unknown>): Promise<GrpcError | undefined> {
 
 const call = { path: '/test.Echo/Echo', request: message, timeoutMs: 10_000 };
 
-void t.test('an answer', async (t) => {
+void t.test('a response', async (t) => {
   const { url } = await serve(t, (stream, request) => respond(stream, [request], { 'grpc-status': '0' }));
   const endpoint = endpointAt(t, url);
   t.same(await endpoint.unary(call), message);
@@ -84,7 +84,7 @@ void t.test('an answer', async (t) => {
   t.same(await Promise.all(Array.from({ length: 300 }, () => endpoint.unary(call))), Array(300).fill(message));
 });
 
-void t.test('failures that the server tells', async (t) => {
+void t.test('errors of the server', async (t) => {
   const answers: Record<string, Answer> = {
     '/status': (stream) => respond(stream, [], { 'grpc-status': '11', 'grpc-message': 'too%20old' }),
     '/only-headers': (stream) => stream.respond({ ':status': 200, 'grpc-status': '5' }, { endStream: true }),
@@ -125,7 +125,7 @@ void t.test('deadlines and cancellation', async (t) => {
   t.equal(error?.code, grpcStatus.CANCELLED);
 });
 
-void t.test('a server that is away, comes, goes and comes back', async (t) => {
+void t.test('a server that stops and starts', async (t) => {
   const first = await serve(t, () => undefined);
   const { port } = first.server.address() as AddressInfo;
   first.server.close();
@@ -160,7 +160,7 @@ void t.test('a server that is away, comes, goes and comes back', async (t) => {
   t.match(await failure(endpoint.unary(call)), { code: grpcStatus.UNAVAILABLE, sent: false });
 });
 
-void t.test('a stream in both directions', async (t) => {
+void t.test('a bidirectional stream', async (t) => {
   const { url } = await serve(t, (stream, request) => {
     if (!stream.headersSent) {
       stream.respond({ ':status': 200 }, { waitForTrailers: true });

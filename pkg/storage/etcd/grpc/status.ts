@@ -1,6 +1,6 @@
-/** How gRPC calls end: its status codes, and an error that carries one. */
+/** Status codes of gRPC, and an error with one. */
 
-/** Those of gRPC's status codes that occur here. */
+/** The status codes used here. */
 export const grpcStatus = {
   OK: 0,
   CANCELLED: 1,
@@ -21,7 +21,7 @@ export class GrpcError extends Error {
   override readonly name = 'GrpcError';
   readonly code: number;
   readonly details: string;
-  /** False when the server surely has not seen the call. */
+  /** False if the server has certainly not received the call. */
   readonly sent: boolean;
 
   constructor(code: number, details: string, options: { sent?: boolean; cause?: unknown } = {}) {
@@ -43,12 +43,12 @@ const ofHttpStatus: Readonly<Record<number, number>> = {
   504: grpcStatus.UNAVAILABLE,
 };
 
-/** The code for an answer that is not gRPC's, from a proxy for instance; by gRPC's table of HTTP statuses. */
+/** The code of a response that is not gRPC, such as from a proxy; gRPC's table of HTTP statuses. */
 export function statusOfHttp(httpStatus: number): number {
   return ofHttpStatus[httpStatus] ?? grpcStatus.UNKNOWN;
 }
 
-/** A `grpc-message`, which is percent-encoded; text that is not properly so is given as it is. */
+/** Decodes a percent-encoded `grpc-message`; invalid text is returned as it is. */
 export function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);
