@@ -1,4 +1,7 @@
-/** The client config file (kind Config, v1): types, parser and writer. */
+/**
+ * The client config file (kind Config, v1): types, parser and writer. Not a library's, since those come with an API
+ * client and an HTTP stack of their own.
+ */
 import { encodeYAML, readYAML } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
