@@ -112,8 +112,8 @@ t.test('a real plugin receives the request, arguments and environment', async (t
   };
   const echo = await plugin('echo', 'printf "%s|%s|%s|%s" "$(cat)" "$1" "$TOKEN" "$PATH"');
   t.equal(await runPlugin(echo, '{"image":"x"}'), `{"image":"x"}|one two|of the file|${process.env['PATH']}`);
-  await t.rejects(runPlugin(await plugin('endless', 'exec yes'), '{}'), /wrote too much/);
-  await t.rejects(runPlugin(await plugin('endless-child', 'yes & exec sleep 1000'), '{}'), /wrote too much/);
+  await t.rejects(runPlugin(await plugin('endless', 'exec yes'), '{}'), /printed too much output/);
+  await t.rejects(runPlugin(await plugin('endless-child', 'yes & exec sleep 1000'), '{}'), /printed too much output/);
   const silent = await plugin('silent', 'exec sleep 1000');
   await t.rejects(pluginRunner(100)(silent, '{}'), /did not answer in time/);
   await t.rejects(runPlugin(await plugin('killed', 'kill -9 $$'), '{}'), /killed failed, signal: SIGKILL/);

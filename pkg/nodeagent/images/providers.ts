@@ -43,7 +43,7 @@ export function pluginRunner(timeout: number): RunPlugin {
       throw error;
     }
     const { code, killedBy, stdout, stderr, isCut } = result;
-    if (isCut) throw new Error(`${path} wrote too much`);
+    if (isCut) throw new Error(`${path} printed too much output`);
     if (code === 0) return stdout.toString();
     const how = code === null ? `signal: ${killedBy}` : `exit status ${code}`;
     throw new Error(`${path} failed, ${how}: ${stderr.toString().slice(0, maxShown)}`);
@@ -78,7 +78,7 @@ function parseAnswer(text: string, provider: CredentialProvider, repository: str
   if (cacheKey === undefined)
     throw new Error(`the answer's cacheKeyType ${String(JSON.stringify(keyType)).slice(0, maxShown)} is not known`);
   const duration = response['cacheDuration'] ?? undefined;
-  if (duration !== undefined && typeof duration !== 'string') throw new DurationError('cacheDuration must be a text');
+  if (duration !== undefined && typeof duration !== 'string') throw new DurationError('cacheDuration must be a string');
   const auth = response['auth'] ?? {};
   if (!isPlain(auth)) throw new Error("the answer's auth is not an object");
   const entries = Object.entries(auth).map(([registry, entry]) => {

@@ -202,7 +202,7 @@ t.test('the pod CIDR is passed to a runtime that lacks it', async (t) => {
   };
   const network = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '' });
   t.notOk(await network.sendPodCIDR(node([])));
-  t.notOk(await network.sendPodCIDR(node([]), true), 'there is nothing to tell');
+  t.notOk(await network.sendPodCIDR(node([]), true), 'nothing to send');
   failing = true;
   t.notOk(await network.sendPodCIDR(node(['10.0.0.0/24'])));
   failing = false;

@@ -1,4 +1,4 @@
-/** Tells the runtime the addresses of the node's pods, from which it configures its network. */
+/** Sends the runtime the addresses of the node's pods, from which it configures its network. */
 import type { Node } from '#api/core/v1/types.gen.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
@@ -19,8 +19,8 @@ export class RuntimeNetwork {
   }
 
   /**
-   * True if the CIDRs were sent. Repeats the last addresses only with `again`, as after the runtime's
-   * restart. Never rejects; failures are logged.
+   * True if the CIDRs were sent. Repeats the last addresses only with `again`, as after the runtime's restart. Never
+   * rejects; failures are logged.
    */
   async sendPodCIDR({ spec }: Node, again = false): Promise<boolean> {
     const { cri, log, podCIDR } = this.#options;
@@ -31,7 +31,7 @@ export class RuntimeNetwork {
       this.#lastCIDRs = cidrs;
       return true;
     } catch (error) {
-      log.warn({ err: error, podCIDR: cidrs }, 'telling the runtime the addresses of pods failed');
+      log.warn({ err: error, podCIDR: cidrs }, 'sending the pod addresses to the runtime failed');
       return false;
     }
   }

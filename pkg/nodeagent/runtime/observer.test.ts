@@ -91,31 +91,31 @@ async function observed() {
     },
     counted: () => listings,
     listed,
-    tell: (event: Parameters<RuntimeEventHandler['onEvent']>[0]) => handler?.onEvent(event),
+    emit: (event: Parameters<RuntimeEventHandler['onEvent']>[0]) => handler?.onEvent(event),
   };
 }
 
 t.test('an event without news causes no query', async (t) => {
-  const { observer, tell, listed } = await observed();
+  const { observer, emit, listed } = await observed();
   t.teardown(() => observer.stop());
-  tell({ id: 'sandbox-a', became: 'running' });
+  emit({ id: 'sandbox-a', became: 'running' });
   t.equal(await listed(10_000), 0);
 });
 
 t.test('after an exit, lists are repeated until they show it', async (t) => {
-  const { observer, hold, tell, listed } = await observed();
+  const { observer, hold, emit, listed } = await observed();
   t.teardown(() => observer.stop());
-  tell({ id: 'sandbox-a', became: 'stopped' });
+  emit({ id: 'sandbox-a', became: 'stopped' });
   t.equal(await listed(100), 1, 'the event was sooner than the listing');
   hold(sandbox('a', 'SANDBOX_NOTREADY'));
   t.equal(await listed(200), 1);
   t.equal(observer.get('a')?.sandboxes[0]?.state, 'SANDBOX_NOTREADY');
-  tell({ id: 'sandbox-a', became: 'stopped' });
+  emit({ id: 'sandbox-a', became: 'stopped' });
   t.equal(await listed(10_000), 0, 'nothing is left to be seen');
 });
 
 t.test('after an exit, lists are repeated even if they show other changes first', async (t) => {
-  const { observer, run, tell, listed } = await observed();
+  const { observer, run, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'brief', 'CONTAINER_CREATED'));
   run(container('a', 'other'));
@@ -123,8 +123,8 @@ t.test('after an exit, lists are repeated even if they show other changes first'
   const stateOf = (name: string) => observer.get('a')?.containers.find(({ metadata }) => metadata.name === name)?.state;
 
   run(container('a', 'brief'));
-  tell({ id: 'a-brief', became: 'running' });
-  tell({ id: 'a-brief', became: 'stopped' });
+  emit({ id: 'a-brief', became: 'running' });
+  emit({ id: 'a-brief', became: 'stopped' });
   await listed(30);
   t.equal(stateOf('brief'), 'CONTAINER_RUNNING', 'the start is listed before the end');
   run(container('a', 'other', 'CONTAINER_EXITED'));
@@ -137,50 +137,50 @@ t.test('after an exit, lists are repeated even if they show other changes first'
 });
 
 t.test('an event during the repeated lists causes a list at once', async (t) => {
-  const { observer, run, tell, listed } = await observed();
+  const { observer, run, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'main'));
   await observer.refresh('a');
   // An event without a new state; the state is unchanged.
-  tell({ id: 'a-main', podUID: 'a' });
+  emit({ id: 'a-main', podUID: 'a' });
   await listed(4000);
   run(container('a', 'main', 'CONTAINER_EXITED'));
-  tell({ id: 'a-main', podUID: 'a' });
+  emit({ id: 'a-main', podUID: 'a' });
   await listed(100);
   t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_EXITED');
 });
 
 t.test('a start of an unknown container is left to its creator for a while', async (t) => {
-  const { observer, hold, tell, listed } = await observed();
+  const { observer, hold, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   hold(sandbox('b'));
-  tell({ id: 'sandbox-b', became: 'running' });
+  emit({ id: 'sandbox-b', became: 'running' });
   t.equal(await listed(1000), 0);
   await observer.refresh('b');
   t.equal(await listed(3000), 0);
 
   hold(sandbox('c'));
-  tell({ id: 'sandbox-c', became: 'running' });
+  emit({ id: 'sandbox-c', became: 'running' });
   t.equal(await listed(3000), 1);
   t.ok(observer.get('c'));
 });
 
 t.test('unknown exits share a list', async (t) => {
-  const { observer, hold, tell, listed } = await observed();
+  const { observer, hold, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   for (const uid of ['b', 'c', 'd']) {
     hold(sandbox(uid, 'SANDBOX_NOTREADY'));
-    tell({ id: `sandbox-${uid}`, became: 'stopped' });
+    emit({ id: `sandbox-${uid}`, became: 'stopped' });
   }
   t.equal(await listed(1000), 1);
   t.equal(observer.list().length, 4);
 });
 
 t.test('after an unknown exit, lists are repeated until they show it', async (t) => {
-  const { observer, run, tell, listed } = await observed();
+  const { observer, run, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   run(container('a', 'brief'));
-  tell({ id: 'a-brief', became: 'stopped' });
+  emit({ id: 'a-brief', became: 'stopped' });
   await listed(500);
   t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_RUNNING', 'the event was sooner than the listing');
   run(container('a', 'brief', 'CONTAINER_EXITED'));
@@ -189,13 +189,13 @@ t.test('after an unknown exit, lists are repeated until they show it', async (t)
 });
 
 t.test('a series of unknown exits does not delay the list', async (t) => {
-  const { observer, hold, tell, listed } = await observed();
+  const { observer, hold, emit, listed } = await observed();
   t.teardown(() => observer.stop());
   hold(sandbox('b', 'SANDBOX_NOTREADY'));
-  tell({ id: 'sandbox-b', became: 'stopped' });
+  emit({ id: 'sandbox-b', became: 'stopped' });
   for (let i = 0; i < 6; i++) {
     await listed(100);
-    tell({ id: `unknown-${i}`, became: 'stopped' });
+    emit({ id: `unknown-${i}`, became: 'stopped' });
   }
   t.ok(observer.get('b'));
 });

@@ -15,7 +15,7 @@ export class AddressPool {
   constructor(cidr: string) {
     const block = parseCIDR(cidr);
     const hostBits = (block?.family === 4 ? 32 : 128) - (block?.prefix ?? 128);
-    if (block === undefined || hostBits < 2) throw new RangeError(`"${cidr}" has no room for pods`);
+    if (block === undefined || hostBits < 2) throw new RangeError(`"${cidr}" is too small for pods`);
     this.#block = block;
     this.#base = numberOf(block.family === 4 ? block.base.subarray(12) : block.base);
     this.#size = Math.min(2 ** hostBits, maxAddresses);

@@ -45,7 +45,7 @@ export class ManifestURL {
     while (!signal.aborted) {
       try {
         await this.#poll(signal);
-        if (this.#failures > 0) log.info('read pods from URL again');
+        if (this.#failures > 0) log.info('reading pods from URL works again');
         this.#failures = 0;
       } catch (error) {
         this.#failures++;
