@@ -1,4 +1,4 @@
-/** A token bucket: `qps` per second on average, bursts of `burst`. Tokens are reserved ahead, so callers queue in order. */
+/** A token bucket: `qps` per second, in bursts of `burst`. Tokens are reserved ahead, so callers queue in order. */
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface TokenBucketOptions {

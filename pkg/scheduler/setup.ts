@@ -40,7 +40,7 @@ export interface SchedulerSetup {
   >;
 }
 
-/** Rejects with an OptionsError if the file or a profile is invalid. The command line's rules are checked again on the result. */
+/** Rejects with an OptionsError if the file or a profile is invalid. Checks the options' rules again on the result. */
 export async function setUpScheduler(
   parsed: ParsedOptions<SchedulerOptionTable>,
   { dialect, env, log }: SetupContext,

@@ -1,4 +1,4 @@
-/** Measures how long a cluster takes to respond and to be Ready, from the second start on. `RUNTIME=simulated|containerd`. */
+/** Measures the time until a cluster responds and is Ready, from the second start on. `RUNTIME=simulated|containerd`. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { realClock } from '#apimachinery/clock.js';

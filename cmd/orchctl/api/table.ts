@@ -1,4 +1,4 @@
-/** Tables from servers, and tables built from objects of servers that do not return tables, such as some extension servers. Pure. */
+/** Tables from servers, or built from the objects of servers without tables, such as some extension servers. Pure. */
 import { age } from '#api/table/age.js';
 import type { ApiObject } from '#client/client.js';
 

@@ -33,7 +33,7 @@ export interface FilteredRequest {
   readonly host: string;
 }
 
-/** Which requests the proxy forwards, with the rules and defaults of release 1.24 (kubectl's `pkg/proxy`). Pure. Throws an Error for an invalid pattern. */
+/** Selects the requests to forward, by the rules of kubectl 1.24 (`pkg/proxy`). Throws an Error for an invalid pattern. */
 export function requestFilter(rules: FilterRules): (request: FilteredRequest) => boolean {
   const patterns = new Patterns();
   const compiled = (text: string): readonly Pattern[] =>

@@ -27,7 +27,7 @@ export interface CertificateManagerOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly store: CertificateStore;
-  /** The client for requests; `current` is the certificate in use while it is valid. Throws if there are no credentials. */
+  /** The client for requests; `current`: the valid certificate in use. Throws if there are no credentials. */
   readonly client: (current: TimedKeyCertificate | undefined) => Client;
   readonly signerName: string;
   readonly usages: readonly string[];

@@ -24,7 +24,7 @@ export interface DrainPlan {
   readonly obstacles: readonly string[];
 }
 
-/** Decides which pods leave a drained node and which block it; rules and messages of `kubectl drain`. Pure. `pods`: all pods of the node. */
+/** Decides which of the node's pods leave and which block the drain; rules and messages of `kubectl drain`. Pure. */
 export function planDrain(dialect: Dialect, pods: readonly Pod[], policy: DrainPolicy): DrainPlan {
   const evicted: Pod[] = [];
   const daemons: string[] = [];

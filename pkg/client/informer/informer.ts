@@ -49,7 +49,7 @@ export interface Informer<T extends ApiObject> extends Lister<T> {
   hasSynced(): boolean;
   /** Resolves when the first list is in the store and its handlers have run. */
   whenSynced(): Promise<void>;
-  /** Every change up to this resource version is in the store and was passed to the handlers; empty before the first list. */
+  /** Changes up to this resource version are in the store and were handled; empty before the first list. */
   readonly lastVersion: string;
 }
 

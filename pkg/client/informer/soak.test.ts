@@ -31,7 +31,7 @@ interface Seen {
   readonly version: number;
 }
 
-/** Reports what handlers must never see: an update of an unknown object, a version going back, a second add without a delete. */
+/** Reports invalid events: an update of an unknown object, a version going back, a second add without a delete. */
 class Checker {
   readonly problems: string[] = [];
   readonly objects = new Map<string, Seen>();

@@ -109,7 +109,7 @@ function decodeResponse<R>(decode: () => R): R {
   }
 }
 
-/** The encoding for a content type. `contentType`: the dialect's Protobuf, or JSON (also if empty). Throws TypeError for any other. */
+/** The encoding for the dialect's Protobuf, or for JSON (also if empty). Throws TypeError for any other content type. */
 export function encodingFor(contentType: string, dialect: Dialect, options: ProtobufOptions = {}): ObjectEncoding {
   if (contentType === '' || contentType === jsonMediaType) return new JsonEncoding(schemeFor(dialect));
   if (contentType === dialect.protobufMediaType) return new ProtobufEncoding(schemeFor(dialect), options);

@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly body?: Buffer | string;
   /** Aborting ends the request and its response stream. */
   readonly signal?: AbortSignal;
-  /** Called right before sending, after all waits for connections and credentials; an error from it cancels the request. */
+  /** Called right before sending, after waits for connections and credentials; its error cancels the request. */
   readonly beforeSending?: () => void;
 }
 

@@ -120,7 +120,7 @@ export class FakeApi {
     return () => this.#interceptors.delete(interceptor);
   }
 
-  /** Returns the writes so far as lines such as `create pods default/a` or `update pods/status default/a`, and forgets them. */
+  /** Returns and forgets the writes so far, as lines such as `update pods/status default/a`. */
   takeWrites(): string[] {
     const reads = new Set(['get', 'list', 'watch']);
     return this.calls

@@ -1,4 +1,4 @@
-/** The scheduler's view of the cluster: nodes, their pods, and assumed pods (placed, but not yet confirmed by a watch). */
+/** The scheduler's view of the cluster: nodes, their pods, and assumed pods (placed, but not confirmed by a watch). */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { ClaimIndex } from '#scheduler/cluster/claim-index.js';

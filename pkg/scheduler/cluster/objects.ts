@@ -31,7 +31,7 @@ export interface StorageObjects {
 export interface ClusterObjects {
   readonly storage: StorageObjects;
   readonly namespaceLabels: NamespaceLabels;
-  /** The selector of the pods among which the pod is spread, from its services and controller; empty if there are none. */
+  /** Selects the pods among which the pod is spread, by its services and controller; empty if there are none. */
   spreadSelector(pod: Pod): LabelSelector;
   /** Returns the same list until a budget changes. */
   budgets(): readonly Budget[];

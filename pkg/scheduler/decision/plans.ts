@@ -132,7 +132,7 @@ class PodScores {
     this.#global = global;
   }
 
-  /** Total score per node, without amounts equal for all nodes; valid until the next call. `slots`: bound of the nodes' slots. */
+  /** Total score per node, except parts equal for all; valid until the next call. `slots`: bound of the nodes' slots. */
   totals(nodes: readonly NodeInfo[], slots: number, options: TotalsOptions = {}): Float64Array {
     const { begun, each, step } = options;
     if (this.#totals.length !== nodes.length) this.#totals = new Float64Array(nodes.length);

@@ -39,7 +39,7 @@ export class PreparedScore {
     else step(plugin, 'PreScore', () => node.begin?.(nodes));
   }
 
-  /** Normalized score per node; valid until the next call. `slots`: bound of the nodes' slots; `step` measures some calls. */
+  /** Normalized scores; valid until the next call. `slots`: bound of the nodes' slots; `step` measures some calls. */
   scores(nodes: readonly NodeInfo[], slots: number, step: MeasureStep | undefined): Float64Array {
     const { node, plugin } = this;
     if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);

@@ -208,7 +208,7 @@ function detailsOf(
 /** Limit of reported candidates. */
 const maxCandidates = 10;
 
-/** The outcome of preemption for a pod that fits nowhere. `hopeless`: nodes where extenders say that eviction cannot help. */
+/** The outcome of preemption for a pod that fits nowhere. `hopeless`: nodes where extenders rule out eviction. */
 async function preemptionOf(
   copy: ClusterCopy,
   pod: PodInfo,

@@ -40,8 +40,8 @@ function labelsOf({ node, pod: { pod } }: Question): string | undefined {
   const missing = Object.entries(pod.spec.nodeSelector ?? {}).filter(([key, value]) => node.labels[key] !== value);
   if (missing.length === 0) return undefined;
   const shown = missing.map(([key, value]) => {
-    const there = node.labels[key];
-    return `${key}=${value} is required, the node has ${there === undefined ? 'no such label' : `${key}=${there}`}`;
+    const actual = node.labels[key];
+    return `${key}=${value} is required, the node has ${actual === undefined ? 'no such label' : `${key}=${actual}`}`;
   });
   return shown.join('; ');
 }

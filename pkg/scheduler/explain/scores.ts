@@ -11,7 +11,7 @@ interface PluginResult {
   readonly normalized: Float64Array;
 }
 
-/** The plugins' scores of the best `limit` nodes, best first, without plugins that score all nodes alike. `more`: further scores. */
+/** Scores of the best `limit` nodes, best first, without plugins that score all alike. `more`: further scores. */
 export async function scoresOf(
   copy: ClusterCopy,
   pod: PodInfo,

@@ -19,7 +19,7 @@ export interface ProposedVictims {
   readonly violations: number;
 }
 
-/** An extender lacks the methods of points that it does not serve. All methods reject with an Error that states the problem. */
+/** Points that an extender does not serve are absent. Methods reject with an Error that states the problem. */
 export interface Extender {
   /** Its URL without credentials, for refusals, logs and explanations. */
   readonly name: string;

@@ -31,7 +31,7 @@ export interface PluginSet {
 /** `multiPoint`: enabled at every point that the plugin implements. */
 export type PluginSets = Readonly<Partial<Record<PluginPoint | 'multiPoint', PluginSet>>>;
 
-/** The default plugins minus the disabled ones, plus the enabled ones; a default that is enabled again keeps its position. */
+/** The defaults minus the disabled plus the enabled plugins; a default that is enabled again keeps its position. */
 export function mergedPlugins(defaults: readonly NamedPlugin[], own: PluginSet | undefined): NamedPlugin[] {
   if (own === undefined) return [...defaults];
   const { disabled, enabled } = own;

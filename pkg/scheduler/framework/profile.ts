@@ -54,7 +54,7 @@ export interface ProfileInputs {
   readonly plugins: ReadonlyMap<string, Plugin>;
 }
 
-/** Throws OptionsError as release 1.24: for a plugin at a point it does not implement, no or two queue sorts, or no binder. */
+/** Throws OptionsError for a plugin at a point it does not implement, no or two queue sorts, or no binder, as 1.24. */
 export function makeProfile({ defaults, plugins, schedulerName, sets = {} }: ProfileInputs): Profile {
   const multiPoint = mergedPlugins(defaults, sets.multiPoint);
   const errors: string[] = [];

@@ -1,4 +1,4 @@
-/** Takes a pod from the decision to its binding (reserve, assume, permit, pre-bind, bind) while the loop decides on other pods. */
+/** Binds a pod after its decision: reserve, assume, permit, pre-bind, bind. The loop meanwhile decides on other pods. */
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -86,7 +86,7 @@ export class BindingCycle {
     writes.startWaiting(info.key, withSpan(cycle, this.#bindWhenReady(cycle, permission)));
   }
 
-  /** Runs the Reserve plugins. Adds each reservation to `reservations` at once, so that a failure can release them all. */
+  /** Runs the Reserve plugins. Adds to `reservations` one by one, so that a failure can release them. */
   #reserve({ node, profile, queued }: Cycle, reservations: Reservation[]): void {
     for (const { plugin, point } of profile.reserves) {
       try {

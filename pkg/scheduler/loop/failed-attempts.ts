@@ -39,7 +39,7 @@ export interface FailedAttemptsOptions {
   readonly onTermOver: () => void;
 }
 
-/** The result of preemption. `node`: the nominated node; empty: clear the nomination; absent: keep it. `message`: why it failed. */
+/** `node`: the nominated node; empty: clear the nomination; absent: keep it. `message`: why preemption failed. */
 export interface Room extends PostFilterResult {
   /** Settles when the evictions have been requested. */
   readonly evicted?: Promise<void>;
@@ -63,7 +63,7 @@ export class FailedAttempts {
     }
   }
 
-  /** Queues a pod that no node can take. Resolves when the reason has been reported, after the pod is back in the queue. */
+  /** Queues a pod that no node can take. The pod is queued at once; resolves when the reason has been reported. */
   async unschedulable(queued: QueuedPod, profile: Profile, error: FitError, room: Room): Promise<void> {
     const { feed, queue } = this.#options;
     queue.reject(queued, eventsOf(profile, error.plugins), feed.current(queued), error.plugins);

@@ -76,6 +76,6 @@ function pluginOf(name: string, make: () => Plugin): Plugin {
   const unknown = (plugin.events ?? []).filter((event) => !clusterEvents.includes(event));
   if (unknown.length > 0) throw invalid(`unknown events: ${unknown.join(', ')}`);
   if (plugin.events !== undefined) return plugin;
-  // Inherit instead of copying, since the plugin may be a class instance. Without own events, every event triggers a retry.
+  // Inherit, since the plugin may be a class instance. Without own events, every event triggers a retry.
   return Object.create(plugin, { events: { value: clusterEvents, enumerable: true } }) as Plugin;
 }

@@ -42,7 +42,7 @@ function difference(twins: Twins, preemption: Preemption, pod: Pod, met: Met, bu
   return expected.includes(chosen) ? undefined : { chosen, expected };
 }
 
-/** The first difference in clusters of `count` seeds from `first` on. `withBudgets`: whether the reference uses budgets. */
+/** The first difference in clusters of `count` seeds from `first`. `withBudgets`: whether the reference uses budgets. */
 function search(first: number, count: number, met: Met, withBudgets = true) {
   for (let seed = first; seed < first + count; seed++) {
     const random = seededRandom(seed);

@@ -41,7 +41,7 @@ const budget = ([app, allowed]: [string, number]): Budget => ({
   covers: ({ labels }) => labels['app'] === app,
 });
 
-/** `node: victims`, with `!` and the number of protected ones; or the message. `on`: pods by node, separated by commas. */
+/** `node: victims`, with `!` and the number of protected ones; or the message. `on`: comma-separated pods by node. */
 function evicted(preemptor: string, on: Readonly<Record<string, string>>, options: Options = {}): string {
   const names = Object.keys(on);
   const cluster = clusterOf({

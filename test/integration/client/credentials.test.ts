@@ -127,7 +127,7 @@ t.test('a refused credential is replaced within the request', async (t) => {
   t.ok(lists.every(({ items }) => items.length > 0));
   t.equal(await refusals(metrics), 0);
   const callsBefore = await calls();
-  t.ok(callsBefore === 2 || callsBefore === 3, `asked ${callsBefore} times for three requests at once`);
+  t.ok(callsBefore === 2 || callsBefore === 3, `called ${callsBefore} times for three requests at once`);
   await client.resource(namespaces).list();
   t.equal(await calls(), callsBefore);
 });
@@ -138,7 +138,7 @@ t.test('a rotated token file is read again', async (t) => {
   await put(file, 'root');
   const { client } = await connect({ tokenFile: 'token' });
   await client.resource(namespaces).list();
-  await put(file, 'nobody');
+  await put(file, 'stranger');
   await client.resource(namespaces).list();
   const other = await connect({ tokenFile: 'token' });
   t.ok(

@@ -152,7 +152,7 @@ function checker() {
         objects.set(keyOf(object), object);
       },
       onDelete(object: ConfigMap) {
-        if (!objects.delete(keyOf(object))) problems.push(`deleted without being known: ${keyOf(object)}`);
+        if (!objects.delete(keyOf(object))) problems.push(`deleted but unknown: ${keyOf(object)}`);
       },
     },
   };

@@ -33,7 +33,7 @@ export class SimulatedStore {
     this.#weather = weather;
   }
 
-  /** Runs `at` when the request lands, even if its sender no longer waits; the sender receives the result on its `clock`. */
+  /** Runs `at` when the request lands, even without a waiting sender, who gets the result on its `clock`. */
   send<T>(at: () => T, clock: Clock, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => reject(new Error('aborted'));

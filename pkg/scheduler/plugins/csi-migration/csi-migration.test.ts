@@ -77,7 +77,7 @@ interface Where {
   /** Plugins that the node migrated; default: the disk's. */
   readonly migrated?: string;
   readonly gates?: Readonly<Record<string, boolean>>;
-  /** Claims of a pod on the node: `disk`, `same` (its CSI volume), `other` (of the driver), `new` and `late` (of a class). */
+  /** Claims of a pod on the node: `disk`, `same` (its CSI volume), `other` (of the driver), `new`, `late` (of a class). */
   readonly there?: string;
   readonly own?: string;
   readonly limit?: number;

@@ -134,7 +134,7 @@ const tolerated = (pod: Pod, taint: Taint) =>
       effect === taint.effect && key === taint.key && (operator === 'Exists' || value === taint.value),
   );
 
-/** The first plugin that refuses the node, after reasons that refuse all nodes. `singlePods`: the gate ReadWriteOncePod. */
+/** The first refusal of the node; reasons that refuse all nodes come first. `singlePods`: the gate ReadWriteOncePod. */
 export function refusal(
   model: Model,
   pod: Pod,
