@@ -93,7 +93,7 @@ export class Discovery {
     const { responder, resources, dialect } = this.#options;
     const documents = resourceDocuments(resources, group, version, dialect);
     if (documents.length === 0) throw pathNotFound();
-    // As in 1.24, documents with only custom resources do not restrict the method.
+    // Documents with only custom resources do not restrict the method.
     if ([...resources.of(group, version)].some(({ edition }) => edition === undefined)) requireReading(context);
     return responder.object(context, {
       kind: 'APIResourceList',
