@@ -1,10 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { nodeAgentProgram } from '#cluster/node-agent/program.js';
-import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
-limitHeapGrowth();
 // The young generation would grow to 48 MB in the first burst of pods, and stay. At its initial size it is collected
 // more often, and contains hardly any of the agent's few long-lived objects.
 setFlagsFromString('--semi-space-growth-factor=1');

@@ -18,7 +18,7 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { collectWhenIdle, garbageCollector } from '#daemon/memory/idle-collector.js';
-import { daemonEnvironment, daemonNodeFlags, heapGrowthFlag } from '#daemon/memory/node-flags.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { staticToken } from '#http/client/credentials.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
@@ -105,7 +105,7 @@ interface Informed {
 
 async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
   // As in the controller manager.
-  const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager'), heapGrowthFlag];
+  const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager')];
   const child = fork(self, ['informers', url, contentType, ways], {
     execArgv,
     env: { ...process.env, ...daemonEnvironment },

@@ -1,5 +1,4 @@
 /** Flags and environment that Node.js needs at its start to run a daemon; `bin/*` set the same. */
-import { setFlagsFromString } from 'node:v8';
 
 /**
  * Without a limit the young generation grows to 48 MB at the first burst of work and stays there. A quarter of that is
@@ -20,15 +19,3 @@ export function daemonNodeFlags(program: string): readonly string[] {
  * heap, and keep tens of megabytes after each burst.
  */
 export const daemonEnvironment: Readonly<Record<string, string>> = { MALLOC_TRIM_THRESHOLD_: '1048576' };
-
-/**
- * V8 lets a heap grow to four times its live size before it collects old objects. A daemon's heap is mostly long-lived
- * caches, so doubling costs little: an API server with 50,000 pods becomes a sixth smaller, a scheduler with 5,000
- * nodes and 10,000 pods a seventh, at the same CPU.
- */
-export const heapGrowthFlag = '--heap-growing-percent=100';
-
-/** Must be called before the heap has grown. */
-export function limitHeapGrowth(): void {
-  setFlagsFromString(heapGrowthFlag);
-}
