@@ -25,7 +25,7 @@ void t.test('object counts and sizes are polled, each with its period', async (t
   ];
   const options = { stores: [store], caches, clock, log: silentLogger, metrics: createStorageMetrics(registry) };
   await pollMetrics({ ...options, countPeriodMs: 10, sizePeriodMs: 0 }, stop.signal);
-  t.same(new Set(periods), new Set([10]), 'what is turned off is not asked for');
+  t.same(new Set(periods), new Set([10]), 'disabled metrics are not polled');
   let text = await registry.metrics();
   t.match(text, /apiserver_storage_objects\{resource="things"\} 3\n/);
   t.notMatch(text, /apiserver_storage_objects\{resource="others"\}/);

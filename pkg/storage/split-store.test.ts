@@ -35,7 +35,7 @@ t.test('a write requires that guards in other stores hold', async (t) => {
   t.match(
     await split.create('/here/b', bytes('b'), { guards: [missing] }),
     { ok: true },
-    'absence can be asked for too',
+    'a guard can require absence',
   );
 });
 

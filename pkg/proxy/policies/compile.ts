@@ -92,9 +92,9 @@ class RuleCompiler {
         ),
       );
     }
-    const everybody: NetworkPolicyPeer = { namespaceSelector: {} };
+    const allPods: NetworkPolicyPeer = { namespaceSelector: {} };
     for (const { port, protocol = 'TCP' } of named) {
-      for (const { ipBlock, namespaceSelector, podSelector } of to.length === 0 ? [everybody] : to) {
+      for (const { ipBlock, namespaceSelector, podSelector } of to.length === 0 ? [allPods] : to) {
         // Addresses outside the cluster have no named ports.
         if (ipBlock !== undefined) continue;
         const selection = this.#select({ namespaceSelector, podSelector, port: { name: String(port), protocol } });

@@ -55,7 +55,7 @@ async function write(cache: WatchCache, random: () => number, onWrite: (count: n
         : await cache.update(`ns/${name}`, stored, current.revision);
       if (result.ok) entry = result.entry;
     }
-    if (entry === undefined) throw new Error(`${name} was changed by somebody else`);
+    if (entry === undefined) throw new Error(`${name} was changed by another writer`);
     const removed = remove && current !== undefined;
     acknowledged.push({ name, revision: entry.revision, ...(removed ? {} : { state: { color, value } }) });
   };

@@ -146,7 +146,7 @@ void t.test('over TLS with client certificates', async (t) => {
   const renewing = new EtcdStore({ ...options, tls: async () => issued.shift() ?? { ca, cert, key } });
   t.teardown(() => renewing.close());
   await renewing.health();
-  t.same(issued, [], 'what it connects with is asked for each time');
+  t.same(issued, [], 'the TLS files are read for each connection');
   const unreadable = new EtcdStore({ ...options, tls: () => Promise.reject(new Error('no such file')) });
   t.teardown(() => unreadable.close());
   await fails(t, unreadable.health(), 'unavailable');
