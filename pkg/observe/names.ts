@@ -1,15 +1,15 @@
-/** What differs between the dialects in what is observed: names of series, of scrape jobs and of alerts. */
+/** The names of series, scrape jobs and alerts that differ between the dialects. */
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface Names {
   readonly dialect: Dialect;
-  /** What names of alerts begin with: `Kube`, `Orch`. */
+  /** Start of the names of alerts: `Kube`, `Orch`. */
   readonly prefix: string;
-  /** What the node agent's series begin with: `kubelet`, `nodeagent`. */
+  /** Start of the node agent's series: `kubelet`, `nodeagent`. */
   readonly agent: string;
-  /** The same in names of alerts: `Kubelet`, `NodeAgent`. */
+  /** The node agent in names of alerts: `Kubelet`, `NodeAgent`. */
   readonly agentAlert: string;
-  /** What series of the state of objects begin with: `kube`, `orch`. */
+  /** Start of the series about objects: `kube`, `orch`. */
   readonly state: string;
   /** The DNS server in names of alerts: `CoreDNS`, `OrchDNS`. */
   readonly dnsAlert: string;
@@ -49,4 +49,33 @@ export function namesOf(dialect: Dialect): Names {
 
 function capitalized(word: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+}
+
+/** Replaces the placeholders in the strings of a data file: `@prefix@`. Throws an Error for an unknown one. */
+export function fillNames<T>(data: T, { dialect, jobs, ...names }: Names): T {
+  const values: Readonly<Record<string, unknown>> = {
+    ...names,
+    ...jobs,
+    product: dialect.product,
+    systemNamespace: dialect.namespaces.system,
+    dnsMetrics: dialect.dnsMetricsPrefix,
+    proxyMetrics: dialect.proxyMetricsPrefix,
+  };
+  const text = JSON.stringify(data).replaceAll(/@(\w+)@/g, (_, name: string) => {
+    const value = values[name];
+    if (typeof value !== 'string') throw new Error(`unknown placeholder @${name}@`);
+    return value;
+  });
+  return JSON.parse(text) as T;
+}
+
+/**
+ * Limits a query to one cluster, so that one Prometheus may watch several. Queries in the data files have braces after the
+ * name of every series, `up{}`, and nowhere else.
+ * @param cluster Value of the label `cluster`, which may be a variable of Grafana.
+ */
+export function ofCluster(query: string, cluster: string): string {
+  return query.replaceAll(/\{(?=(\})?)/g, (_, empty: string | undefined) =>
+    empty === undefined ? `{cluster="${cluster}", ` : `{cluster="${cluster}"`,
+  );
 }

@@ -1,26 +1,26 @@
-/** How Prometheus finds the daemons of a cluster of this machine, and proves who it is. Pure. */
+/** The scrape configuration of Prometheus for a cluster on this machine. Pure. */
 import type { Names } from '#observe/names.js';
 
 export interface ScrapeOptions {
   /** Value of the label `cluster` of all series. */
   readonly cluster: string;
-  /** DNS name that every API server has in its certificate. */
+  /** DNS name in the certificate of every API server. */
   readonly serverName: string;
-  /** Files by which Prometheus comes; paths as Prometheus finds them. */
+  /** Certificate files of Prometheus; paths as Prometheus reads them. */
   readonly credentials: ClientFiles;
   /**
-   * Files that list addresses. Prometheus reads them again when they change. It could ask the API itself, but builds such as
-   * Debian's cannot.
+   * Files that list addresses, which Prometheus reads again when they change. Some builds of Prometheus, such as Debian's,
+   * cannot discover targets from the API.
    */
   readonly targets: TargetFiles;
   /**
-   * The certificates that controller manager and scheduler have made for themselves. Absent: they run in the process of the
-   * API server, which tells their metrics with its own.
+   * The self-signed certificates of controller manager and scheduler. Absent when they run in the process of the API server,
+   * which serves their metrics.
    */
   readonly loopAuthorities?: Readonly<Record<'controllerManager' | 'scheduler', string>>;
   /** Rule files. */
   readonly rules: readonly string[];
-  /** Of scrapes and of evaluation, as Prometheus writes it. */
+  /** Interval of scrapes and of rule evaluation, in Prometheus's format. */
   readonly interval: string;
 }
 
@@ -30,7 +30,7 @@ export interface ClientFiles {
   readonly key: string;
 }
 
-/** One that is not there is one without addresses. */
+/** A missing file counts as empty. */
 export interface TargetFiles {
   readonly apiServers: string;
   readonly nodes: string;
@@ -42,18 +42,18 @@ export interface TargetFiles {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Besides what the system tells of changes. */
-const betweenLooks = '30s';
+/** Interval in which target files are read even without a change notification. */
+const refreshInterval = '30s';
 
-/** The agent's pages of metrics. */
+/** The metrics paths of node agents. */
 const agentPaths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes', '/metrics/state'] as const;
 
-/** What `prometheus.yml` says. */
+/** Content of `prometheus.yml`. */
 export function prometheusConfig({ jobs }: Names, options: ScrapeOptions): object {
   const { cluster, interval, rules, targets, credentials, serverName, loopAuthorities } = options;
   const tls = { ca_file: credentials.ca, cert_file: credentials.certificate, key_file: credentials.key };
   const from = (file: string, labels: Labels = {}) => ({
-    file_sd_configs: [{ files: [file], refresh_interval: betweenLooks }],
+    file_sd_configs: [{ files: [file], refresh_interval: refreshInterval }],
     relabel_configs: Object.entries({ cluster, ...labels }).map(([label, value]) => ({
       target_label: label,
       replacement: value,
@@ -72,12 +72,12 @@ export function prometheusConfig({ jobs }: Names, options: ScrapeOptions): objec
       {
         job_name: jobs.apiServer,
         scheme: 'https',
-        // They are found by address; the name is the same for all of them.
+        // Targets are addresses, but the certificates of all API servers have this name.
         tls_config: { ...tls, server_name: serverName },
         ...from(targets.apiServers),
       },
-      // Without TLS: etcd and the ingress controller tell metrics, and nothing else, at ports of loopback. What reads etcd's
-      // data needs a certificate that Prometheus has not.
+      // Without TLS: etcd and the ingress controller serve only metrics at these loopback ports. Reading etcd's data takes a
+      // certificate that Prometheus does not have.
       { job_name: jobs.etcd, ...from(targets.etcd) },
       { job_name: jobs.ingress, ...from(targets.ingress) },
       ...(loopAuthorities === undefined
@@ -88,9 +88,9 @@ export function prometheusConfig({ jobs }: Names, options: ScrapeOptions): objec
         metrics_path: path,
         scheme: 'https',
         tls_config: tls,
-        // Times of measurement would keep series of pods that are gone.
+        // The timestamps in the metrics would keep series of deleted pods alive.
         honor_timestamps: false,
-        // All pages are of one job, as they are elsewhere.
+        // All paths belong to one job, as is customary.
         ...from(targets.nodes, { job: jobs.agent, metrics_path: path }),
       })),
     ],

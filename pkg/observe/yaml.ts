@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 
-/** As people write it: no line is folded, and nothing refers to another place. */
+/** YAML without folded lines and without aliases. */
 export function yamlText(value: object): string {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }

@@ -16,18 +16,18 @@ interface Rendered {
 
 for (const dashboard of dashboards(namesOf(kubernetesDialect))) {
   t.test(dashboard.title, async (t) => {
-    const made = grafanaDashboard(dashboard, 'kubernetes');
-    const rendered = JSON.parse(dashboardText(made)) as Rendered;
-    t.same(rendered, made, 'the text says the same');
+    const model = grafanaDashboard(dashboard, 'kubernetes');
+    const rendered = JSON.parse(dashboardText(model)) as Rendered;
+    t.same(rendered, model, 'the text has the same content');
     t.match(rendered, { uid: `kubernetes-${dashboard.uid}`, schemaVersion: 37 });
     const { panels } = rendered;
-    t.equal(new Set(panels.map(({ id }) => id)).size, panels.length, 'panels have numbers of their own');
+    t.equal(new Set(panels.map(({ id }) => id)).size, panels.length, 'panels have unique ids');
     const cells = new Set<string>();
     for (const { title, gridPos } of panels) {
       t.ok(gridPos.x + gridPos.w <= 24, title);
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-          if (cells.has(`${x},${y}`)) t.fail(`${title} lies on another`);
+          if (cells.has(`${x},${y}`)) t.fail(`${title} overlaps another panel`);
           cells.add(`${x},${y}`);
         }
     }

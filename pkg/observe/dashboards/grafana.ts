@@ -1,6 +1,6 @@
-/** Dashboards as Grafana reads them (its JSON model, version 37: Grafana 9 and newer). Pure. */
-import type { Dashboard, Panel, Query, Row, Unit, Variable } from '#observe/dashboards/dashboard.js';
-import { ofCluster } from '#observe/promql.js';
+/** Renders dashboards for Grafana (its JSON model, version 37: Grafana 9 and newer). Pure. */
+import type { Dashboard, Panel, Query, Row, Unit, Variable } from '#observe/dashboards/dashboards.js';
+import { ofCluster } from '#observe/names.js';
 
 /** Columns of Grafana's grid. */
 const gridWidth = 24;
@@ -12,7 +12,7 @@ const sizes: Readonly<Record<Panel['type'], { readonly w: number; readonly h: nu
 const types = { graph: 'timeseries', number: 'stat', table: 'table' } as const;
 const datasource = { type: 'prometheus', uid: '$datasource' };
 
-/** @param tag By which the dashboards of the product are found. */
+/** @param tag Tag of the product's dashboards. */
 export function grafanaDashboard({ uid, title, description, variables = [], rows }: Dashboard, tag: string): object {
   return {
     annotations: { list: [] },
@@ -43,7 +43,7 @@ export function grafanaDashboard({ uid, title, description, variables = [], rows
   };
 }
 
-/** Panels from left to right, rows below each other. */
+/** Lays panels out from left to right, and rows below each other. */
 function panelsOf(rows: readonly Row[]): object[] {
   const panels: object[] = [];
   let y = 0;
@@ -177,7 +177,7 @@ function queryVariable(name: string, series: string) {
   };
 }
 
-/** Pretty enough to be reviewed: one line for each panel and variable. */
+/** JSON with one line for each panel and variable, for reviews. */
 export function dashboardText(dashboard: object): string {
   const lines = Object.entries(dashboard).map(([key, value]) => {
     const list =

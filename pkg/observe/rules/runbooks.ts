@@ -1,13 +1,13 @@
-/** What to do about each alert, as a page for people. Pure. */
+/** Renders the page of runbooks. Pure. */
 
 import type { Names } from '#observe/names.js';
-import type { Alert } from '#observe/rules/alert.js';
-import { alertGroups } from '#observe/rules/rules.js';
 
-/** @param other The names of the other dialect: its alerts are found on the same page. */
+import { type Alert, alertGroups } from '#observe/rules/rules.js';
+
+/** @param other Names of the other dialect, whose alerts are on the same page. */
 export function runbookPage(names: Names, other: Names): string {
   const others = alertGroups(other).flatMap(({ alerts }) => alerts);
-  const seen = new Set<string>();
+  const printed = new Set<string>();
   const lines = [
     '# Runbooks',
     '',
@@ -20,8 +20,8 @@ export function runbookPage(names: Names, other: Names): string {
     lines.push('', `## ${title}`);
     for (const alert of alerts) {
       const twin = others[place++];
-      if (twin === undefined || seen.has(alert.name)) continue;
-      seen.add(alert.name);
+      if (twin === undefined || printed.has(alert.name)) continue;
+      printed.add(alert.name);
       lines.push('', ...section(alert, twin));
     }
   }
