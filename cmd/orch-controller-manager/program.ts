@@ -241,10 +241,10 @@ function controllerClients(
 
 /** The function, which is called once for each key. */
 function kept<V>(make: (key: string) => V): (key: string) => V {
-  const known = new Map<string, V>();
+  const values = new Map<string, V>();
   return (key) => {
-    const value = known.get(key) ?? make(key);
-    known.set(key, value);
+    const value = values.get(key) ?? make(key);
+    values.set(key, value);
     return value;
   };
 }

@@ -1,4 +1,4 @@
-/** The cgroup below which the pods of one containerd are: several agents on a machine must not find each other's. */
+/** The parent cgroup of a containerd's pods: it separates the pods of several node agents on a machine. */
 import { availableParallelism } from 'node:os';
 import type { Clock } from '#apimachinery/clock.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
@@ -11,15 +11,15 @@ async function newTree(clock: Clock): Promise<CgroupTree> {
   return new CgroupTree({ files: diskCgroupFiles, clock, mountPoint: cgroupMountPoint, version, pageSizes: [] });
 }
 
-/** Nothing when it is there. Throws what the kernel says. */
+/** Creates the cgroup unless it exists. Rejects with the kernel's error. */
 export async function makeCgroupRoot(path: string, clock: Clock): Promise<void> {
   const tree = await newTree(clock);
   await tree.create(path);
-  // As much as if the pods' cgroups lay right below that of the machine.
+  // The same share as cgroups directly below the machine's root get.
   await tree.limit(path, { cpuShares: milliCPUToShares(availableParallelism() * 1000) });
 }
 
-/** With all below it; what still runs there is killed. Throws when something stays. */
+/** Removes the cgroup and all below it, and kills their processes. Rejects when something remains. */
 export async function removeCgroupRoot(path: string, clock: Clock): Promise<void> {
   await (await newTree(clock)).remove(path);
 }

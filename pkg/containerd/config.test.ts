@@ -14,7 +14,7 @@ t.test('the template is the configuration but for ranges and routes', async (t) 
   t.same(JSON.parse(template), JSON.parse(cniConfig({ ...network, subnet: '10.0.0.0/24' })));
 });
 
-t.test('what a runtime was told last', async (t) => {
+t.test('the last pod range is read from the CNI configuration', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'cni-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const file = join(dir, cniConfigFile);
@@ -24,9 +24,9 @@ t.test('what a runtime was told last', async (t) => {
   await writeFile(file, text);
   t.equal(await lastPodCIDR(dir), '10.0.0.0/24');
   await writeFile(file, text.slice(0, -20));
-  t.equal(await lastPodCIDR(dir), undefined, 'one that was not written to its end');
+  t.equal(await lastPodCIDR(dir), undefined, 'a truncated file');
   await writeFile(file, text.replace('"ranges": [', '"ranges": [[{"subnet": "fd00::/64"}],'));
-  t.equal(await lastPodCIDR(dir), '10.0.0.0/24', 'of two families');
+  t.equal(await lastPodCIDR(dir), '10.0.0.0/24', 'the IPv4 range of two families');
   await forgetPodCIDR(dir);
   t.equal(await lastPodCIDR(dir), undefined);
 });

@@ -1,7 +1,7 @@
-/** The configuration files of a containerd that belongs to one data directory. Pure: text from facts. */
+/** The configuration files of a data directory's containerd. Pure. */
 
 export interface ContainerdConfigInput {
-  /** Absolute; root, state, socket and CNI configuration lie below. */
+  /** Absolute parent of root, state, socket and CNI configuration. */
   readonly dir: string;
   readonly socket: string;
   /** State directory; short, because sockets below it must fit into 107 bytes. */
@@ -13,9 +13,9 @@ export interface ContainerdConfigInput {
   readonly systemdCgroup: boolean;
 }
 
-/** Below the directory: from what containerd makes the network's configuration when it is told the addresses of pods. */
+/** Below the directory: the template of the network's configuration, which containerd fills with the pod ranges. */
 export const cniTemplateFile = 'cni-template.conflist';
-/** Below the directory: the network's configuration, in the file that containerd writes. */
+/** Below the directory: the network's configuration, which containerd writes. */
 export const cniConfigFile = 'cni/10-containerd-net.conflist';
 
 const quote = (text: string): string => JSON.stringify(text);
@@ -65,17 +65,17 @@ export interface CNIConfigInput {
   /** Network name: also the chain names of its address ranges. */
   readonly name: string;
   readonly bridge: string;
-  /** Pod CIDR, such as `10.88.0.0/24`; absent: the template for any, of one or both families. */
+  /** Pod CIDR, such as `10.88.0.0/24`; absent: a template for ranges of one or both families. */
   readonly subnet?: string | undefined;
-  /** Where host-local keeps its leases. */
+  /** Folder of host-local's leases. */
   readonly ipamDir: string;
 }
 
-/** Texts that stand in the template where JSON lists come, in the language of containerd's templates. */
+/** Placeholders of JSON lists, in the language of containerd's templates. */
 const rangesOfPods = '{{range $i, $range := .PodCIDRRanges}}{{if $i}}, {{end}}[{"subnet": "{{$range}}"}]{{end}}';
 const routesOfPods = '{{range $i, $route := .Routes}}{{if $i}}, {{end}}{"dst": "{{$route}}"}{{end}}';
 
-/** A bridge network with addresses out of the pod CIDR, masquerading to the outside, and host ports. */
+/** A bridge network with addresses of the pod CIDR, masquerading and host ports. */
 export function cniConfig(input: CNIConfigInput): string {
   const list = {
     cniVersion: '0.4.0',

@@ -11,18 +11,18 @@ import { clusterImages } from '#nodeagent/images/busybox.js';
 
 const skip = await skipWithoutContainers();
 
-t.test('one that is about to end is followed by another one', { skip }, async (t) => {
+t.test('a containerd that exits during the start is replaced', { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'cd-'));
   const dying = spawn('sh', ['-c', `read line # ${join(dir, 'config.toml')}`], { stdio: ['pipe', 'ignore', 'ignore'] });
   t.teardown(() => dying.kill('SIGKILL'));
   const { pidFile } = containerdPaths(dir);
   await mkdir(dirname(pidFile), { recursive: true });
   await writeFile(pidFile, `${dying.pid}\n`);
-  t.equal(await runningContainerd(dir), dying.pid, 'it is taken for the one of the folder');
+  t.equal(await runningContainerd(dir), dying.pid, 'it counts as the containerd of the folder');
   const podCIDR = `10.${200 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.0/24`;
   const clock: Clock = {
     ...realClock,
-    // Between two looks at the process.
+    // The process exits between two checks.
     sleep(ms, signal) {
       dying.stdin.end();
       return realClock.sleep(ms, signal);

@@ -1,4 +1,4 @@
-/** Starts and stops a containerd of one's own: its files, socket and network belong to one data directory. */
+/** Starts and stops a containerd whose files, socket and network belong to a data directory. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
@@ -13,15 +13,15 @@ import { findCNIPlugins, findProgram, oomScoreAdjRestricted } from '#nodeagent/n
 import { writeFileAtomic } from '#pki/file-store.js';
 
 export interface ContainerdOptions {
-  /** Absolute; made if missing. Several containerds need several directories, bridges and subnets. */
+  /** Absolute; created if missing. Each containerd needs its own directory, bridge and subnet. */
   readonly dir: string;
-  /** Pod CIDR of this node; absent: what the node agent tells, and until it does there is no network. */
+  /** Pod CIDR of this node; absent: the node agent sends it later, and until then there is no network. */
   readonly podCIDR?: string;
   /** At most 15 characters; default derived from `dir`. */
   readonly bridge?: string;
   /** Reference of the pause image, loaded separately. */
   readonly sandboxImage: string;
-  /** Survives the starting process. */
+  /** The process outlives its parent. */
   readonly detached?: boolean;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
@@ -32,12 +32,12 @@ export interface ContainerdOptions {
 const defaultStartTimeoutMs = 30_000;
 
 export interface Containerd {
-  /** What `--container-runtime-endpoint` takes. */
+  /** Value of `--container-runtime-endpoint`. */
   readonly endpoint: string;
   readonly socket: string;
   readonly pid: number;
   readonly bridge: string;
-  /** Ends containerd; what runs in it goes on until the sandboxes are stopped. Resolves when the process is gone. */
+  /** Stops containerd; its sandboxes and containers keep running. Resolves when the process has exited. */
   stop(): Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export interface ContainerdPaths {
   readonly pidFile: string;
   readonly logFile: string;
   readonly bridge: string;
-  /** What `--cgroup-root` is to be for the agent that uses it. */
+  /** Value of the node agent's `--cgroup-root`. */
   readonly cgroupRoot: string;
 }
 
-/** Where the parts of the containerd of a data directory are; also for one that was started by another process. */
+/** Paths and names of a data directory's containerd. */
 export function containerdPaths(dir: string, bridge?: string): ContainerdPaths {
   const digest = createHash('sha256').update(dir).digest('hex').slice(0, 8);
-  // Addresses of unix sockets are limited to 107 bytes, and the shims' lie deep below the state directory.
+  // Paths of unix sockets are limited to 107 bytes, and the shims' sockets lie deep below the state directory.
   const stateDir = dir.length <= 40 ? join(dir, 'state') : `/run/containerd-${digest}`;
   return {
     socket: dir.length <= 80 ? join(dir, 'containerd.sock') : join(stateDir, 'containerd.sock'),
@@ -66,7 +66,7 @@ export function containerdPaths(dir: string, bridge?: string): ContainerdPaths {
   };
 }
 
-/** True while the process exists (a zombie does not count). */
+/** True while the process exists; a zombie does not count. */
 async function processAlive(pid: number): Promise<boolean> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -85,7 +85,7 @@ async function isContainerd(pid: number, dir: string): Promise<boolean> {
   }
 }
 
-/** Pid of the containerd that runs on this directory, undefined when none does. */
+/** Pid of the directory's running containerd; undefined when none is running. */
 export async function runningContainerd(dir: string): Promise<number | undefined> {
   let text: string;
   try {
@@ -110,7 +110,7 @@ function socketAnswers(path: string): Promise<boolean> {
 
 async function writeConfiguration(options: ContainerdOptions, paths: ContainerdPaths): Promise<void> {
   const cniBinDir = await findCNIPlugins();
-  if (cniBinDir === undefined) throw new Error('no CNI plugins found; the package is containernetworking-plugins');
+  if (cniBinDir === undefined) throw new Error('no CNI plugins found; install package containernetworking-plugins');
   const { dir } = options;
   for (const path of [dir, join(dir, 'root'), join(dir, 'cni'), paths.stateDir]) {
     await mkdir(path, { recursive: true, mode: 0o711 });
@@ -127,16 +127,16 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
   await writeFileAtomic(join(dir, 'config.toml'), config, 0o644);
   const network = { name: paths.bridge, bridge: paths.bridge, ipamDir: join(dir, 'ipam') };
   await writeFileAtomic(join(dir, cniTemplateFile), cniConfig(network), 0o644);
-  // Of releases that gave nodes their ranges without asking a controller; it would win.
+  // A file of older releases, which would take precedence.
   await rm(join(dir, 'cni', '10-bridge.conflist'), { force: true });
   const { podCIDR: subnet } = options;
   if (subnet !== undefined) await writeFileAtomic(join(dir, cniConfigFile), cniConfig({ ...network, subnet }), 0o644);
 }
 
-/** Starts the process and keeps its pid; its output goes to a file, so that it can outlive the starter. */
+/** Starts the process and writes its pid file. Its output goes to a file, so that it can outlive its parent. */
 async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, paths: ContainerdPaths): Promise<number> {
   const program = await findProgram('containerd');
-  if (program === undefined) throw new Error('containerd is not installed');
+  if (program === undefined) throw new Error('containerd is not installed; install package containerd');
   const log = await open(paths.logFile, 'a');
   try {
     const child = spawn(program, ['--config', join(options.dir, 'config.toml')], {
@@ -153,7 +153,7 @@ async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, path
     try {
       await writeFileAtomic(paths.pidFile, `${child.pid}\n`, 0o644);
     } catch (error) {
-      // Nobody would find it again.
+      // A later run could not find and stop it.
       child.kill('SIGKILL');
       throw error;
     }
@@ -164,8 +164,8 @@ async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, path
 }
 
 /**
- * Starts containerd on `dir`, or takes the one that runs there already, and resolves when its CRI answers.
- * Rejects with the end of its log when it does not come up in time.
+ * Starts the containerd of `dir` unless it is running, and resolves when its CRI answers. Rejects with the end of its log
+ * after the time limit.
  */
 export async function startContainerd(options: ContainerdOptions): Promise<Containerd> {
   const clock = options.clock ?? realClock;
@@ -185,7 +185,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
     const wait = { clock, deadline, signal: options.signal, network };
     let isReady = await becomesReady(paths, pid, wait);
     if (!isReady && running !== undefined && !(await processAlive(running))) {
-      // It was about to end when it was found.
+      // The running process was exiting.
       pid = await start();
       isReady = await becomesReady(paths, pid, wait);
     }
@@ -198,8 +198,8 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
 }
 
 /**
- * Starts a containerd that ran on `dir` before once more, as it was configured; for taking down what it left behind.
- * Takes the one that runs there already. Rejects as `startContainerd` does.
+ * Starts the containerd of `dir` with its existing configuration, unless it is running, to stop its containers. Rejects like
+ * `startContainerd`.
  */
 export async function resumeContainerd(dir: string, clock: Clock = realClock): Promise<void> {
   if ((await runningContainerd(dir)) !== undefined) return;
@@ -211,7 +211,7 @@ export async function resumeContainerd(dir: string, clock: Clock = realClock): P
   if (!(await becomesReady(paths, pid, { clock, deadline, signal: undefined, network }))) throw await notReady(paths);
 }
 
-/** False: the process has ended, or the time is over. */
+/** False when the process has exited, or after the deadline. */
 async function becomesReady(
   paths: ContainerdPaths,
   pid: number,
@@ -233,7 +233,7 @@ async function notReady({ logFile }: ContainerdPaths): Promise<Error> {
 async function criAnswers(socket: string, { clock, network }: { clock: Clock; network: boolean }): Promise<boolean> {
   const cri = new GrpcCRI({ endpoint: socket, clock, timeoutMs: 5000 });
   try {
-    // The network is ready once the CNI configuration has been read.
+    // The network becomes ready after the CNI configuration has been read.
     return (await cri.status()).every(({ type, status }) => status || (type === 'NetworkReady' && !network));
   } catch {
     return false;
@@ -242,7 +242,7 @@ async function criAnswers(socket: string, { clock, network }: { clock: Clock; ne
   }
 }
 
-/** Ends the containerd of a data directory: SIGTERM, after ten seconds SIGKILL. Nothing to do is no error. */
+/** Stops the containerd of a data directory, if it is running: SIGTERM, after ten seconds SIGKILL. */
 export async function stopContainerd(dir: string, clock: Clock = realClock): Promise<void> {
   const pid = await runningContainerd(dir);
   if (pid !== undefined) {

@@ -1,12 +1,13 @@
+/** Removals of several steps, each of which is attempted although others fail. */
 import { messageOf } from '#apimachinery/errors/message.js';
 
-/** A step of a removal, and what it is that stays when it fails. */
-export type RemovalStep = readonly [left: string, remove: () => unknown];
+/** A step of a removal, with the name of the thing that remains when it fails. */
+export type RemovalStep = readonly [name: string, remove: () => unknown];
 
-/** What is left after a removal, and why. */
+/** The remaining things after a removal, with reasons. */
 export class LeftBehindError extends Error {
   override readonly name = 'LeftBehindError';
-  /** A line each. */
+  /** One line for each. */
   readonly left: readonly string[];
 
   constructor(left: readonly string[]) {
@@ -15,24 +16,24 @@ export class LeftBehindError extends Error {
   }
 }
 
-/** Takes every step, also after one that failed. Throws LeftBehindError with all that is left. */
+/** Takes every step, also after a failed one. Rejects with a LeftBehindError for failed steps. */
 export async function takeEveryStep(steps: readonly RemovalStep[]): Promise<void> {
   const left: string[] = [];
   for (const step of steps) left.push(...(await leftBy(step)));
   if (left.length > 0) throw new LeftBehindError(left);
 }
 
-/** The same, all at once. */
+/** The same, with all steps at the same time. */
 export async function takeStepsTogether(steps: readonly RemovalStep[]): Promise<void> {
   const left = (await Promise.all(steps.map(leftBy))).flat();
   if (left.length > 0) throw new LeftBehindError(left);
 }
 
-async function leftBy([what, remove]: RemovalStep): Promise<readonly string[]> {
+async function leftBy([name, remove]: RemovalStep): Promise<readonly string[]> {
   try {
     await remove();
     return [];
   } catch (error) {
-    return error instanceof LeftBehindError ? error.left : [`${what}: ${messageOf(error)}`];
+    return error instanceof LeftBehindError ? error.left : [`${name}: ${messageOf(error)}`];
   }
 }

@@ -1,9 +1,9 @@
-/** The addresses of pods that a containerd of one's own was told, as its network's configuration has them. */
+/** The pod range in the network's configuration of our containerd. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cniConfigFile } from '#containerd/config.js';
 
-/** The IPv4 range of pods that the runtime of a directory was told last; undefined where it never was. */
+/** The last IPv4 pod range of a directory's runtime; undefined where it never got one. */
 export async function lastPodCIDR(dir: string): Promise<string | undefined> {
   try {
     return podCIDROf(await readFile(join(dir, cniConfigFile), 'utf8'));
@@ -13,12 +13,12 @@ export async function lastPodCIDR(dir: string): Promise<string | undefined> {
   }
 }
 
-/** The runtime of a directory has no network until it is told the range of pods anew. */
+/** Removes the range: the runtime has no network until the node agent sends a new range. */
 export async function forgetPodCIDR(dir: string): Promise<void> {
   await rm(join(dir, cniConfigFile), { force: true });
 }
 
-/** The range of IPv4 in a network's configuration; undefined for what is none, as one that was not written to its end. */
+/** The IPv4 range in a network's configuration; undefined for a malformed or truncated one. */
 function podCIDROf(config: string): string | undefined {
   try {
     const { plugins } = JSON.parse(config) as { plugins: { ipam?: { ranges: { subnet: string }[][] } }[] };

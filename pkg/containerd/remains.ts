@@ -1,16 +1,16 @@
-/** What a containerd holds that does not end in order: its tasks' processes and network namespaces. */
+/** Processes and network namespaces of a containerd's tasks, for removal when it does not stop them itself. */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerdPaths } from '#containerd/containerd.js';
 import { mountsOn, unmount } from '#nodeagent/files/mounts.js';
 
-/** Where named network namespaces are mounted; `/var/run` is a link to `/run`. */
+/** Mount points of named network namespaces; `/var/run` is a link to `/run`. */
 const namespaceFolder = '/run/netns/';
 
 interface Task {
-  /** The first process of the container; it may have ended. */
+  /** The first process of the container; undefined when it has exited. */
   readonly pid: number | undefined;
-  /** The file that its network namespace is mounted on, for sandboxes that have one of their own. */
+  /** Mount point of its network namespace, for sandboxes with one of their own. */
   readonly networkNamespace: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Remains {
   readonly shims: readonly number[];
 }
 
-/** What there is of a data directory's containerd, whether that runs or not. */
+/** Tasks and shims of a data directory's containerd, whether it is running or not. */
 export async function remainsOf(dir: string): Promise<Remains> {
   return { tasks: await tasksOf(dir), shims: await shimsOf(dir) };
 }
@@ -28,35 +28,35 @@ async function tasksOf(dir: string): Promise<Task[]> {
   const bundles = join(containerdPaths(dir).stateDir, 'io.containerd.runtime.v2.task', 'k8s.io');
   const tasks: Task[] = [];
   for (const id of await namesIn(bundles)) {
-    const pid = Number(await textOf(join(bundles, id, 'init.pid')));
-    const cgroup = pid > 1 ? await textOf(`/proc/${pid}/cgroup`) : '';
-    const networkNamespace = namespaceIn(await textOf(join(bundles, id, 'config.json')));
-    // Another process may have its number by now, but none of another name is in the container's control group.
+    const pid = Number(await readOrEmpty(join(bundles, id, 'init.pid')));
+    const cgroup = pid > 1 ? await readOrEmpty(`/proc/${pid}/cgroup`) : '';
+    const networkNamespace = namespaceIn(await readOrEmpty(join(bundles, id, 'config.json')));
+    // The pid may belong to another process by now, but only the container's processes are in its control group.
     tasks.push({ pid: cgroup.includes(id) ? pid : undefined, networkNamespace });
   }
   return tasks;
 }
 
-/** @param config The OCI runtime's configuration; one that was not written to its end names nothing. */
+/** @param config The OCI runtime's configuration, perhaps truncated. */
 function namespaceIn(config: string): string | undefined {
-  // The path is on one line of JSON without spaces; what was torn is still readable up to there.
+  // Searches the text of the JSON, since a truncated file may still contain the path.
   const path = /"type":"network","path":"\/(?:var\/)?run\/netns\/([^"/]+)"/.exec(config)?.[1];
   return path === undefined ? undefined : join(namespaceFolder, path);
 }
 
-/** Pids of the processes that hold the sandboxes of a data directory's containerd; they outlive it. */
+/** Pids of the shims that hold the sandboxes of a data directory's containerd; they outlive it. */
 export async function shimsOf(dir: string): Promise<number[]> {
   const { socket } = containerdPaths(dir);
-  const found: number[] = [];
+  const pids: number[] = [];
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
-    const args = (await textOf(`/proc/${pid}/cmdline`)).split('\0');
-    if (args[0]?.includes('containerd-shim') === true && args.includes(socket)) found.push(Number(pid));
+    const args = (await readOrEmpty(`/proc/${pid}/cmdline`)).split('\0');
+    if (args[0]?.includes('containerd-shim') === true && args.includes(socket)) pids.push(Number(pid));
   }
-  return found;
+  return pids;
 }
 
-/** Kills what `remainsOf` found. */
+/** Kills the processes of tasks and shims. */
 export function killRemains({ tasks, shims }: Remains): void {
   for (const pid of [...tasks.map((task) => task.pid), ...shims]) {
     try {
@@ -67,7 +67,7 @@ export function killRemains({ tasks, shims }: Remains): void {
   }
 }
 
-/** Removes the network namespaces, also those that something still uses or that are mounted several times. */
+/** Removes the network namespaces, also those that are in use or mounted several times. */
 export async function removeNamespaces({ tasks }: Remains): Promise<void> {
   for (const { networkNamespace } of tasks) {
     if (networkNamespace === undefined) continue;
@@ -76,8 +76,8 @@ export async function removeNamespaces({ tasks }: Remains): Promise<void> {
   }
 }
 
-/** Empty for what is not there any more. */
-function textOf(file: string): Promise<string> {
+/** Empty for a missing file. */
+function readOrEmpty(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '');
 }
 

@@ -6,7 +6,7 @@ const own = 'CNI-df824ce8503052c5ef0e23ef';
 const foreign = 'CNI-ae824ce8503052c5ef0e23ef';
 const ports = 'CNI-DN-cf824ce8503052c5ef0e2';
 
-t.test('what a network has left is removed, and nothing else', async (t) => {
+t.test('only the rules of the network are removed', async (t) => {
   const saved = [
     '*nat',
     `:${own} - [0:0]`,

@@ -1,18 +1,18 @@
 /**
- * Rules of the packet filter that network plugins make for each sandbox. A plugin that is killed half-way leaves its
- * rules behind, and no later call of it takes them away, as it learns from the sandbox's network what to remove.
+ * iptables rules that network plugins create for each sandbox. A killed plugin leaves its rules, and later calls do not
+ * remove them, since they derive the rules from the network of an existing sandbox.
  */
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A chain that belongs to one sandbox: of masquerading, or of its host ports. */
+/** A chain of one sandbox, for masquerading or host ports. */
 const sandboxChain = /^CNI-(?:DN-|SN-)?[0-9a-f]{16,}$/;
 
 /**
- * What to tell `iptables-restore --noflush` so that nothing is left of a network's sandboxes; undefined when there is
- * nothing. Pure.
+ * Input of `iptables-restore --noflush` that removes the rules of a network's sandboxes; undefined without such rules.
+ * Pure.
  * @param saved Output of `iptables-save -t nat`.
  * @param network Name of the network, which the plugins write into a comment on each rule.
  */
@@ -24,7 +24,7 @@ export function removalOfRules(saved: string, network: string): string | undefin
     if (chain === undefined || !line.includes(`name: \\"${network}\\" `)) continue;
     const target = / -j (\S+)/.exec(line)?.[1] ?? '';
     if (sandboxChain.test(target)) chains.add(target);
-    // Rules in a chain that goes as a whole go with it.
+    // Rules in a sandbox's chain are removed with the chain.
     if (sandboxChain.test(chain)) chains.add(chain);
     else single.push(line.replace(/^-A /, '-D '));
   }
@@ -34,7 +34,7 @@ export function removalOfRules(saved: string, network: string): string | undefin
   return ['*nat', ...single, ...flushes, ...removals, 'COMMIT', ''].join('\n');
 }
 
-/** Removes all rules of a network that has no sandbox any more. Rejects with the program's message. */
+/** Removes all rules of a network without sandboxes. Rejects with the program's message. */
 export async function removeRules(network: string): Promise<void> {
   const { stdout } = await run('iptables-save', ['-t', 'nat'], { maxBuffer: 64 * 1024 * 1024 });
   const removal = removalOfRules(stdout, network);
@@ -49,7 +49,7 @@ export async function removeRules(network: string): Promise<void> {
     restore.once('error', reject);
     restore.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(`iptables-restore ended with ${code}: ${message.trim()}`));
+      else reject(new Error(`iptables-restore exited with code ${code}: ${message.trim()}`));
     });
     restore.stdin.end(removal);
   });

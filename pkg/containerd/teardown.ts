@@ -1,4 +1,4 @@
-/** Takes down everything that a containerd of one's own holds: sandboxes, mounts, its bridge. */
+/** Removes everything that our containerd has created: sandboxes, mounts, cgroups, and its network. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
@@ -20,9 +20,8 @@ export async function removeAllSandboxes(cri: CRI): Promise<void> {
 }
 
 /**
- * After `stopContainerd`, when no sandbox runs any more: unmounts what is left below its directories and removes its
- * cgroups, its network (bridge, rules, leases of addresses) and state. What cannot be removed does not keep it from the rest: throws
- * LeftBehindError then.
+ * Unmounts file systems below its directories, and removes its cgroups, network (bridge, rules, address leases) and state.
+ * Call it after `stopContainerd`, when no sandbox is running. Takes every step, and throws LeftBehindError for failed ones.
  */
 export async function cleanContainerd(dir: string, bridge?: string): Promise<void> {
   const paths = containerdPaths(dir, bridge);
@@ -33,7 +32,7 @@ export async function cleanContainerd(dir: string, bridge?: string): Promise<voi
     ...mounts.map((mount): RemovalStep => [`mount ${mount}`, () => endMount(mount)]),
     [`cgroup ${paths.cgroupRoot}`, () => removeCgroupRoot(paths.cgroupRoot, realClock)],
     [`bridge ${paths.bridge}`, () => removeBridge(paths.bridge)],
-    [`rules of the packet filter for ${paths.bridge}`, () => removeRules(paths.bridge)],
+    [`iptables rules of ${paths.bridge}`, () => removeRules(paths.bridge)],
     [leases, () => remove(leases)],
     [paths.stateDir, () => remove(paths.stateDir)],
   ]);

@@ -1,7 +1,7 @@
 /**
- * What an operator does with an etcd: its members, their sizes, alarms, defragmentation, snapshots. Nothing here is hot, so
- * it goes through the public client library; objects are read and written by the `Store`. That library takes time and memory
- * to load, so who may not need it loads this file by `import()`.
+ * Administration of etcd: members, sizes, alarms, defragmentation, snapshots. None of it is hot, so it uses the public client
+ * library; the `Store` reads and writes objects. Loading the library takes time and memory, so callers that may not need it
+ * use `import()`.
  */
 import { Readable } from 'node:stream';
 import { Etcd3, type IMember } from 'etcd3';
@@ -9,7 +9,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { withIdentities } from '#etcd-admin/identities.js';
 
-/** PEM, as `EndpointTls`. */
+/** PEM, like `EndpointTls`. */
 export interface EtcdAccessTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
@@ -23,34 +23,34 @@ export interface EtcdAccess {
   readonly tls?: EtcdAccessTls;
 }
 
-/** What etcd, or the way to it, answered instead. */
+/** An error of etcd, or of the connection to it. */
 export class EtcdAdminError extends Error {
   override readonly name = 'EtcdAdminError';
 }
 
 export interface EtcdMember {
-  /** Decimal, as etcd's messages have it. */
+  /** Decimal. */
   readonly id: string;
   readonly name: string;
-  /** Where clients reach it; empty while it has not started. */
+  /** URLs for clients; empty before its first start. */
   readonly clientURLs: readonly string[];
-  /** Where the other members reach it. */
+  /** URLs for the other members. */
   readonly peerURLs: readonly string[];
-  /** Gets the log, but has no vote yet. */
+  /** It receives the log, but has no vote yet. */
   readonly isLearner: boolean;
 }
 
 export interface MemberStatus {
-  /** Id of the member that answers. */
+  /** Id of the answering member. */
   readonly memberID: string;
   readonly version: string;
-  /** Of the file, bytes. */
+  /** Size of the database file, bytes. */
   readonly sizeBytes: number;
-  /** What a defragmentation would leave of it, bytes. */
+  /** Size after a defragmentation, bytes. */
   readonly usedBytes: number;
-  /** Id of the member that leads, `0` for none. */
+  /** Id of the leader, `0` for none. */
   readonly leader: string;
-  /** Last entry of the log that it has applied. */
+  /** Last applied entry of the log. */
   readonly appliedIndex: number;
 }
 
@@ -59,24 +59,24 @@ export interface EtcdAlarm {
   readonly type: string;
 }
 
-/** Longest time of one call, ms. A defragmentation or a snapshot may take longer. */
+/** Time limit of a call, ms. A defragmentation or a snapshot may take longer. */
 const callMs = 10_000;
 const defragmentMs = 600_000;
-/** Until members are connected that can be, ms: etcd wants five seconds of it (server.go, HealthInterval). */
+/** Longest wait until members count as connected, ms: etcd requires five seconds (server.go, HealthInterval). */
 const settleMs = 20_000;
 const settlePollMs = 500;
-/** A change of members is done within a heartbeat or not at all. */
+/** Time limit of a change of members, which is done within a heartbeat or not at all. */
 const changeMs = 3000;
-/** What is answered until then, by etcd or in its place. */
+/** Errors before members count as connected. */
 const unsettled = /unhealthy cluster|deadline exceeded|timed out/i;
-/** As numbers, by which both know them: the library's names of these are not those of the protocol. */
+/** Numbers of the protocol, since the library's names differ from the protocol's. */
 const alarmActions = { get: 0, deactivate: 2 };
 const alarmTypes = ['NONE', 'NOSPACE', 'CORRUPT'];
 
 export class EtcdAdmin {
   readonly #access: EtcdAccess;
   readonly #all: Etcd3;
-  /** A client for each address that one member is asked at. */
+  /** A client for each address of a single member. */
   readonly #members = new Map<string, Etcd3>();
 
   constructor(access: EtcdAccess) {
@@ -90,8 +90,8 @@ export class EtcdAdmin {
   }
 
   /**
-   * Makes room for a member that has not started yet. As a learner it cannot cost the others their majority while it gets
-   * what they have. Etcd refuses a second learner, and members at a time when not all others are connected.
+   * Adds a member before its first start. A learner does not count for the majority while it catches up. etcd refuses a
+   * second learner, and new members while an existing one is not connected.
    */
   async addLearner(peerURL: string): Promise<EtcdMember> {
     const request = { peerURLs: [peerURL], isLearner: true };
@@ -99,43 +99,42 @@ export class EtcdAdmin {
     return memberOf(member);
   }
 
-  /** Gives a learner its vote. Etcd refuses as long as it is behind. */
+  /** Gives a learner a vote. etcd refuses while it lags behind. */
   async promote(id: string): Promise<void> {
     await this.#call(this.#all.cluster.memberPromote({ ID: id }, this.#within(callMs)));
   }
 
   /**
-   * Takes a member out for good: it stops by itself where it runs. Tries again while etcd refuses because members have not
-   * been connected for long, which is so after each change of them, and where it does not answer: what is asked while a
-   * leader is chosen gets lost.
+   * Removes a member for good; its process exits. Retries while etcd refuses because members were connected only recently,
+   * which is so after each change, and while it does not answer: requests during an election get lost.
    */
   async removeMember(id: string): Promise<void> {
     const { clock } = this.#access;
     const deadlineMs = clock.monotonic() + settleMs;
     for (let isFirst = true; ; isFirst = false) {
-      // The library takes each refusal for a failure of the member that told it, and keeps away from it after some.
-      const once = this.#connect(this.#access.endpoints);
+      // A new client for each attempt: the library counts refusals as failures of the member, and avoids it after some.
+      const client = this.#connect(this.#access.endpoints);
       try {
-        await this.#call(once.cluster.memberRemove({ ID: id }, this.#within(changeMs)));
+        await this.#call(client.cluster.memberRemove({ ID: id }, this.#within(changeMs)));
         return;
       } catch (error) {
-        const why = messageOf(error);
-        // An attempt without an answer may have done it.
-        if (!isFirst && why.includes('member not found')) return;
-        if (!unsettled.test(why) || clock.monotonic() > deadlineMs) throw error;
+        const problem = messageOf(error);
+        // An unanswered attempt may have succeeded.
+        if (!isFirst && problem.includes('member not found')) return;
+        if (!unsettled.test(problem) || clock.monotonic() > deadlineMs) throw error;
       } finally {
-        once.close();
+        client.close();
       }
       await clock.sleep(settlePollMs);
     }
   }
 
-  /** Says where the other members reach it from now on. */
+  /** Changes the URL for the other members. */
   async moveMember(id: string, peerURL: string): Promise<void> {
     await this.#call(this.#all.cluster.memberUpdate({ ID: id, peerURLs: [peerURL] }, this.#within(callMs)));
   }
 
-  /** Of the member at this address alone. */
+  /** Status of the member at this address. */
   async status(endpoint: string): Promise<MemberStatus> {
     const answer = await this.#call(this.#member(endpoint).maintenance.status(this.#within(callMs)));
     return {
@@ -155,23 +154,23 @@ export class EtcdAdmin {
     return alarms.map(({ memberID, alarm }) => ({ memberID, type: alarm.toUpperCase() }));
   }
 
-  /** No error when it is not raised any more. */
+  /** No error for an alarm that is not raised. */
   async disarm({ memberID, type }: EtcdAlarm): Promise<void> {
     const request = { action: alarmActions.deactivate, memberID, alarm: alarmTypes.indexOf(type) };
     await this.#call(this.#all.maintenance.alarm(request, this.#within(callMs)));
   }
 
-  /** Gives unused pages back. The member at this address answers nothing meanwhile. */
+  /** Releases unused pages of the member at this address, which answers no requests meanwhile. */
   async defragment(endpoint: string): Promise<void> {
     await this.#call(this.#member(endpoint).maintenance.defragment(this.#within(defragmentMs)));
   }
 
-  /** The member at this address, which leads, hands over to another. */
+  /** Moves the leadership from the member at this address to another one. */
   async moveLeader(endpoint: string, to: string): Promise<void> {
     await this.#call(this.#member(endpoint).maintenance.moveLeader({ targetID: to }, this.#within(callMs)));
   }
 
-  /** The whole store of one member as bytes: the file of its database, and behind it the SHA-256 of that. */
+  /** The database file of one member, followed by its SHA-256. */
   async *snapshot(): AsyncGenerator<Buffer, void, void> {
     const stream: unknown = await this.#call(this.#all.maintenance.snapshot());
     if (!(stream instanceof Readable)) throw new Error('the etcd client gave no stream');

@@ -1,4 +1,4 @@
-/** Real ones: snapshots, and a store that was full takes writes again by itself. */
+/** With real etcds: snapshots, and the recovery of a full store. */
 import { appendFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -16,7 +16,7 @@ t.setTimeout(240_000);
 const quotaBytes = 8 * 1024 * 1024;
 const quota = ['--quota-backend-bytes', String(quotaBytes)];
 
-t.test('snapshots', async (t) => {
+t.test('snapshots are written and verified', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const access = { endpoints: [etcd.endpoint], clock: realClock };
@@ -45,12 +45,12 @@ t.test('snapshots', async (t) => {
       yield piece;
     }
   }
-  await t.rejects(writeSnapshot(file, torn()), SnapshotError, 'one that ends early is none');
+  await t.rejects(writeSnapshot(file, torn()), SnapshotError, 'a truncated snapshot is refused');
   await etcd.kill();
   await t.rejects(admin.status(etcd.endpoint), EtcdAdminError);
 });
 
-t.test('one that is full goes on when there is room, each member in its turn', async (t) => {
+t.test('a full store takes writes again after deletions, when all members are defragmented', async (t) => {
   const members = await startEtcdCluster(3, quota);
   t.teardown(() => Promise.all(members.map((member) => member.stop())));
   const access = { endpoints: members.map(({ endpoint }) => endpoint), clock: realClock };
@@ -79,10 +79,10 @@ t.test('one that is full goes on when there is room, each member in its turn', a
       if (full) return;
     }
   };
-  // Where etcd refuses writes early there is room again when it is defragmented.
+  // etcd may refuse writes early; a defragmentation frees space then.
   do await fill();
   while (!(await upkeep.look(signal)));
-  t.equal(log.at(-1), 'the store is full');
+  t.equal(log.at(-1), 'etcd is full');
   await t.rejects(store.create('/registry/more', value), { code: 'noSpace' });
   const { kvs } = await store.range({ start: '/registry/', end: prefixEnd('/registry/') });
   for (const { key, modRevision } of kvs.slice(2)) await store.delete(key, modRevision);
@@ -91,5 +91,5 @@ t.test('one that is full goes on when there is room, each member in its turn', a
   t.ok((await store.create('/registry/more', value)).ok);
   t.equal((await store.range({ start: '/registry/0', end: '/registry/00', keysOnly: true })).kvs.length, 1);
   t.equal(log.filter((line) => line === 'defragmented etcd').length, 3, log.join('; '));
-  t.ok(log.includes('etcd has room again and takes writes'));
+  t.ok(log.includes('etcd has free space and takes writes again'));
 });

@@ -3,14 +3,14 @@ import { type KeyValue, prefixEnd, type Revision, type Store } from '#storage/st
 
 export interface Page {
   readonly kvs: readonly KeyValue[];
-  /** Of all pages. */
+  /** The same for all pages. */
   readonly revision: Revision;
 }
 
-/** Objects asked for at a time: the largest may have more than a megabyte. */
+/** Objects per page: the largest may have more than a megabyte. */
 const pageSize = 200;
 
-/** All keys with that beginning; yields at least one page. Rejects with what the store says. */
+/** Reads all keys with that prefix; yields at least one page. Rejects with the store's errors. */
 export async function* pagesOf(store: Pick<Store, 'range'>, prefix: string): AsyncGenerator<Page> {
   const end = prefixEnd(prefix);
   let start = prefix;

@@ -1,24 +1,24 @@
 /**
- * Snapshots as files: what `etcdctl snapshot save` writes, which etcd's own tools restore. Behind the database follows its
- * SHA-256, so that what is torn is told from what is whole.
+ * Snapshot files in the format of `etcdctl snapshot save`, which etcd's tools restore: the database, followed by its SHA-256,
+ * which detects truncated files.
  */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
 const hashBytes = 32;
-/** Databases are whole pages, of which any is a multiple of this. */
+/** The size of a database is a multiple of this. */
 const sectorBytes = 512;
 const pieceBytes = 1024 * 1024;
 
-/** The file is not what a snapshot is. */
+/** The file is no complete snapshot. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 }
 
 /**
- * Writes the pieces into a new file (mode 600) and makes it last. Throws SnapshotError when the stream ended early, the file
- * system's errors, and those of the stream; the caller removes the file then.
- * @returns Bytes written.
+ * Writes the pieces to a new file (mode 600) and syncs it. Rejects with a SnapshotError for a truncated stream, and with the
+ * errors of file system and stream; the caller removes the file then.
+ * @returns Written bytes.
  */
 export async function writeSnapshot(file: string, pieces: AsyncIterable<Buffer>): Promise<number> {
   const handle = await open(file, 'wx', 0o600);
@@ -36,7 +36,7 @@ export async function writeSnapshot(file: string, pieces: AsyncIterable<Buffer>)
   }
 }
 
-/** Throws SnapshotError when the file is not whole, and the file system's errors. */
+/** Rejects with a SnapshotError for an incomplete file, and with the file system's errors. */
 export async function verifySnapshot(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {
@@ -50,7 +50,7 @@ export async function verifySnapshot(file: string): Promise<void> {
   }
 }
 
-/** Knows only at the end which bytes are the hash, so it stays that many behind. */
+/** Verifies a stream. The last bytes are the hash, so it keeps that many back. */
 class SnapshotCheck {
   readonly #hash = createHash('sha256');
   #last: Buffer = Buffer.alloc(0);
@@ -62,15 +62,15 @@ class SnapshotCheck {
 
   add(piece: Buffer): void {
     this.#length += piece.length;
-    const known = this.#last.length === 0 ? piece : Buffer.concat([this.#last, piece]);
-    const cut = Math.max(0, known.length - hashBytes);
-    this.#hash.update(known.subarray(0, cut));
-    this.#last = Buffer.from(known.subarray(cut));
+    const bytes = this.#last.length === 0 ? piece : Buffer.concat([this.#last, piece]);
+    const cut = Math.max(0, bytes.length - hashBytes);
+    this.#hash.update(bytes.subarray(0, cut));
+    this.#last = Buffer.from(bytes.subarray(cut));
   }
 
   end(): void {
     if (this.#length % sectorBytes !== hashBytes) {
-      throw new SnapshotError(`the snapshot is torn: ${this.#length} bytes are no whole database with its hash`);
+      throw new SnapshotError(`the snapshot is truncated: ${this.#length} bytes are no complete database with its hash`);
     }
     if (!this.#hash.digest().equals(this.#last)) throw new SnapshotError('the snapshot does not match its hash');
   }

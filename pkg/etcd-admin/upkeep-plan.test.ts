@@ -1,10 +1,10 @@
 import t from 'tap';
-import { mayNeedUpkeep, type SeenEtcd, type SeenMember, upkeepStep } from '#etcd-admin/upkeep-plan.js';
+import { mayNeedUpkeep, type ObservedEtcd, type ObservedMember, upkeepStep } from '#etcd-admin/upkeep-plan.js';
 
 const MiB = 1024 * 1024;
 const quotaBytes = 1000 * MiB;
 
-function member(name: string, sizeMiB: number, usedMiB: number, more: Partial<SeenMember> = {}): SeenMember {
+function member(name: string, sizeMiB: number, usedMiB: number, more: Partial<ObservedMember> = {}): ObservedMember {
   return {
     ...{ id: name, name, endpoint: `http://${name}` },
     ...{
@@ -19,18 +19,18 @@ function member(name: string, sizeMiB: number, usedMiB: number, more: Partial<Se
   };
 }
 
-function etcd(members: readonly SeenMember[], more: Partial<SeenEtcd> = {}): SeenEtcd {
-  return { members, size: members.length, alarms: [], isForgotten: true, quotaBytes, ...more };
+function etcd(members: readonly ObservedMember[], more: Partial<ObservedEtcd> = {}): ObservedEtcd {
+  return { members, size: members.length, alarms: [], isCompacted: true, quotaBytes, ...more };
 }
 
 const leads = { isLeader: true };
 const full = { alarms: [{ memberID: 'a', type: 'NOSPACE' }] };
 
-t.test('what an etcd needs', async (t) => {
-  const cases: [string, SeenEtcd, object][] = [
+t.test('the next step depends on sizes, members and alarms', async (t) => {
+  const cases: [string, ObservedEtcd, object][] = [
     ['nothing when it is well filled', etcd([member('a', 200, 150, leads)]), { type: 'nothing' }],
     ['nothing when there is little to gain', etcd([member('a', 60, 1, leads)]), { type: 'nothing' }],
-    ['nothing of none', etcd([], { size: 1 }), { type: 'nothing' }],
+    ['nothing without members', etcd([], { size: 1 }), { type: 'nothing' }],
     [
       'a single one is defragmented',
       etcd([member('a', 200, 50, leads)]),
@@ -57,36 +57,36 @@ t.test('what an etcd needs', async (t) => {
       { type: 'nothing' },
     ],
     [
-      'full, maybe of history',
-      etcd([member('a', 990, 980, leads)], { ...full, isForgotten: false }),
-      { type: 'forget' },
+      'a full store is compacted',
+      etcd([member('a', 990, 980, leads)], { ...full, isCompacted: false }),
+      { type: 'compact' },
     ],
     [
-      'full, maybe of what is not in use any more',
+      'a full store is defragmented after the compaction',
       etcd([member('a', 990, 980, leads)], full),
       { type: 'defragment', member: { name: 'a' } },
     ],
     [
-      'full of what is in use',
+      'a full store without unused space stays full',
       etcd([member('a', 990, 980, { isLeader: true, isFresh: true })], full),
       { type: 'full', member: { name: 'a' } },
     ],
-    ['has room again', etcd([member('a', 500, 400, leads)], full), { type: 'disarm', alarms: full.alarms }],
+    ['the alarm of a store with free space is cleared', etcd([member('a', 500, 400, leads)], full), { type: 'disarm', alarms: full.alarms }],
     [
-      'the full one may be that which is away',
+      'the alarm stays while a member is away, which may be full',
       etcd([member('a', 500, 400, leads)], { ...full, size: 2 }),
       { type: 'nothing' },
     ],
     [
-      'an alarm of another kind is for people',
+      'an alarm of another kind is left to operators',
       etcd([member('a', 500, 400, leads)], { alarms: [{ memberID: 'a', type: 'CORRUPT' }] }),
       { type: 'nothing' },
     ],
   ];
-  for (const [what, seen, wanted] of cases) t.match(upkeepStep(seen), wanted, what);
+  for (const [name, observed, step] of cases) t.match(upkeepStep(observed), step, name);
 });
 
-t.test('small ones need nobody', async (t) => {
+t.test('small stores need no maintenance', async (t) => {
   t.notOk(mayNeedUpkeep(60 * MiB, quotaBytes));
   t.ok(mayNeedUpkeep(64 * MiB, quotaBytes));
   t.ok(mayNeedUpkeep(6 * MiB, 8 * MiB), 'a small quota is soon used up');

@@ -1,33 +1,33 @@
-/** Looks after an etcd: gives unused room back, and ends the alarm of a full one when there is room again. */
+/** Maintains an etcd: releases unused space, and clears the alarm of a full store when it has free space again. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { EtcdAdmin, EtcdMember } from '#etcd-admin/admin.js';
-import { mayNeedUpkeep, type SeenMember, type UpkeepStep, upkeepStep } from '#etcd-admin/upkeep-plan.js';
+import { mayNeedUpkeep, type ObservedMember, type UpkeepStep, upkeepStep } from '#etcd-admin/upkeep-plan.js';
 import { type Revision, type Store, StoreError } from '#storage/store.js';
 
 type UpkeepAdmin = Pick<EtcdAdmin, 'members' | 'status' | 'alarms' | 'disarm' | 'defragment' | 'moveLeader' | 'close'>;
 
 export interface UpkeepOptions {
   readonly store: Pick<Store, 'sizes' | 'currentRevision' | 'compact'>;
-  /** Opened when there is something to do: a small store, which never needs it, does without its memory. */
+  /** Called when there is something to do, so that small stores do not load the client library. */
   readonly openAdmin: () => Promise<UpkeepAdmin>;
-  /** Size at which that etcd refuses writes, bytes. */
+  /** Size at which etcd refuses writes, bytes. */
   readonly quotaBytes: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const lookMs = 60_000;
-/** While it is full. */
+/** Interval while the store is full. */
 const fullLookMs = 15_000;
-/** Of one look: each changes what the next finds. */
+/** Longest sequence of steps in one look. */
 const maxSteps = 20;
 
 export class EtcdUpkeep {
   readonly #options: UpkeepOptions;
   #admin: UpkeepAdmin | undefined;
-  /** Of the write up to which history was forgotten last. */
-  #forgotten: Revision | undefined;
+  /** Revision of the last compaction. */
+  #compacted: Revision | undefined;
   /** Ids of the members that were defragmented since then. */
   readonly #fresh = new Set<string>();
 
@@ -35,7 +35,7 @@ export class EtcdUpkeep {
     this.#options = options;
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     while (!signal.aborted) {
@@ -43,15 +43,15 @@ export class EtcdUpkeep {
       try {
         isFull = await this.look(signal);
       } catch (error) {
-        // It may just be starting, or away.
-        if (!signal.aborted) log.info({ err: error }, 'etcd cannot be looked after, trying again');
+        // etcd may be starting, or unreachable.
+        if (!signal.aborted) log.info({ err: error }, 'cannot maintain etcd; will retry');
       }
       await clock.sleep(isFull ? fullLookMs : lookMs, signal);
     }
     this.#admin?.close();
   }
 
-  /** Does what is due; true when etcd is full. Throws what etcd answers. */
+  /** Takes the steps that are due. Resolves with true when etcd is full; rejects with etcd's errors. */
   async look(signal: AbortSignal): Promise<boolean> {
     const { store, log, quotaBytes, openAdmin } = this.#options;
     const sizes = await store.sizes(signal);
@@ -61,14 +61,14 @@ export class EtcdUpkeep {
     if (!(await isInCharge(admin, [...sizes.keys()]))) return false;
     for (let steps = 0; steps < maxSteps && !signal.aborted; steps++) {
       const [all, alarms] = await Promise.all([admin.members(), admin.alarms()]);
-      const members = await this.#seen(admin, all);
-      const isForgotten = alarms.length > 0 && (await store.currentRevision()) === this.#forgotten;
-      const step = upkeepStep({ members, size: all.length, alarms, isForgotten, quotaBytes });
+      const members = await this.#observe(admin, all);
+      const isCompacted = alarms.length > 0 && (await store.currentRevision()) === this.#compacted;
+      const step = upkeepStep({ members, size: all.length, alarms, isCompacted, quotaBytes });
       if (step.type === 'nothing') return alarms.length > 0;
       if (step.type === 'full') {
         const { name, sizeBytes } = step.member;
-        const problem = `etcd member ${name} has used up its quota of ${quotaBytes} bytes and refuses writes: delete what is not needed; it goes on by itself`;
-        log.error({ problem, sizeBytes }, 'the store is full');
+        const problem = `etcd member ${name} has used up its quota of ${quotaBytes} bytes and refuses writes; delete unneeded objects, and it recovers by itself`;
+        log.error({ problem, sizeBytes }, 'etcd is full');
         return true;
       }
       await this.#take(admin, step);
@@ -76,22 +76,22 @@ export class EtcdUpkeep {
     return false;
   }
 
-  async #forgetHistory(): Promise<void> {
+  async #compact(): Promise<void> {
     const { store } = this.#options;
     const revision = await store.currentRevision();
     try {
       await store.compact(revision);
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'compacted') throw error;
-      // Somebody has done so already.
+      // Another server has compacted it.
     }
-    this.#forgotten = revision;
+    this.#compacted = revision;
     this.#fresh.clear();
   }
 
   async #take(admin: UpkeepAdmin, step: UpkeepStep): Promise<void> {
     const { log, clock } = this.#options;
-    if (step.type === 'forget') await this.#forgetHistory();
+    if (step.type === 'compact') await this.#compact();
     else if (step.type === 'defragment') {
       const { id, name, endpoint, sizeBytes, usedBytes } = step.member;
       const started = clock.monotonic();
@@ -102,17 +102,17 @@ export class EtcdUpkeep {
     } else if (step.type === 'moveLeader') {
       const { from, to } = step;
       await admin.moveLeader(from.endpoint, to.id);
-      log.info({ from: from.name, to: to.name }, 'etcd is led by another member, so that this one can be defragmented');
+      log.info({ from: from.name, to: to.name }, 'moved the leadership of etcd for a defragmentation');
     } else if (step.type === 'disarm') {
       for (const alarm of step.alarms) await admin.disarm(alarm);
-      log.info({ members: step.alarms.map(({ memberID }) => memberID) }, 'etcd has room again and takes writes');
+      log.info({ members: step.alarms.map(({ memberID }) => memberID) }, 'etcd has free space and takes writes again');
     }
   }
 
-  /** Those that answer. */
-  async #seen(admin: UpkeepAdmin, all: readonly EtcdMember[]): Promise<SeenMember[]> {
+  /** Status of the members that answer. */
+  async #observe(admin: UpkeepAdmin, all: readonly EtcdMember[]): Promise<ObservedMember[]> {
     const { log } = this.#options;
-    const seen = await Promise.all(
+    const observed = await Promise.all(
       all.map(async ({ id, name, clientURLs, isLearner }) => {
         const [endpoint] = clientURLs;
         if (endpoint === undefined) return [];
@@ -121,18 +121,18 @@ export class EtcdUpkeep {
           const is = { isLeader: leader === id, isLearner, isFresh: this.#fresh.has(id) };
           return [{ id, name, endpoint, sizeBytes, usedBytes, appliedIndex, ...is }];
         } catch (error) {
-          log.info({ err: error, member: name }, 'an etcd member does not answer');
+          log.info({ err: error, member: name }, 'etcd member does not answer');
           return [];
         }
       }),
     );
-    return seen.flat();
+    return observed.flat();
   }
 }
 
-/** Each server looks after its etcd, and one of them acts: that of the member which leads. */
+/** Whether this server maintains etcd: of several servers, the one whose member leads. */
 async function isInCharge(admin: UpkeepAdmin, endpoints: readonly string[]): Promise<boolean> {
   if ((await admin.members()).length < 2) return true;
-  const asked = endpoints.map((endpoint) => admin.status(endpoint).catch(() => undefined));
-  return (await Promise.all(asked)).some((status) => status !== undefined && status.leader === status.memberID);
+  const statuses = endpoints.map((endpoint) => admin.status(endpoint).catch(() => undefined));
+  return (await Promise.all(statuses)).some((status) => status !== undefined && status.leader === status.memberID);
 }

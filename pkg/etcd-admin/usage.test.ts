@@ -3,7 +3,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { measureUsage } from '#etcd-admin/usage.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
-t.test('what fills a store', async (t) => {
+t.test('usage is measured by resource and by namespace', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   for (let i = 0; i < 250; i++) await store.create(`/registry/pods/web/p${i}`, Buffer.alloc(100));
@@ -38,7 +38,7 @@ t.test('what fills a store', async (t) => {
   );
 });
 
-t.test('an empty one', async (t) => {
+t.test('an empty store has no usage', async (t) => {
   const store = new MemoryStore({ clock: realClock });
   t.teardown(() => store.close());
   t.match(await measureUsage(store, '/registry/', () => undefined), { total: { objects: 0, bytes: 0 }, resources: [] });

@@ -1,21 +1,21 @@
-/** What fills a store: bytes and objects by resource and by namespace. */
+/** Measures a store: bytes and objects by resource and by namespace. */
 import { pagesOf } from '#etcd-admin/pages.js';
 import type { Revision, Store } from '#storage/store.js';
 
 export interface Usage {
-  /** As of this revision. */
+  /** Measured at this revision. */
   readonly revision: Revision;
   readonly total: Share;
   /** Largest first. */
   readonly resources: readonly Share[];
-  /** Largest first; what has no namespace is not among them. */
+  /** Largest first, without cluster-scoped objects. */
   readonly namespaces: readonly Share[];
 }
 
 export interface Share {
   readonly name: string;
   readonly objects: number;
-  /** Of keys and values as they are stored, without what etcd keeps beside them, and without old versions. */
+  /** Size of stored keys and values, without etcd's overhead and without old versions. */
   readonly bytes: number;
   readonly largest: { readonly key: string; readonly bytes: number };
 }
@@ -27,8 +27,8 @@ interface Sum {
 }
 
 /**
- * Reads all of it once, page by page, at one revision.
- * @param onPage Told of the number of objects that were read so far.
+ * Reads all objects, page by page, at one revision.
+ * @param onPage Called with the number of objects read so far.
  */
 export async function measureUsage(
   store: Pick<Store, 'range'>,

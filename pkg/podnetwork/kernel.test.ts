@@ -1,7 +1,7 @@
 import t from 'tap';
 import { KernelNetwork } from '#podnetwork/kernel.js';
 
-/** Programs that answer with what the machine is said to have; everything else is written down. */
+/** A runner that answers with the given state of the machine, and records all changes. */
 function machine(answers: Readonly<Record<string, unknown>>, rules = true) {
   const done: string[] = [];
   const run = async (program: string, args: readonly string[]): Promise<string> => {
@@ -25,7 +25,7 @@ const tunnel = {
 };
 const shownTunnel = { ifname: 'vx', mtu: 1450, linkinfo: { info_data: { local: '192.0.2.1', link: 'eth0' } } };
 
-t.test('addresses of links', async (t) => {
+t.test('addresses of links are parsed', async (t) => {
   const addresses = [
     { local: '192.0.2.1', prefixlen: 24, scope: 'global' },
     { local: 'fe80::1', prefixlen: 64, scope: 'link' },
@@ -34,11 +34,11 @@ t.test('addresses of links', async (t) => {
   t.same(await kernel.links(), [{ link: 'eth0', address: '192.0.2.1', prefix: 24, mtu: 1400 }]);
 });
 
-t.test('what differs is changed, and nothing else', async (t) => {
+t.test('only different routes are changed', async (t) => {
   const plan = { routes: [route], tunnel: undefined, problems: [] };
   const right = machine({ '-4 route show': [shown, { dst: '172.16.0.0/24', gateway: '192.0.2.9', dev: 'eth0' }] });
   await right.kernel.apply(plan);
-  t.same(right.done, [], 'routes of others stay');
+  t.same(right.done, [], 'foreign routes stay');
   const fresh = machine({}, false);
   await fresh.kernel.apply(plan);
   t.same(fresh.done, [
@@ -58,7 +58,7 @@ t.test('what differs is changed, and nothing else', async (t) => {
   ]);
 });
 
-t.test('the tunnel', async (t) => {
+t.test('the tunnel is created, changed and removed', async (t) => {
   const plan = { routes: [], tunnel, problems: [] };
   const fresh = machine({});
   await fresh.kernel.apply(plan);
@@ -95,15 +95,15 @@ t.test('the tunnel', async (t) => {
   t.same(needless.done, ['ip link delete vx']);
 });
 
-t.test('everything is taken away', async (t) => {
-  let there = true;
+t.test('everything is removed', async (t) => {
+  let exists = true;
   const done: string[] = [];
   const run = async (program: string, args: readonly string[]): Promise<string> => {
     const line = [program, ...args].join(' ');
     if (line.includes('-4 route show')) return JSON.stringify([shown]);
     if (args.includes('-json')) return '';
-    if (args.includes('--delete') && !there) throw Object.assign(new Error('no rule'), { code: 1 });
-    if (args.includes('--delete')) there = false;
+    if (args.includes('--delete') && !exists) throw Object.assign(new Error('no rule'), { code: 1 });
+    if (args.includes('--delete')) exists = false;
     done.push(line);
     return '';
   };

@@ -1,8 +1,8 @@
-/** Brings a plan into the kernel with ip(8), bridge(8) and iptables(8): what differs, and nothing that is not ours. */
+/** Applies a plan to the kernel with ip(8), bridge(8) and iptables(8). Changes only differences, and only its own entries. */
 import { blockHolds, parseCIDR } from '#apimachinery/net/ip.js';
 import type { LinkAddress, NetworkPlan, PodRoute, Tunnel, TunnelPeer } from '#podnetwork/plan.js';
 
-/** Runs a program and returns what it prints; rejects when it fails. */
+/** Runs a program and returns its output; rejects when it fails. */
 type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
 
 export interface KernelNetworkOptions {
@@ -13,7 +13,7 @@ export interface KernelNetworkOptions {
   readonly tunnel: string;
 }
 
-/** Marks our routes among others of the machine. */
+/** Marks our routes among the machine's. */
 const routeProtocol = '144';
 const vxlanId = '4096';
 const vxlanPort = '8472';
@@ -30,7 +30,7 @@ export class KernelNetwork {
     return parseAddresses(await this.#ip('-json', 'address', 'show', 'up'));
   }
 
-  /** Rejects with what the programs say. */
+  /** Rejects with the programs' errors. */
   async apply({ routes, tunnel }: NetworkPlan): Promise<void> {
     if (routes.length > 0) await this.#keepSources();
     if (tunnel !== undefined) await this.#applyTunnel(tunnel);
@@ -38,7 +38,7 @@ export class KernelNetwork {
     if (tunnel === undefined) await this.#removeTunnel();
   }
 
-  /** Takes everything away again. */
+  /** Removes all routes, rules and the tunnel. */
   async remove(): Promise<void> {
     for (const family of ['-4', '-6'] as const) await this.#applyRoutes(family, []);
     await this.#removeTunnel();
@@ -49,15 +49,15 @@ export class KernelNetwork {
 
   async #applyRoutes(family: '-4' | '-6', routes: readonly PodRoute[]): Promise<void> {
     const isOfFamily = ({ destination }: PodRoute) => destination.includes(':') === (family === '-6');
-    const wanted = new Map(routes.filter(isOfFamily).map((route) => [route.destination, route]));
+    const pending = new Map(routes.filter(isOfFamily).map((route) => [route.destination, route]));
     const text = await this.#ip('-json', family, 'route', 'show', 'proto', routeProtocol);
-    const found = parseRoutes(text).filter(({ destination }) => this.#isOfCluster(destination));
-    for (const { destination, via, link } of found) {
-      const route = wanted.get(destination);
-      if (route?.via === via && route.link === link) wanted.delete(destination);
+    const existing = parseRoutes(text).filter(({ destination }) => this.#isOfCluster(destination));
+    for (const { destination, via, link } of existing) {
+      const route = pending.get(destination);
+      if (route?.via === via && route.link === link) pending.delete(destination);
       else if (route === undefined) await this.#ip(family, 'route', 'delete', destination, 'proto', routeProtocol);
     }
-    for (const { destination, via, link, onlink } of wanted.values()) {
+    for (const { destination, via, link, onlink } of pending.values()) {
       const more = onlink ? ['onlink'] : [];
       await this.#ip(family, 'route', 'replace', destination, 'via', via, 'dev', link, 'proto', routeProtocol, ...more);
     }
@@ -76,15 +76,15 @@ export class KernelNetwork {
 
   async #applyTunnel({ address, link, local, mac, mtu, peers }: Tunnel): Promise<void> {
     const { tunnel } = this.#options;
-    const found = parseTunnel(await this.#ip('-json', '-details', 'link', 'show', 'type', 'vxlan'), tunnel);
-    if (found !== undefined && (found.local !== local || found.link !== link)) await this.#removeTunnel();
-    if (found?.local !== local || found.link !== link) {
+    const existing = parseTunnel(await this.#ip('-json', '-details', 'link', 'show', 'type', 'vxlan'), tunnel);
+    if (existing !== undefined && (existing.local !== local || existing.link !== link)) await this.#removeTunnel();
+    if (existing?.local !== local || existing.link !== link) {
       const kind = ['type', 'vxlan', 'id', vxlanId, 'local', local, 'dev', link, 'dstport', vxlanPort, 'nolearning'];
-      // What it carries has checksums of its own, and who changes addresses on the way gets those of the tunnel wrong while
-      // others are left to the hardware. IPv6 wants them.
+      // The carried packets have checksums of their own, and address translation on the path breaks the tunnel's checksums
+      // while the hardware computes the inner ones. IPv6 requires them.
       if (!local.includes(':')) kind.push('noudpcsum');
       await this.#ip('link', 'add', tunnel, 'address', mac, 'mtu', String(mtu), ...kind);
-    } else if (found.mtu !== mtu) await this.#ip('link', 'set', tunnel, 'mtu', String(mtu));
+    } else if (existing.mtu !== mtu) await this.#ip('link', 'set', tunnel, 'mtu', String(mtu));
     if (address !== undefined) await this.#ip('address', 'replace', `${address}/32`, 'dev', tunnel);
     await this.#ip('link', 'set', tunnel, 'up');
     for (const family of ['-4', '-6'] as const) await this.#applyNeighbours(family, peers);
@@ -93,26 +93,26 @@ export class KernelNetwork {
       if (forwarded.get(peerMac) !== remote)
         await this.#bridge('fdb', 'replace', peerMac, 'dev', tunnel, 'dst', remote);
     }
-    const wanted = new Set(peers.map(({ remote }) => remote));
+    const remotes = new Set(peers.map(({ remote }) => remote));
     for (const [goneMac, gone] of forwarded)
-      if (!wanted.has(gone)) await this.#bridge('fdb', 'delete', goneMac, 'dev', tunnel, 'dst', gone);
+      if (!remotes.has(gone)) await this.#bridge('fdb', 'delete', goneMac, 'dev', tunnel, 'dst', gone);
   }
 
-  /** Who is at the other end of the tunnel, for the gateways of routes. */
+  /** Sets the hardware addresses of the gateways at the other ends of the tunnel. */
   async #applyNeighbours(family: '-4' | '-6', peers: readonly TunnelPeer[]): Promise<void> {
     const { tunnel } = this.#options;
     const text = await this.#ip('-json', family, 'neighbour', 'show', 'dev', tunnel, 'nud', 'permanent');
-    const known = parseNeighbours(text);
-    const wanted = new Map(
+    const existing = parseNeighbours(text);
+    const desired = new Map(
       peers.flatMap(({ gateways, mac }) =>
         gateways.filter((each) => each.includes(':') === (family === '-6')).map((gateway) => [gateway, mac] as const),
       ),
     );
-    for (const [gateway, mac] of wanted) {
-      if (known.get(gateway) === mac) continue;
+    for (const [gateway, mac] of desired) {
+      if (existing.get(gateway) === mac) continue;
       await this.#ip('neighbour', 'replace', gateway, 'lladdr', mac, 'dev', tunnel, 'nud', 'permanent');
     }
-    for (const [gone] of known) if (!wanted.has(gone)) await this.#ip('neighbour', 'delete', gone, 'dev', tunnel);
+    for (const [gone] of existing) if (!desired.has(gone)) await this.#ip('neighbour', 'delete', gone, 'dev', tunnel);
   }
 
   async #removeTunnel(): Promise<void> {
@@ -121,10 +121,7 @@ export class KernelNetwork {
     if (parseTunnel(text, tunnel) !== undefined) await this.#ip('link', 'delete', tunnel);
   }
 
-  /**
-   * Pods are known to pods of other nodes by their own addresses: before the rules by which the pods' network gives what
-   * leaves it the machine's.
-   */
+  /** Exempts traffic between pods from the masquerading rules of the pods' network, which come after this rule. */
   async #keepSources(): Promise<void> {
     for (const range of this.#options.ranges) {
       if (await this.#sourceRule('--check', range)) continue;
@@ -154,7 +151,7 @@ export class KernelNetwork {
   }
 }
 
-/** A pod that comes back to itself by a port of the host must not see its own address; the plugin marks such packets. */
+/** Packets of a pod to itself by a host port must be masqueraded; the plugin marks them. */
 const notFromHostPorts = ['--match', 'mark', '!', '--mark', '0x2000/0x2000'];
 
 /** Exit code of iptables. */
@@ -164,9 +161,9 @@ function exitCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Of a program that prints nothing where there is nothing. Throws SyntaxError. */
+/** Parses JSON output, which may be empty. Throws SyntaxError. */
 function items<T>(text: string): T[] {
-  // Versions of ip print empty objects for what a filter leaves out.
+  // Some versions of ip print empty objects for filtered entries.
   return text.trim() === '' ? [] : (JSON.parse(text) as T[]);
 }
 
@@ -193,12 +190,12 @@ function parseRoutes(text: string): Omit<PodRoute, 'onlink'>[] {
 }
 
 function parseTunnel(text: string, name: string) {
-  const found = items<ShownLink>(text).find(({ ifname }) => ifname === name);
-  const { local, local6, link } = found?.linkinfo?.info_data ?? {};
-  return found === undefined ? undefined : { mtu: found.mtu, local: local ?? local6, link };
+  const entry = items<ShownLink>(text).find(({ ifname }) => ifname === name);
+  const { local, local6, link } = entry?.linkinfo?.info_data ?? {};
+  return entry === undefined ? undefined : { mtu: entry.mtu, local: local ?? local6, link };
 }
 
-/** Hardware addresses by the addresses of neighbours. */
+/** Hardware addresses by addresses of neighbours. */
 function parseNeighbours(text: string): Map<string, string> {
   const entries = items<{ dst?: string; lladdr?: string }>(text);
   return new Map(entries.flatMap(({ dst, lladdr }) => (dst && lladdr ? [[dst, lladdr] as const] : [])));

@@ -17,12 +17,12 @@ const plan = (nodes: PodNode[], links = [eth0, bridge], own = ['n1']) =>
 const toN2 = { destination: '10.244.2.0/24', via: '192.0.2.2', link: 'eth0', onlink: false };
 const toFar = { destination: '10.244.3.0/24', via: '198.51.100.3', link: 'vx', onlink: true };
 
-t.test('routes', (t) => {
+t.test('routes lead to the nodes’ networks', (t) => {
   const v6 = node('n2', ['10.244.2.0/24', 'fd00:2::/64'], '192.0.2.2', '2001:db8::2');
-  const rows: [name: string, found: ReturnType<typeof plan>, routes: object[], problems: RegExp[]][] = [
+  const rows: [name: string, result: ReturnType<typeof plan>, routes: object[], problems: RegExp[]][] = [
     ['alone', plan([n1]), [], []],
     ['a neighbour', plan([n2, n1]), [toN2], []],
-    ['not known yet itself', plan([n2]), [toN2], []],
+    ['before the own node exists', plan([n2]), [toN2], []],
     ['a node without a range yet', plan([n1, node('n2', [], '192.0.2.2')]), [], []],
     ['another node of this machine', plan([n1, node('n2', ['10.244.2.0/24'], '192.0.2.1')]), [], []],
     ['several nodes of this machine', plan([n1, n2], undefined, ['n1', 'n2']), [], []],
@@ -53,7 +53,7 @@ t.test('routes', (t) => {
       [],
       [/this node has no address/],
     ],
-    // Its own pods' network is no way to others, however large it is.
+    // The network of its own pods does not lead to other nodes.
     [
       'in the range of the bridge',
       plan([n1, node('n2', ['10.9.0.0/24'], '10.244.1.9')], [bridge]),
@@ -61,15 +61,15 @@ t.test('routes', (t) => {
       [/on another network/],
     ],
   ];
-  for (const [name, { routes, problems }, wanted, why] of rows) {
-    t.same(routes, wanted, name);
-    t.match(problems, why, name);
-    t.equal(problems.length, why.length, name);
+  for (const [name, { routes, problems }, expectedRoutes, expectedProblems] of rows) {
+    t.same(routes, expectedRoutes, name);
+    t.match(problems, expectedProblems, name);
+    t.equal(problems.length, expectedProblems.length, name);
   }
   t.end();
 });
 
-t.test('the tunnel', (t) => {
+t.test('the tunnel leads to nodes behind routers', (t) => {
   t.equal(plan([n1, n2]).tunnel, undefined);
   t.same(plan([n1, n2, far], [link('eth0', '192.0.2.1', 24, 1400), bridge]).tunnel, {
     local: '192.0.2.1',
@@ -88,13 +88,13 @@ t.test('the tunnel', (t) => {
     address: undefined,
     peers: [{ remote: '2001:db8:3::3', gateways: ['198.51.100.3', '2001:db8:3::3'] }],
   });
-  // What the other end has is what is sent to.
-  const there = planNetwork({
+  // Both ends derive the same hardware addresses.
+  const farPlan = planNetwork({
     nodes: [n1, far],
     own: new Set(['far']),
     links: [link('ens3', '198.51.100.3', 24)],
     tunnel,
   });
-  t.match(there.tunnel, { mac: '0a:6f:c6:33:64:03', peers: [{ mac: '0a:6f:c0:00:02:01' }] });
+  t.match(farPlan.tunnel, { mac: '0a:6f:c6:33:64:03', peers: [{ mac: '0a:6f:c0:00:02:01' }] });
   t.end();
 });

@@ -1,16 +1,16 @@
 /**
- * How the packets of this machine's pods get to the pods of other nodes: by a plain route where the other node is on the
- * same network, through a tunnel (VXLAN) where routers are between them, which know nothing of pods. Pure.
+ * Plans the routes from this machine's pods to the pods of other nodes: a plain route to a node on the same network, a VXLAN
+ * tunnel to a node behind routers, which do not know the pods' addresses. Pure.
  */
 import { createHash } from 'node:crypto';
 import { blockAround, blockContains, canonicalAddress, ipBytes, ipFamily, parseCIDR } from '#apimachinery/net/ip.js';
 
-/** What counts of a node. */
+/** The relevant fields of a node. */
 export interface PodNode {
   readonly name: string;
   /** Ranges of its pods, at most one of each family. */
   readonly podCIDRs: readonly string[];
-  /** Of the machine. */
+  /** Addresses of the machine. */
   readonly addresses: readonly string[];
 }
 
@@ -26,9 +26,9 @@ export interface LinkAddress {
 
 interface PlanInput {
   readonly nodes: readonly PodNode[];
-  /** Names of the nodes that this machine is. */
+  /** Names of this machine's nodes. */
   readonly own: ReadonlySet<string>;
-  /** Those of the machine; the ones of its pods' own networks among them do not count. */
+  /** Addresses of this machine; those of its pods' networks are ignored. */
   readonly links: readonly LinkAddress[];
   /** Name of the tunnel's interface. */
   readonly tunnel: string;
@@ -41,29 +41,29 @@ export interface PodRoute {
   /** Address of the node. */
   readonly via: string;
   readonly link: string;
-  /** Through the tunnel: the node counts as a neighbour there, wherever it is. */
+  /** Route through the tunnel, where every node counts as a neighbour. */
   readonly onlink: boolean;
 }
 
-/** Where the tunnel has to send what is for a node. */
+/** A node at the other end of the tunnel. */
 export interface TunnelPeer {
-  /** Where its packets go; of the family of the tunnel's own end. */
+  /** Destination of tunnel packets, of the same family as the tunnel's own end. */
   readonly remote: string;
-  /** Of the node's end of the tunnel; made of `remote`, so that nobody has to tell it. */
+  /** Hardware address of the node's end, derived from `remote`, so that it need not be exchanged. */
   readonly mac: string;
-  /** Those by which routes go to it, at most one of each family. */
+  /** Gateways of the routes to it, at most one of each family. */
   readonly gateways: readonly string[];
 }
 
 export interface Tunnel {
-  /** This machine's address, from which its packets come. */
+  /** This machine's address: the source of tunnel packets. */
   readonly local: string;
   readonly link: string;
   readonly mac: string;
   readonly mtu: number;
   /**
-   * Of IPv4 and of the machine within the network of pods: what itself sends through the tunnel has it, and is answered
-   * there. With IPv6 it has the bridge's of the pods, which is nearest to theirs. Undefined without a range of IPv4.
+   * IPv4 address of the machine within the pod network: the source of its own packets through the tunnel. For IPv6 the
+   * kernel chooses the address of the pods' bridge. Undefined without an IPv4 range.
    */
   readonly address: string | undefined;
   readonly peers: readonly TunnelPeer[];
@@ -71,13 +71,13 @@ export interface Tunnel {
 
 export interface NetworkPlan {
   readonly routes: readonly PodRoute[];
-  /** Undefined where none is needed. */
+  /** Undefined when no node needs it. */
   readonly tunnel: Tunnel | undefined;
-  /** Why pods of some nodes cannot be reached. */
+  /** Reasons why pods of some nodes are unreachable. */
   readonly problems: readonly string[];
 }
 
-/** What VXLAN puts in front of a packet, by the family of its ends: addresses of both networks, UDP, its own head. */
+/** Bytes that VXLAN adds to a packet, by the family of its ends: both IP headers, UDP, and its own header. */
 const tunnelOverhead = { 4: 50, 6: 70 } as const;
 
 export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput): NetworkPlan {
@@ -89,7 +89,7 @@ export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput
   const peers = new Map<string, TunnelPeer>();
   const problems: string[] = [];
   for (const { name, podCIDRs, addresses } of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    // Another node of this machine is reached already.
+    // Other nodes of this machine need no route.
     if (own.has(name) || addresses.some((address) => machine.has(canonicalAddress(address)))) continue;
     for (const destination of podCIDRs) {
       const family = parseCIDR(destination)?.family;
@@ -104,7 +104,7 @@ export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput
         continue;
       }
       if (ends === undefined) {
-        // Before it has its range there are no pods here, and nobody to be told.
+        // Before the own node has a range it has no pods, so this is no problem yet.
         if (ownRanges.length > 0) problems.push(`node ${name} is on another network, and this node has no address`);
         continue;
       }
@@ -123,7 +123,7 @@ export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput
   return { routes, tunnel, problems };
 }
 
-/** Over IPv4 where the machine has an address of it: a tunnel has ends of one family, and carries both. */
+/** The tunnel's own end, with an IPv4 address if the machine has one. The tunnel carries packets of both families. */
 function tunnelEnds(
   nodes: readonly PodNode[],
   own: ReadonlySet<string>,
@@ -132,11 +132,11 @@ function tunnelEnds(
   const ownNodes = nodes.filter(({ name }) => own.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const family of [4, 6] as const) {
     for (const { addresses, podCIDRs } of ownNodes) {
-      const found = outer.find(({ address }) => ipFamily(address) === family && addresses.includes(address));
-      if (podCIDRs.length === 0 || found === undefined) continue;
-      const { address: local, link, mtu } = found;
+      const end = outer.find(({ address }) => ipFamily(address) === family && addresses.includes(address));
+      if (podCIDRs.length === 0 || end === undefined) continue;
+      const { address: local, link, mtu } = end;
       const range = podCIDRs.find((cidr) => parseCIDR(cidr)?.family === 4);
-      // The first address of the range is no pod's, and no bridge's.
+      // Neither a pod nor the bridge has the first address of the range.
       const address = range?.split('/')[0];
       return { local, link, mac: macOf(local), mtu: mtu - tunnelOverhead[family], address };
     }
@@ -156,7 +156,7 @@ function isNeighbour({ address, prefix }: LinkAddress, other: string): boolean {
   return block !== undefined && blockContains(block, other);
 }
 
-/** Of the locally administered ones, with the four bytes of the node's address, or of a hash of one of IPv6. */
+/** A locally administered hardware address, with the four bytes of an IPv4 address, or of a hash of an IPv6 address. */
 function macOf(address: string): string {
   const whole = ipBytes(address) ?? new Uint8Array(16);
   const bytes = ipFamily(address) === 4 ? whole.slice(12) : createHash('sha256').update(whole).digest().subarray(0, 4);

@@ -50,7 +50,7 @@ t.test('routes follow the nodes', async (t) => {
   await network.ready();
   t.same(routes(), []);
   await clock.advance(600_000);
-  t.equal(applied.length, 1, 'who is alone does not look again and again');
+  t.equal(applied.length, 1, 'a single node does not check its routes every 30 seconds');
   api.seed(nodes, node('n2', 2));
   await clock.advance(1000);
   t.same(routes(), ['10.244.2.0/24']);
@@ -59,13 +59,13 @@ t.test('routes follow the nodes', async (t) => {
     metadata.labels = { a: 'b' };
   });
   await clock.advance(1000);
-  t.equal(applied.length, before, 'what does not count changes nothing');
+  t.equal(applied.length, before, 'a change of labels is ignored');
   await clock.advance(31_000);
-  t.equal(applied.length, before + 1, 'routes may have been lost');
+  t.equal(applied.length, before + 1, 'routes are checked periodically');
   failures = 2;
   api.seed(nodes, node('n3', 3));
   await clock.advance(5000);
-  t.same(routes(), ['10.244.2.0/24', '10.244.3.0/24'], 'tried until it works');
+  t.same(routes(), ['10.244.2.0/24', '10.244.3.0/24'], 'failures are retried');
   api.remove(nodes, 'n2');
   await clock.advance(1000);
   t.same(routes(), ['10.244.3.0/24']);

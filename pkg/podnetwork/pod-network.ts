@@ -1,6 +1,6 @@
 /**
- * Connects the pods of this machine with those of other nodes: follows the nodes, and keeps routes and tunnels for them.
- * They stay when it ends, so that traffic goes on while it is started again.
+ * Connects the pods of this machine with those of other nodes: watches the nodes, and maintains routes and the tunnel. These
+ * stay when it stops, so that traffic continues during a restart.
  */
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
@@ -15,12 +15,12 @@ import type { KernelNetwork } from '#podnetwork/kernel.js';
 import { type NetworkPlan, type PodNode, planNetwork } from '#podnetwork/plan.js';
 
 export interface PodNetworkOptions {
-  /** Started and ended by the caller. */
+  /** The caller starts and stops them. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  /** Names of the nodes that this machine is. */
+  /** Names of this machine's nodes. */
   readonly own: readonly string[];
   readonly kernel: Pick<KernelNetwork, 'links' | 'apply'>;
   /** Name of the tunnel's interface. */
@@ -28,9 +28,10 @@ export interface PodNetworkOptions {
 }
 
 const minPauseMs = 100;
-/** Interfaces come and go without a word, and take routes with them. */
-const lookMs = 30_000;
-const lookAloneMs = 3_600_000;
+/** Interval of checks: removed interfaces take their routes with them, without a notification. */
+const checkMs = 30_000;
+/** Interval of a machine without routes. */
+const idleCheckMs = 3_600_000;
 
 export class PodNetwork implements Daemon {
   readonly name = 'pod-network';
@@ -38,7 +39,7 @@ export class PodNetwork implements Daemon {
   readonly #life = new Lifetime('the network of pods');
   /** Ends the pause. */
   #wake = new AbortController();
-  #told = '';
+  #loggedProblems = '';
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class PodNetwork implements Daemon {
     return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
-  /** All nodes that were known at the start are reached. */
+  /** Resolves when all nodes that exist at the start are reachable. */
   ready(): Promise<void> {
     return this.#life.ready();
   }
@@ -59,35 +60,34 @@ export class PodNetwork implements Daemon {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, informers, log, random } = this.#options;
-    const known = informers.informer(nodes, { transform: essence });
+    const informer = informers.informer(nodes, { transform: relevantFields });
     const changed = () => this.#wake.abort();
     signal.addEventListener('abort', changed, { once: true });
-    const removeHandler = known.addHandler({
+    const removeHandler = informer.addHandler({
       onAdd: changed,
       onUpdate: (node, old) => {
-        if (isOtherwise(node, old)) changed();
+        if (isDifferent(node, old)) changed();
       },
       onDelete: changed,
     });
-    const backoff = new Backoff({ initialMs: 500, maxMs: lookMs, jitter: 0.2, random });
+    const backoff = new Backoff({ initialMs: 500, maxMs: checkMs, jitter: 0.2, random });
     try {
-      // With less than all of them the routes of the rest would be taken away.
-      await Promise.race([known.whenSynced(), aborted(signal)]);
+      // With an incomplete list the routes to the other nodes would be removed.
+      await Promise.race([informer.whenSynced(), aborted(signal)]);
       while (!signal.aborted) {
         this.#wake = new AbortController();
-        let pauseMs = lookMs;
+        let pauseMs = checkMs;
         try {
-          const { routes } = await this.#apply(known.list().map(podNode));
-          // A machine that is alone has nothing to lose.
-          if (routes.length === 0) pauseMs = lookAloneMs;
+          const { routes } = await this.#apply(informer.list().map(podNode));
+          if (routes.length === 0) pauseMs = idleCheckMs;
           this.#life.becameReady();
           backoff.reset();
         } catch (error) {
-          log.error({ err: error }, 'The way to the pods of other nodes cannot be kept');
+          log.error({ err: error }, 'cannot update the routes to pods of other nodes');
           pauseMs = backoff.nextMs();
         }
         await clock.sleep(pauseMs, this.#wake.signal);
-        // Many nodes may come at once.
+        // Collects changes of many nodes.
         await clock.sleep(minPauseMs, signal);
       }
     } finally {
@@ -101,14 +101,15 @@ export class PodNetwork implements Daemon {
     const plan = planNetwork({ nodes: all, own: new Set(own), links: await kernel.links(), tunnel });
     await kernel.apply(plan);
     const problems = plan.problems.join('; ');
-    if (problems !== this.#told && problems !== '') log.warn({ problems }, 'Pods of some nodes cannot be reached');
-    this.#told = problems;
+    if (problems !== this.#loggedProblems && problems !== '')
+      log.warn({ problems }, 'pods of some nodes are unreachable');
+    this.#loggedProblems = problems;
     return plan;
   }
 }
 
-/** Nodes say much of themselves, of which little counts here. */
-function essence({ apiVersion, kind, metadata, spec, status }: Node): Node {
+/** Drops all other fields from the cache. */
+function relevantFields({ apiVersion, kind, metadata, spec, status }: Node): Node {
   const { name, resourceVersion, uid } = metadata;
   return {
     ...(apiVersion === undefined ? {} : { apiVersion }),
@@ -119,7 +120,7 @@ function essence({ apiVersion, kind, metadata, spec, status }: Node): Node {
   };
 }
 
-function isOtherwise(node: Node, old: Node): boolean {
+function isDifferent(node: Node, old: Node): boolean {
   return JSON.stringify(podNode(node)) !== JSON.stringify(podNode(old));
 }
 

@@ -84,7 +84,7 @@ t.test(
     await t.test('every object is what it was', async (t) => {
       await cluster.down();
       const refused = await run(orch, ['backup', 'restore', saved, `--data-dir=${dataDir}`]);
-      t.match(refused.stderr, /holds a cluster: give another --data-dir, or --replace/);
+      t.match(refused.stderr, /holds a cluster; give another --data-dir, or --replace/);
       // As one that was interrupted leaves it.
       writeFileSync(layoutOf(dataDir).restoring, `${saved}\n`);
       t.match((await run(orch, ['up', '--detach', `--data-dir=${dataDir}`])).stderr, /was interrupted; run it again/);
@@ -141,7 +141,7 @@ async function tampered(t: Test, saved: string, folder: string): Promise<void> {
     [
       'a path that leads elsewhere',
       (copy) => appendFileSync(join(copy, 'SHA256SUMS'), `${'0'.repeat(64)}  ../x\n`),
-      /has a line that is none/,
+      /has a malformed line/,
     ],
     ['another format', (copy) => writeFileSync(join(copy, 'backup.json'), '{"kind":"other"}'), /is no backup/],
     ['no backup', (copy) => rmSync(join(copy, 'backup.json')), /no such file/],

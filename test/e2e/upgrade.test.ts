@@ -91,7 +91,7 @@ t.test('another release', { skip }, async (t) => {
   });
 
   await t.test('programs that do not start make way for those of before', async (t) => {
-    t.match(await upgrade(broken, '--backup=false'), { code: 1, stderr: /The programs of before run again\.\n$/ });
+    t.match(await upgrade(broken, '--backup=false'), { code: 1, stderr: /The former programs are running again\.\n$/ });
     t.equal(await commit(), 'feedbeef00');
     t.same(await container(), before);
   });

@@ -1,4 +1,4 @@
-/** Connections inside of a simulated cluster: what the service proxy and the network of real pods do, in memory. */
+/** Connections inside of a simulated cluster: Service proxy and pod network in memory. */
 import type { Duplex } from 'node:stream';
 import { services } from '#api/core/v1/resources.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
@@ -12,11 +12,11 @@ export interface DialOptions {
   readonly runtimes: readonly SimulatedRuntime[];
   /** Returns [0, 1). */
   readonly random: () => number;
-  /** Addresses of a name. */
+  /** Resolves a name to addresses. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
-/** Rejects with ENOTFOUND for a name that nobody has, and with ECONNREFUSED where nobody answers. */
+/** Rejects with ENOTFOUND for an unknown name, and with ECONNREFUSED where no pod listens. */
 export async function dial(host: string, port: number, options: DialOptions): Promise<Duplex> {
   const { client, random, resolve, runtimes } = options;
   const own = canonicalAddress(host);
@@ -33,7 +33,7 @@ export async function dial(host: string, port: number, options: DialOptions): Pr
   throw failure('ECONNREFUSED', `connect ECONNREFUSED ${address}:${port}`);
 }
 
-/** The address itself where it is no service's; undefined: the service has no such port, or nobody behind it. */
+/** An endpoint of the Service with that address; another address itself; undefined without such a port or an endpoint. */
 async function endpointOf(to: Destination, client: Client, random: () => number): Promise<Destination | undefined> {
   const { items } = await client.resource(services).list();
   const service = serviceAt(items, to.address);

@@ -83,7 +83,7 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
     t.ok(names.has(/Hello from (\S+)/.exec(said)?.[1] ?? ''), `${host}: ${said}`);
   }
   t.match(await get(items[0]?.status?.podIP ?? '', 8080), `Hello from ${items[0]?.metadata.name}`, 'a pod');
-  await t.rejects(cluster.dial('nobody', 80), { code: 'ENOTFOUND' });
+  await t.rejects(cluster.dial('unknown', 80), { code: 'ENOTFOUND' });
   await t.rejects(cluster.dial('web', 81), { code: 'ECONNREFUSED' }, 'the service has no such port');
   await t.rejects(cluster.dial('10.15.0.1', 80), { code: 'ECONNREFUSED' });
   await cluster.client.resource(services).delete('web', { namespace: 'default' });
@@ -102,10 +102,10 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
 
 t.test('pods answer as the test says', async (t) => {
   const server = createServer((request, response) => response.end(`${request.headers.host} got ${request.url}`));
-  const asked: string[] = [];
+  const connections: string[] = [];
   const cluster = await startCluster({
     onConnection: ({ name, namespace, port, stream }) => {
-      asked.push(`${namespace}/${name}:${port}`);
+      connections.push(`${namespace}/${name}:${port}`);
       server.emit('connection', stream);
     },
   });
@@ -126,7 +126,7 @@ t.test('pods answer as the test says', async (t) => {
   }).end();
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   t.equal(await text(answer), 'shop got /page');
-  t.same(asked, ['default/web:8080']);
+  t.same(connections, ['default/web:8080']);
 });
 
 t.test('clusters side by side know nothing of each other', async (t) => {
@@ -145,7 +145,7 @@ t.test('clusters side by side know nothing of each other', async (t) => {
 t.test('rights hold without a socket too', async (t) => {
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
-  const nobody = cluster.clientAs('nobody');
+  const nobody = cluster.clientAs('unknown');
   await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "nobody" cannot list/);
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
@@ -224,8 +224,8 @@ t.test('its scheduler has a configuration file and extenders, and all daemons ha
   const metadata = (name: string) => ({ name, namespace });
   const spec = { schedulerName: 'second', containers: [{ name: 'c', image: 'web:1' }] };
   const claim = { accessModes: ['ReadWriteOncePod' as const], resources: { requests: { storage: '1Gi' } } };
-  const made = await cluster.client.resource(persistentvolumeclaims).create({ metadata: metadata('one'), spec: claim });
-  t.same(made.spec.accessModes, ['ReadWriteOncePod'], 'the API server has the gate');
+  const claim = await cluster.client.resource(persistentvolumeclaims).create({ metadata: metadata('one'), spec: claim });
+  t.same(claim.spec.accessModes, ['ReadWriteOncePod'], 'the API server has the gate');
   await cluster.client.resource(pods).create({ metadata: metadata('runs'), spec });
   const options = { namespace, fieldSelector: 'metadata.name=runs', signal: AbortSignal.timeout(30_000) };
   for await (const { object } of cluster.client.resource(pods).watch(options)) {
@@ -234,8 +234,8 @@ t.test('its scheduler has a configuration file and extenders, and all daemons ha
   t.ok(consulted > 0, 'the extender was asked');
   const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'gone' } }];
   await cluster.client.resource(pods).create({ metadata: metadata('waits'), spec: { ...spec, volumes } });
-  const told = await cluster.client.request('GET', '/debug/scheduler/explain?pod=default/waits');
-  t.match(told, { refused: [{ plugin: 'VolumeRestrictions' }] }, 'the scheduler has the gate, and tells by it');
+  const explanation = await cluster.client.request('GET', '/debug/scheduler/explain?pod=default/waits');
+  t.match(explanation, { refused: [{ plugin: 'VolumeRestrictions' }] }, 'the scheduler has the gate, and tells by it');
 });
 
 t.test('a configuration that the scheduler refuses fails the start', async (t) => {

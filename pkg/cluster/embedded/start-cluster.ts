@@ -1,13 +1,13 @@
 /**
- * A whole cluster for somebody's test, in this process:
+ * A whole cluster for tests, in this process:
  *
  *     const cluster = await startCluster({ nodes: 3 });
  *     await cluster.client.resource(deployments).create(…);
  *     const stream = await cluster.dial('web', 80);
  *     await cluster.close();
  *
- * API server, all controllers, scheduler and simulated nodes; the store is in memory and no port is opened unless asked
- * for. Several live side by side.
+ * It has an API server, all controllers, a scheduler and simulated nodes. By default the store is in memory and no port is
+ * open. Several clusters can run side by side.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -47,15 +47,15 @@ import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 
 export interface StartClusterOptions {
-  /** `orch` unless told. */
+  /** `orch` when absent. */
   readonly dialect?: DialectName;
-  /** Simulated nodes; 1 unless told, 0 for none. */
+  /** Number of simulated nodes; 1 when absent. */
   readonly nodes?: number;
   /** Open an HTTPS port of the API server on loopback, for clients outside of this process. */
   readonly listen?: boolean;
-  /** Anything that keeps the contract of `Store`; in memory unless told. It stays open. */
+  /** Any implementation of `Store`; in memory when absent. The cluster does not close it. */
   readonly store?: Store;
-  /** URLs of an etcd that is the cluster's alone, instead. It goes on. */
+  /** URLs of an etcd for this cluster only. The cluster does not stop it. */
   readonly etcd?: readonly string[];
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -63,43 +63,39 @@ export interface StartClusterOptions {
   readonly log?: Logger;
   /** Path of the scheduler's configuration file. */
   readonly schedulerConfig?: string;
-  /** What the pods answer to `Cluster.dial`, such as an HTTP server that is given the stream; absent: a greeting. */
+  /** Handles connections of `Cluster.dial` to pods, with an HTTP server for example; absent: pods send a greeting. */
   readonly onConnection?: (connection: PodConnection) => void;
-  /** Of all daemons: those that are not named are as the daemons have them. */
+  /** Feature gates of all daemons; absent gates keep their defaults. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
-  /** Path of the tracing configuration of all daemons; absent: nothing is traced. */
+  /** Path of the tracing configuration of all daemons; absent: no tracing. */
   readonly tracingConfig?: string;
 }
 
 export interface Cluster {
   readonly dialect: Dialect;
-  /** With all rights, without a socket. */
+  /** A client with all rights, without a socket. */
   readonly client: Client;
-  /** A client configuration (kubeconfig) for other programs; throws without `listen`. */
+  /** A client config (kubeconfig) for other programs. Throws without `listen`. */
   kubeconfig(): string;
-  /** A client that acts as somebody. */
+  /** A client of that user. */
   clientAs(user: string, groups?: readonly string[]): RestClient;
-  /**
-   * The addresses that a pod of the namespace (`default` unless told) finds under a name, as its resolver would search
-   * for it; none where there is no such name.
-   */
+  /** The addresses to which a pod's resolver in the namespace (`default` when absent) resolves a name; none if unknown. */
   resolve(name: string, namespace?: string): Promise<string[]>;
   /**
-   * A connection as a pod of the namespace (`default` unless told) makes it: to a service, by name or address, or to a
-   * pod. Simulated pods take any port, and answer as `onConnection` says. Rejects with the code ENOTFOUND where there is
-   * no such name, with ECONNREFUSED where nobody answers: a service without such a port, or without ready pods. Network
-   * policies are not enforced.
+   * Connects like a pod in the namespace (`default` when absent): to a Service, by name or address, or to a pod. Simulated
+   * pods accept any port; `onConnection` handles the connection. Rejects with ENOTFOUND for an unknown name, and with
+   * ECONNREFUSED for a Service without such a port or without ready pods. Network policies are not enforced.
    */
   dial(host: string, port: number, namespace?: string): Promise<Duplex>;
   /**
-   * Ends a node's agent (`node-0` and so on) without a word to anybody, as where a machine loses its power. Its pods stay
-   * as they were told of last, until the controllers notice. It does not come back.
+   * Stops a node's agent (`node-0` and so on) like a power failure, without an update of its status. Its pods keep their last
+   * status until the controllers notice. The node cannot be started again.
    */
   stopNode(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Room for 4096 nodes. */
+/** Large enough for 4096 nodes. */
 const podRange = '10.0.0.0/12';
 const nodesReadyMs = 30_000;
 const serviceRange = '172.20.0.0/16';
@@ -129,7 +125,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       metrics: createRegistry({ dialect }),
       ...(store === undefined ? {} : { store }),
       pki,
-      // Port 0 means none to the API server's options, so the port is chosen here.
+      // The API server's option takes 0 for no port, so a free port is chosen here.
       apiServerArguments: apiServerArguments({
         dialect,
         etcd: etcd && { endpoints: etcd, caFile: undefined, certFile: undefined, keyFile: undefined },
@@ -163,7 +159,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await process.startApiServer();
       await process.startLoops();
       const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
-      // One for all of them: they are of this process and serve at its address.
+      // All nodes share a certificate, since they serve at the address of this process.
       const shared = { dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: clock.now() };
       const { serving } = await ensureNodePki(folder, pki.authority, shared);
       const files = {
@@ -181,9 +177,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         }),
       );
       await setUpLocalStorage(process.api.client);
-      const patience = AbortSignal.timeout(nodesReadyMs);
-      await process.untilScheduled(names, patience);
-      await untilPodsAreAdmitted(process.api.client, patience);
+      const timeout = AbortSignal.timeout(nodesReadyMs);
+      await process.untilScheduled(names, timeout);
+      await untilPodsAreAdmitted(process.api.client, timeout);
     } catch (error) {
       await close();
       throw error;

@@ -28,13 +28,13 @@ function setUp() {
   return { api, ensure, files };
 }
 
-t.test('each program has what it needs and no more; nothing is made twice', async (t) => {
+t.test('each program gets only its own keys, and a second run writes nothing', async (t) => {
   const { api, ensure, files } = setUp();
   const all = ['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-metrics', 'a-admin'];
   t.same(await ensure(), all);
   t.same(api.get(secrets, `${namespace}/a-pki`)?.metadata.labels, { part: 'a' });
   t.same(Object.keys(files('scheduler')).sort(), ['ca.crt', 'client.crt', 'client.key', 'kubeconfig']);
-  t.ok(files('controller-manager')['ca.key'], 'which signs what is asked for');
+  t.ok(files('controller-manager')['ca.key'], 'it signs certificate requests');
   for (const suffix of ['apiserver', 'etcd', 'scheduler', 'admin'])
     for (const key of ['ca.key', 'etcd-ca.key', 'front-proxy-ca.key']) t.notOk(files(suffix)[key], `${suffix} ${key}`);
   const served = new X509Certificate(files('apiserver')['apiserver.crt'] ?? '').subjectAltName ?? '';
@@ -42,25 +42,25 @@ t.test('each program has what it needs and no more; nothing is made twice', asyn
     t.match(served, name);
   t.match(new X509Certificate(files('etcd')['etcd.crt'] ?? '').subjectAltName, 'a-etcd-0.a-etcd.tenants.svc');
   t.match(files('admin')['kubeconfig'], 'server: https://a-apiserver.tenants.svc:6443');
-  t.same(await ensure(), [], 'all are good');
+  t.same(await ensure(), [], 'all are valid');
 });
 
-t.test('what is about to end, or lacks a name, is made again; authorities stay', async (t) => {
+t.test('certificates that expire soon or lack a name are replaced; authorities stay', async (t) => {
   const { ensure, files } = setUp();
   await ensure();
   const { 'ca.crt': ca } = files('apiserver');
   const written = await ensure({ 'server-names': ['other.example.com'] });
   t.same(written, ['a-pki', 'a-apiserver']);
   const { 'apiserver.crt': before } = files('apiserver');
-  const later = { ...realClock, now: () => realClock.now() + 350 * 24 * 3600_000 };
-  t.same(await ensure({ 'server-names': ['other.example.com'] }, later), [
+  const nextYear = { ...realClock, now: () => realClock.now() + 350 * 24 * 3600_000 };
+  t.same(await ensure({ 'server-names': ['other.example.com'] }, nextYear), [
     ...['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-metrics', 'a-admin'],
   ]);
   t.not(files('apiserver')['apiserver.crt'], before);
   t.equal(files('apiserver')['ca.crt'], ca);
 });
 
-t.test('of two that run at once one begins anew, with what the other has made', async (t) => {
+t.test('of two concurrent runs one starts over with the keys of the other', async (t) => {
   const { api, ensure, files } = setUp();
   let other: Promise<string[]> | undefined;
   const remove = api.intercept((call) => {
@@ -76,16 +76,16 @@ t.test('of two that run at once one begins anew, with what the other has made', 
   t.ok(both.length <= 7);
 });
 
-t.test('programs that not every control plane has', async (t) => {
+t.test('optional programs get a Secret too', async (t) => {
   const { ensure, files } = setUp();
   await ensure();
-  t.same(await ensure({ clients: ['ingress'] }), ['a-pki', 'a-ingress'], 'the others stay as they are');
+  t.same(await ensure({ clients: ['ingress'] }), ['a-pki', 'a-ingress'], 'the others stay unchanged');
   t.same(Object.keys(files('ingress')).sort(), ['ca.crt', 'client.crt', 'client.key', 'kubeconfig']);
   t.match(new X509Certificate(files('ingress')['client.crt'] ?? '').subject, 'CN=system:orch-ingress');
   t.same(await ensure({ clients: ['ingress'] }), []);
 });
 
-t.test('nodes in pods may ask for their certificates, and for nothing else', async (t) => {
+t.test('the bootstrap client of nodes in pods may only request certificates', async (t) => {
   const { ensure, files } = setUp();
   t.ok((await ensure({ clients: ['node-agent'] })).includes('a-node-agent'));
   const { subject } = new X509Certificate(files('node-agent')['client.crt'] ?? '');

@@ -1,6 +1,6 @@
 /**
- * `orch certificates`: makes the keys and certificates of a control plane that runs in a cluster, and renews what is about to
- * expire, in Secrets of that cluster. Twice is as good as once; of two that run at once, one begins anew.
+ * `orch certificates`: creates the keys and certificates of a control plane that runs in a cluster, and renews those that
+ * expire soon, in Secrets of that cluster. It is idempotent; of two concurrent runs one starts over.
  */
 
 import { env, stderr, stdout } from 'node:process';
@@ -27,13 +27,13 @@ import { memoryFileStore } from '#pki/file-store.js';
 
 export type CertificatesOptions = OptionValues<typeof certificatesOptions>;
 
-const tries = 5;
+const maxAttempts = 5;
 
 export async function certificates(argv: readonly string[]): Promise<number> {
   const program = 'orch certificates';
   const parsed = parseOptions(certificatesOptions, argv, { program });
   if (parsed.kind !== 'run') {
-    const description = 'Make, or renew, the certificates of a control plane that runs in a cluster, in its Secrets.';
+    const description = 'Create or renew the certificates of a control plane that runs in a cluster, in its Secrets.';
     stdout.write(helpText(certificatesOptions, { program, description }));
     return 0;
   }
@@ -41,7 +41,7 @@ export async function certificates(argv: readonly string[]): Promise<number> {
   const { values } = parsed;
   if (values.server === undefined || !URL.canParse(values.server))
     throw new OptionsError([
-      '--server: the URL of the API server is needed, such as https://orch-apiserver.default.svc:6443',
+      '--server: must be the URL of the API server, such as https://orch-apiserver.default.svc:6443',
     ]);
   const dialect = dialectByName(values['host-dialect'] === 'orch' ? 'orch' : 'kubernetes');
   const config =
@@ -54,7 +54,7 @@ export async function certificates(argv: readonly string[]): Promise<number> {
     const namespace = values.namespace ?? config.namespace ?? dialect.namespaces.default;
     const written = await ensureSecrets(client, { values, namespace, clock: realClock });
     for (const name of written) stdout.write(`secret/${name} written\n`);
-    if (written.length === 0) stdout.write('all certificates are good; nothing was written\n');
+    if (written.length === 0) stdout.write('all certificates are valid; nothing was written\n');
     return 0;
   } finally {
     await client.close();
@@ -67,24 +67,24 @@ export interface EnsureSecretsInput {
   readonly clock: Clock;
 }
 
-/** Names of the Secrets that were written. */
+/** Resolves with the names of the written Secrets. */
 export async function ensureSecrets(client: Client, input: EnsureSecretsInput): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await ensureOnce(client, input);
     } catch (error) {
-      if (!(error instanceof SecretChangedError) || attempt === tries) throw error;
+      if (!(error instanceof SecretChangedError) || attempt === maxAttempts) throw error;
     }
   }
 }
 
-/** What has everything is written first: what programs have is made of it again after any failure. */
+/** Writes the Secret with all keys first: after a failure the other Secrets are derived from it again. */
 async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSecretsInput): Promise<string[]> {
   const { name, labels, server = '' } = values;
   const place = (suffix: string): SecretPlace => ({ name: `${name}-${suffix}`, namespace, labels });
   const all = place('pki');
-  const found = await readSecret(client, all);
-  const files = new Map(Object.entries(filesOf(found)));
+  const existing = await readSecret(client, all);
+  const files = new Map(Object.entries(filesOf(existing)));
   const store = memoryFileStore(files);
   const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');
   const times = { now: clock.now(), renewBeforeMs: values['renew-before'] };
@@ -104,13 +104,13 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
     clients.set(program, { user: identity.user, pair });
   }
   const written: string[] = [];
-  const save = async (at: SecretPlace, has: typeof found, wanted: Files) => {
-    if (await saveSecret(client, at, { found: has, files: wanted })) written.push(at.name);
+  const save = async (at: SecretPlace, secret: Secret | undefined, content: Files) => {
+    if (await saveSecret(client, at, { secret, files: content })) written.push(at.name);
   };
-  await save(all, found, Object.fromEntries(files));
-  for (const [suffix, wanted] of hostedSecrets({ dialect, cluster, etcd, server, clients })) {
+  await save(all, existing, Object.fromEntries(files));
+  for (const [suffix, content] of hostedSecrets({ dialect, cluster, etcd, server, clients })) {
     const at = place(suffix);
-    await save(at, await readSecret(client, at), wanted);
+    await save(at, await readSecret(client, at), content);
   }
   return written;
 }
@@ -119,7 +119,7 @@ function identityOf(program: (typeof clientNames)[number], dialect: Dialect): { 
   const { users } = dialect;
   if (program === 'ingress') return { user: users.ingress };
   if (program === 'service-proxy') return { user: users.serviceProxy };
-  // All that it may do is to ask for the certificate of a node.
+  // The bootstrap user may only request the certificate of a node.
   return { user: `${users.bootstrapPrefix}${program}`, groups: [joiningGroup(dialect)] };
 }
 
@@ -129,7 +129,7 @@ interface SecretPlace {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Undefined where there is no such Secret. */
+/** Undefined for a missing Secret. */
 async function readSecret(client: Client, { name, namespace }: SecretPlace): Promise<Secret | undefined> {
   try {
     return await client.resource(secrets).get(name, { namespace });
@@ -144,30 +144,30 @@ export function filesOf(secret: Secret | undefined): Files {
   return Object.fromEntries(data.map(([name, encoded]) => [name, Buffer.from(encoded, 'base64').toString('utf8')]));
 }
 
-/** Another writer has changed the Secret meanwhile. */
+/** Another client has changed the Secret meanwhile. */
 class SecretChangedError extends Error {
   override readonly name = 'SecretChangedError';
 }
 
 /**
- * Makes the Secret have exactly these files; nothing is written when it has. Returns whether it was written.
- * @param found As it was read. Throws SecretChangedError when it is no longer so.
+ * Writes the files to the Secret. Resolves with false when it has exactly these already. Rejects with a SecretChangedError
+ * when it has changed since it was read.
  */
 async function saveSecret(
   client: Client,
   place: SecretPlace,
-  { found, files }: { readonly found: Secret | undefined; readonly files: Files },
+  { secret, files }: { readonly secret: Secret | undefined; readonly files: Files },
 ): Promise<boolean> {
-  const had = filesOf(found);
-  const names = new Set([...Object.keys(had), ...Object.keys(files)]);
-  if (found !== undefined && [...names].every((name) => had[name] === files[name])) return false;
+  const old = filesOf(secret);
+  const names = new Set([...Object.keys(old), ...Object.keys(files)]);
+  if (secret !== undefined && [...names].every((name) => old[name] === files[name])) return false;
   const data = Object.fromEntries(
     Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString('base64')]),
   );
   const { name, namespace, labels } = place;
   try {
-    if (found === undefined) await client.resource(secrets).create({ metadata: { name, namespace, labels }, data });
-    else await client.resource(secrets).update({ ...found, data });
+    if (secret === undefined) await client.resource(secrets).create({ metadata: { name, namespace, labels }, data });
+    else await client.resource(secrets).update({ ...secret, data });
     return true;
   } catch (error) {
     if (!isConflict(error) && !isAlreadyExists(error)) throw error;

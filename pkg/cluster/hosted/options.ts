@@ -1,6 +1,6 @@
 import type { OptionTable } from '#daemon/options/option.js';
 
-/** Programs that not every control plane has. */
+/** Optional programs of a control plane. */
 export const clientNames = ['ingress', 'service-proxy', 'node-agent'] as const;
 
 const hostedDialect = {
@@ -9,7 +9,7 @@ const hostedDialect = {
     oneOf: ['orch', 'kubernetes'],
     default: 'orch',
     section: 'Control plane',
-    meaning: 'Names that the hosted control plane speaks.',
+    meaning: 'Names in the API of the hosted control plane.',
   },
 } as const satisfies OptionTable;
 
@@ -18,7 +18,7 @@ export const certificatesOptions = {
     type: 'string',
     default: 'orch',
     section: 'Secrets',
-    meaning: 'What the names of the Secrets begin with: NAME-pki has everything, each program its own.',
+    meaning: 'Prefix of the Secrets: NAME-pki has everything, and each program its own.',
   },
   namespace: {
     type: 'string',
@@ -29,20 +29,20 @@ export const certificatesOptions = {
   kubeconfig: {
     type: 'string',
     section: 'Secrets',
-    meaning: 'Client config of the cluster that keeps the Secrets. Default: the service account of the pod.',
+    meaning: 'Client config of the host cluster, which has the Secrets. Default: the service account of the pod.',
   },
   'host-dialect': {
     type: 'string',
     oneOf: ['orch', 'kubernetes'],
     default: 'kubernetes',
     section: 'Secrets',
-    meaning: 'Names that the cluster speaks which keeps the Secrets.',
+    meaning: 'Names in the API of the host cluster.',
   },
   ...hostedDialect,
   server: {
     type: 'string',
     section: 'Control plane',
-    meaning: 'URL of its API server, in the client configs.',
+    meaning: 'URL of its API server for the client configs.',
   },
   'server-names': { type: 'strings', section: 'Control plane', meaning: 'Names of its API server.' },
   'server-ips': { type: 'strings', section: 'Control plane', meaning: 'Addresses of its API server.' },
@@ -57,7 +57,7 @@ export const certificatesOptions = {
     type: 'duration',
     default: 30 * 24 * 3600_000,
     section: 'Control plane',
-    meaning: 'A certificate that ends sooner is made again.',
+    meaning: 'Time before its end at which a certificate is replaced.',
   },
 } as const satisfies OptionTable;
 
@@ -71,7 +71,7 @@ export const publishOptions = {
   ingress: {
     type: 'bool',
     section: 'Control plane',
-    meaning: 'Make the class of the built-in ingress controller, and give that its rights; else take the class away.',
+    meaning: 'Create the class and the rights of the built-in ingress controller; otherwise delete the class.',
   },
   wait: {
     type: 'duration',
@@ -84,7 +84,7 @@ export const publishOptions = {
     type: 'string',
     default: '10.244.0.0/16',
     section: 'Nodes',
-    meaning: 'Addresses of all pods: one range, or one of each family with a comma between.',
+    meaning: 'Addresses of all pods: one range, or one of each family, comma separated.',
   },
   'service-range': { type: 'string', default: '10.96.0.0/16', section: 'Nodes', meaning: 'Addresses of Services.' },
   'cluster-domain': { type: 'string', default: 'cluster.local', section: 'Nodes', meaning: 'DNS domain of Services.' },
@@ -92,13 +92,13 @@ export const publishOptions = {
     type: 'string',
     default: 'built-in',
     section: 'Nodes',
-    meaning: 'Who answers questions of pods about names: built-in, none, or the address of a name server.',
+    meaning: 'Name server of the pods: built-in, none, or the address of a name server.',
   },
   'service-proxy': {
     type: 'string',
     oneOf: ['built-in', 'none'],
     default: 'built-in',
     section: 'Nodes',
-    meaning: 'Who leads addresses of Services to their pods on nodes that join: they themselves, or another program.',
+    meaning: 'Forwarding of Service addresses on joining nodes: built-in, or none where another program does it.',
   },
 } as const satisfies OptionTable;

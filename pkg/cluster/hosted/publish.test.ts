@@ -18,7 +18,7 @@ function valuesOf(...args: string[]) {
 }
 
 for (const { name } of [orchDialect, kubernetesDialect]) {
-  t.test(`what nodes need to join, in the ${name} dialect`, async (t) => {
+  t.test(`publish creates all objects in the ${name} dialect`, async (t) => {
     const cluster = await startCluster({ dialect: name, nodes: 0 });
     t.teardown(() => cluster.close());
     const { client } = cluster;
@@ -47,6 +47,6 @@ for (const { name } of [orchDialect, kubernetesDialect]) {
     const classes = async () => (await client.resource(ingressclasses).list()).items.length;
     t.equal(await classes(), 1);
     await publishAll(client, { ...input, values: valuesOf(...more) });
-    t.equal(await classes(), 0, 'the class goes when the controller is off');
+    t.equal(await classes(), 0, 'the class is deleted when the controller is off');
   });
 }

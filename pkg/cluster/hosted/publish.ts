@@ -1,6 +1,6 @@
 /**
- * `orch publish`: puts into a control plane that runs in a cluster what nodes need to know and may do to join it, what
- * Prometheus may do there, and what the chart's ingress controller needs. Twice is as good as once.
+ * `orch publish`: creates in a hosted control plane the settings and rights of joining nodes, the rights of Prometheus, and
+ * the objects of the chart's ingress controller. It is idempotent.
  */
 import { readFile } from 'node:fs/promises';
 import { stderr, stdout } from 'node:process';
@@ -38,9 +38,9 @@ export async function publish(argv: readonly string[]): Promise<number> {
   const { values } = parsed;
   const { kubeconfig, server } = values;
   if (kubeconfig === undefined)
-    throw new OptionsError(['--kubeconfig: the client config of an administrator is needed']);
+    throw new OptionsError(['--kubeconfig: must be the client config of an administrator']);
   if (server === undefined || !URL.canParse(server))
-    throw new OptionsError(['--server: the URL at which nodes reach the API server is needed']);
+    throw new OptionsError(['--server: must be the URL at which nodes reach the API server']);
   const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');
   const ca = authorityOf(await readFile(kubeconfig, 'utf8'), kubeconfig);
   const client = connect(await loadKubeconfig(kubeconfig, { clock: realClock }), { dialect, clock: realClock });
@@ -56,7 +56,7 @@ export async function publish(argv: readonly string[]): Promise<number> {
 
 export interface PublishInput {
   readonly values: PublishOptions;
-  /** Where nodes reach the API server. */
+  /** URL of the API server for nodes. */
   readonly server: string;
   /** PEM. */
   readonly ca: string;
@@ -78,14 +78,14 @@ export async function publishAll(client: Client, { ca, server, values }: Publish
   ]);
 }
 
-/** Of the first cluster of a client config, in PEM. */
+/** PEM of the authority of a client config's first cluster. */
 function authorityOf(text: string, file: string): string {
   const data = parseKubeconfig(text, file).clusters[0]?.cluster['certificate-authority-data'];
   if (data === undefined) throw new Error(`${file} has no certificate-authority-data`);
   return Buffer.from(data, 'base64').toString('utf8');
 }
 
-/** A new control plane takes its time. */
+/** Waits for a new control plane. Rejects with the last failure after `waitMs`. */
 async function untilAnswered(client: Client, waitMs: number): Promise<void> {
   const deadline = realClock.monotonic() + waitMs;
   for (;;) {

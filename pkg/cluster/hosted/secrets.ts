@@ -1,11 +1,11 @@
-/** Which Secret has which keys and certificates of a hosted control plane: each program has what it needs and no more. Pure. */
+/** The Secrets of a hosted control plane. Each program gets only the keys and certificates that it needs. Pure. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import type { EtcdPki } from '#cluster/pki/etcd-pki.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 
-/** Texts by file name. */
+/** File contents by name. */
 export type Files = Readonly<Record<string, string>>;
 
 export interface HostedPki {
@@ -14,7 +14,7 @@ export interface HostedPki {
   readonly etcd: EtcdPki;
   /** URL of the API server. */
   readonly server: string;
-  /** Of programs that not every control plane has, by what follows its name in the names of their Secrets. */
+  /** Optional programs by the suffix of their Secrets. */
   readonly clients: ReadonlyMap<string, HostedClient>;
 }
 
@@ -23,7 +23,7 @@ export interface HostedClient {
   readonly pair: KeyCertificate;
 }
 
-/** By what follows the name of the control plane in the Secret's name. */
+/** Contents of the Secrets by their suffix. */
 export function hostedSecrets(pki: HostedPki): ReadonlyMap<string, Files> {
   const { dialect, cluster, etcd } = pki;
   const { authority, serviceAccount } = cluster;
@@ -51,7 +51,7 @@ export function hostedSecrets(pki: HostedPki): ReadonlyMap<string, Files> {
     [
       'controller-manager',
       {
-        // It signs the certificates that are asked for.
+        // It signs certificate requests.
         ...pair('ca', authority),
         ...serviceAccountKey,
         ...pair('client', cluster.controllerManager),
@@ -75,7 +75,7 @@ function pair(name: string, { certificate, privateKey }: KeyCertificate): Files 
   return { [`${name}.crt`]: certificate, [`${name}.key`]: privateKey };
 }
 
-/** Names the files beside it, which its reader follows when they are renewed. */
+/** A client config that names the files beside it, which its reader reloads after renewals. */
 function clientConfig({ dialect, server }: HostedPki, userName: string): string {
   const config = singleContext({ server, userName, clusterName: dialect.product });
   for (const { cluster } of config.clusters) cluster['certificate-authority'] = 'ca.crt';
@@ -84,7 +84,7 @@ function clientConfig({ dialect, server }: HostedPki, userName: string): string 
   return formatKubeconfig(config);
 }
 
-/** Has all that a person needs to take away. */
+/** A client config that embeds its certificates, for other machines. */
 function portableConfig({ cluster, dialect, server }: HostedPki, userName: string, client: KeyCertificate): string {
   return formatKubeconfig(
     singleContext({

@@ -1,4 +1,4 @@
-/** `orch observe`: writes what Prometheus and Grafana need to watch a cluster of this machine, and grants Prometheus its rights. */
+/** `orch observe`: writes configuration of Prometheus and Grafana for a cluster of this machine, and grants Prometheus its rights. */
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -33,33 +33,33 @@ const observeOptions = {
   'output-dir': {
     type: 'string',
     section: 'Output',
-    meaning: 'Where the files are written. Default: observe, in the data directory.',
+    meaning: 'Folder of the files. Default: observe in the data directory.',
   },
   cluster: {
     type: 'string',
     default: 'orch',
     section: 'Output',
-    meaning: 'Label cluster of all series: tells clusters apart that one Prometheus watches.',
+    meaning: 'Label cluster of all series, for a Prometheus that watches several clusters.',
   },
   'scrape-interval': {
     type: 'duration',
     default: 30_000,
     min: 1000,
     section: 'Output',
-    meaning: 'How often metrics are read and rules evaluated.',
+    meaning: 'Interval of scrapes and of rule evaluation.',
   },
   runbooks: {
     type: 'string',
     default: 'docs/runbooks.md',
     section: 'Output',
-    meaning: 'Where the runbooks are that alerts name: a path or a URL.',
+    meaning: 'Path or URL of the runbooks to which alerts link.',
   },
 } as const satisfies OptionTable;
 
 export async function observe(argv: readonly string[]): Promise<number> {
   const parsed = parseOptions(observeOptions, argv, { program });
   if (parsed.kind !== 'run') {
-    const description = 'Write what Prometheus and Grafana need to watch a cluster of this machine.';
+    const description = 'Write the configuration of Prometheus and Grafana for a cluster of this machine.';
     stdout.write(helpText(observeOptions, { program, description }));
     return 0;
   }
@@ -72,13 +72,13 @@ export async function observe(argv: readonly string[]): Promise<number> {
       `${layout.root} holds no cluster: give the --data-dir of one, on a machine with its API server`,
     );
   const names = namesOf(dialectByName(settings.dialect));
-  const found = await askCluster(layout, names);
+  const targets = await discoverTargets(layout, names);
   const folder = resolve(values['output-dir'] ?? join(layout.root, 'observe'));
   const { cluster, runbooks } = values;
   const at = (...path: string[]) => join(folder, ...path);
   const files = new Map([
-    [at('targets', 'apiservers.json'), targetText(found.apiServers)],
-    [at('targets', 'nodes.json'), targetText(found.nodes)],
+    [at('targets', 'apiservers.json'), targetText(targets.apiServers)],
+    [at('targets', 'nodes.json'), targetText(targets.nodes)],
     [at('rules.yml'), yamlText(ruleFile(names, { cluster, runbooks }))],
   ]);
   for (const each of dashboards(names)) {
@@ -106,16 +106,16 @@ export async function observe(argv: readonly string[]): Promise<number> {
     replaceFile(path, text);
   }
   stdout.write(
-    `${files.size} files written. Next:\n\n  prometheus --config.file ${config}\n\nand import ${at('dashboards')}/*.json into Grafana. Run this again after nodes came or went.\n`,
+    `${files.size} files written. Next:\n\n  prometheus --config.file ${config}\n\nand import ${at('dashboards')}/*.json into Grafana. Run this again after adding or removing nodes.\n`,
   );
   return 0;
 }
 
-/** Grants Prometheus its rights, and finds out where it is to read. Throws a SetupError where there is no certificate. */
-async function askCluster(layout: Layout, { dialect }: Names): Promise<Discovered> {
+/** Grants Prometheus its rights and discovers its targets. Rejects with a SetupError without a certificate for it. */
+async function discoverTargets(layout: Layout, { dialect }: Names): Promise<ClusterTargets> {
   if (!existsSync(join(layout.pki, 'prometheus.crt')))
     throw new SetupError(
-      `${layout.pki} has no certificate for Prometheus: stop the cluster and start it again, which makes one`,
+      `${layout.pki} has no certificate for Prometheus; restart the cluster, which creates one`,
     );
   const client = await adminClient(layout, { dialect: dialect.name }, { userAgent: program });
   try {
@@ -126,7 +126,7 @@ async function askCluster(layout: Layout, { dialect }: Names): Promise<Discovere
   }
 }
 
-/** What is where in the data directory. */
+/** Paths of certificates and target files in the data directory. */
 function scrapeOptions(
   layout: Layout,
   { dialect, jobs }: Names,
@@ -154,13 +154,13 @@ function scrapeOptions(
   };
 }
 
-interface Discovered {
+interface ClusterTargets {
   readonly apiServers: readonly TargetGroup[];
   readonly nodes: readonly TargetGroup[];
 }
 
-/** Where the API servers and the nodes of a cluster tell their metrics. */
-async function discover(client: Client): Promise<Discovered> {
+/** Addresses of the metrics of API servers and nodes. */
+async function discover(client: Client): Promise<ClusterTargets> {
   const { apiServiceName, namespaces } = client.dialect;
   const servers = await client.resource(endpoints).get(apiServiceName, { namespace: namespaces.default });
   const { items } = await client.resource(nodes).list();
@@ -173,7 +173,7 @@ function serverTargets({ subsets = [] }: Endpoints): TargetGroup[] {
   }));
 }
 
-/** None for a node that has not said yet where it is. */
+/** Empty for a node that has not reported its address yet. */
 function nodeTargets({ metadata, status }: Node): TargetGroup[] {
   const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
   const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;

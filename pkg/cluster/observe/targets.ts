@@ -1,6 +1,6 @@
 /**
- * Where parts of a cluster tell their metrics that have a port of their own: files that Prometheus reads again when they
- * change (`file_sd`), since a port may be another one after the next start.
+ * Addresses of the metrics of daemons with their own port, in files that Prometheus reads again when they change (`file_sd`):
+ * a port may change at the next start.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export function targetFile(layout: Layout, part: TargetOf): string {
 
 const folderOf = ({ run }: Layout): string => join(run, 'targets');
 
-/** Those of the last start: what was a process of its own then may not be now. */
+/** Removes the files of the last start, whose daemons may run in one process now. */
 export function clearTargets(layout: Layout): void {
   rmSync(folderOf(layout), { recursive: true, force: true });
 }

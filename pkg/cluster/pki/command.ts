@@ -1,4 +1,4 @@
-/** `orch certs`: the certificates that this machine keeps, how long they last, and others in their place. */
+/** `orch certs`: shows the certificates of this machine, and renews them. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { stderr, stdout } from 'node:process';
@@ -27,39 +27,39 @@ const renewOptions = {
   force: {
     type: 'bool',
     section: 'Certificates',
-    meaning: `Renew those that last longer than ${renewBeforeDays} days, too.`,
+    meaning: `Renew certificates that end later than in ${renewBeforeDays} days too.`,
   },
 } as const satisfies OptionTable;
 
-/** Exit code 1 when one has ended or cannot be read, or cannot be renewed: for scripts that watch over them. */
+/** Exit code 1, for scripts, when a certificate has expired, is unreadable, or cannot be renewed. */
 export async function certs(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
   if (first === 'renew') return renew(rest);
   const parsed = parseOptions(certsOptions, argv, { program });
   if (parsed.kind !== 'run') {
     const description =
-      'Show the certificates that this machine keeps, and how long they last. They are renewed by themselves; now: orch certs renew';
+      'Show the certificates of this machine and how long they last. A running cluster renews them by itself; to renew them now: orch certs renew';
     stdout.write(helpText(certsOptions, { program, description }));
     return 0;
   }
   const layout = layoutOf(resolve(parsed.values['data-dir']));
-  const found = reportCertificates(checked(layout), realClock.now());
-  stdout.write(parsed.values.output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : tableOf(found));
-  const soon = found.filter(({ daysLeft = 0 }) => daysLeft < renewBeforeDays);
+  const reports = reportCertificates(checked(layout), realClock.now());
+  stdout.write(parsed.values.output === 'json' ? `${JSON.stringify(reports, null, 2)}\n` : formatTable(reports));
+  const soon = reports.filter(({ daysLeft = 0 }) => daysLeft < renewBeforeDays);
   if (soon.length > 0) {
     const renewing =
       readIdentity(layout.process) !== undefined
-        ? 'those of a cluster that runs are renewed within a day; at once:'
-        : 'renew them:';
-    stderr.write(`${soon.length} of them end in less than ${renewBeforeDays} days: ${renewing} orch certs renew\n`);
+        ? 'the running cluster renews them within a day; to renew them at once:'
+        : 'to renew them:';
+    stderr.write(`${soon.length} certificates end in less than ${renewBeforeDays} days; ${renewing} orch certs renew\n`);
   }
-  return found.some(({ daysLeft = -1 }) => daysLeft < 0) ? 1 : 0;
+  return reports.some(({ daysLeft = -1 }) => daysLeft < 0) ? 1 : 0;
 }
 
 async function renew(argv: readonly string[]): Promise<number> {
   const parsed = parseOptions(renewOptions, argv, { program: `${program} renew`, allowArgs: true });
   if (parsed.kind !== 'run') {
-    const description = `Renew certificates now: those that end within ${renewBeforeDays} days, or all with --force, or of these only the ones that are named, as orch certs names them. Programs that run use the new ones within a minute, without being started again.`;
+    const description = `Renew certificates now: those that end within ${renewBeforeDays} days, or all with --force; with names, as orch certs shows them, only these. Running programs use the new certificates within a minute, without a restart.`;
     stdout.write(helpText(renewOptions, { program: `${program} renew [NAME...]`, description }));
     return 0;
   }
@@ -77,30 +77,30 @@ async function renew(argv: readonly string[]): Promise<number> {
   for (const file of renewed) stdout.write(`${file} renewed\n`);
   for (const [file, why] of failed) stderr.write(`${file} cannot be renewed: ${why}\n`);
   if (renewed.length === 0 && failed.size === 0)
-    stdout.write(`Nothing ends within ${renewBeforeDays} days; --force renews all the same.\n`);
+    stdout.write(`No certificate ends within ${renewBeforeDays} days; --force renews them anyway.\n`);
   else if (renewed.length > 0 && readIdentity(layout.process) !== undefined)
-    stdout.write('What runs uses them within a minute; nothing has to be started again.\n');
+    stdout.write('Running programs use them within a minute; no restart is needed.\n');
   return failed.size === 0 ? 0 : 1;
 }
 
 function checked(layout: Layout): Layout {
-  if (!existsSync(layout.pki)) throw new SetupError(`${layout.root} holds no certificates: give the --data-dir`);
+  if (!existsSync(layout.pki)) throw new SetupError(`${layout.root} holds no certificates; give the --data-dir`);
   return layout;
 }
 
-/** Names of files, with or without their folder and ending. Throws a SetupError for one that is none. */
+/** Parses names of files, with or without folder and ending. Throws a SetupError for an unknown one. */
 function namesOf(layout: Layout, args: readonly string[]): { readonly names?: readonly string[] } {
   if (args.length === 0) return {};
-  const known = certificateNames(layout.pki);
+  const existing = certificateNames(layout.pki);
   const names = args.map((arg) => arg.replace(/^pki\//, '').replace(/\.crt$/, ''));
-  const unknown = names.filter((name) => !known.includes(name));
+  const unknown = names.filter((name) => !existing.includes(name));
   if (unknown.length > 0)
-    throw new SetupError(`there is no certificate ${unknown.join(', ')}; there are: ${known.join(', ')}`);
+    throw new SetupError(`there is no certificate ${unknown.join(', ')}; there are: ${existing.join(', ')}`);
   return { names };
 }
 
-function tableOf(found: readonly CertificateReport[]): string {
-  const rows = found.map(({ file, subject, issuer, notAfter = '', daysLeft, problem }) => [
+function formatTable(reports: readonly CertificateReport[]): string {
+  const rows = reports.map(({ file, subject, issuer, notAfter = '', daysLeft, problem }) => [
     file,
     daysLeft === undefined ? (problem ?? '') : daysLeft < 0 ? 'ended' : String(daysLeft),
     notAfter.slice(0, 10),

@@ -1,4 +1,4 @@
-/** Renews the certificates of a machine that has joined as a node: the cluster signs them, as it has signed the first. */
+/** Renews the certificates of a machine that has joined as a node. The cluster signs them. */
 import { X509Certificate } from 'node:crypto';
 import { deadline } from '#apimachinery/async/deadline.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -19,16 +19,16 @@ import { generateEcKey, privateKeyToPem } from '#pki/keys.js';
 
 export interface NodeRenewalOptions {
   readonly clock: Clock;
-  /** What ends sooner than this is renewed. */
+  /** Time before its end at which a certificate is renewed. */
   readonly renewBeforeMs: number;
-  /** `client`, `server`; empty: both. */
+  /** Names of certificates; empty: all. */
   readonly names: readonly string[];
 }
 
-/** Controllers approve and sign at once. */
-const patienceMs = 60_000;
+/** Time limit of a signature; controllers normally approve and sign at once. */
+const signMs = 60_000;
 
-/** Rejects with a SetupError for a name that is none, and with the client's errors. */
+/** Rejects with a SetupError for an unknown name, and with the client's errors. */
 export async function renewNodeCertificates(
   layout: Layout,
   settings: ClusterSettings,
@@ -41,8 +41,8 @@ export async function renewNodeCertificates(
     { name: `${prefix}-client`, signerName: dialect.signers.apiServerClientNodeAgent, usage: 'client auth' },
     { name: `${prefix}-server`, signerName: dialect.signers.nodeAgentServing, usage: 'server auth' },
   ];
-  const wanted = names.map((name) => name.replace(/^.*\//, '').replace(/-current\.pem$/, ''));
-  const unknown = wanted.filter((name) => !kinds.some((kind) => kind.name === name));
+  const requested = names.map((name) => name.replace(/^.*\//, '').replace(/-current\.pem$/, ''));
+  const unknown = requested.filter((name) => !kinds.some((kind) => kind.name === name));
   if (unknown.length > 0)
     throw new SetupError(
       `there is no certificate ${unknown.join(', ')}; there are: ${kinds.map(({ name }) => name).join(', ')}`,
@@ -52,15 +52,15 @@ export async function renewNodeCertificates(
   const client = await nodeClient(layout, settings);
   try {
     for (const { name, signerName, usage } of kinds) {
-      if (wanted.length > 0 && !wanted.includes(name)) continue;
+      if (requested.length > 0 && !requested.includes(name)) continue;
       const store = new CertificateStore(folder, name);
-      const found = await store.current();
-      if (found === undefined) continue;
-      const held = withValidity(found);
-      if (held.notAfter >= clock.now() + renewBeforeMs) continue;
+      const stored = await store.current();
+      if (stored === undefined) continue;
+      const current = withValidity(stored);
+      if (current.notAfter >= clock.now() + renewBeforeMs) continue;
       try {
-        const made = await anotherOf(client, held, { signerName, usage, clock });
-        await store.update(made, clock.now());
+        const renewal = await requestRenewal(client, current, { signerName, usage, clock });
+        await store.update(renewal, clock.now());
         renewed.push(store.currentFile);
       } catch (error) {
         failed.set(store.currentFile, messageOf(error));
@@ -72,27 +72,27 @@ export async function renewNodeCertificates(
   return { renewed, failed };
 }
 
-async function anotherOf(
+async function requestRenewal(
   client: Client,
   { certificate }: TimedKeyCertificate,
   { signerName, usage, clock }: { readonly signerName: string; readonly usage: string; readonly clock: Clock },
 ): Promise<TimedKeyCertificate> {
   const x509 = new X509Certificate(certificate);
   const alternatives = (x509.subjectAltName ?? '').split(', ');
-  const of = (kind: string) =>
+  const namesOf = (kind: string) =>
     alternatives.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
-  const template = { subject: certificateSubject(x509.raw), dns: of('DNS:'), ips: of('IP Address:') };
+  const template = { subject: certificateSubject(x509.raw), dns: namesOf('DNS:'), ips: namesOf('IP Address:') };
   const keys = await generateEcKey();
   const usages = ['digital signature', 'key encipherment', usage];
-  const patience = deadline(clock, patienceMs, undefined);
+  const limit = deadline(clock, signMs, undefined);
   try {
     const signed = await requestCertificate(
       client,
       { keys, template, signerName, usages },
-      { clock, signal: patience.signal },
+      { clock, signal: limit.signal },
     );
     return withValidity({ certificate: signed, privateKey: privateKeyToPem(keys.privateKey) });
   } finally {
-    patience.release();
+    limit.release();
   }
 }

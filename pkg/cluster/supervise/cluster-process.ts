@@ -1,6 +1,6 @@
 /**
  * A whole cluster in this process: API server, controllers, scheduler and node agents as objects that call each other.
- * `orch up` runs one; `startCluster` gives tests one with its store in memory and simulated nodes.
+ * `orch up` runs one, and `startCluster` one for tests with its store in memory and simulated nodes.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Registry } from 'prom-client';
@@ -70,22 +70,22 @@ export interface ClusterProcessOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  /** Of that log: what a client may change at the ports of the daemons. */
+  /** Level of `log`, which clients may change at the daemons' ports. */
   readonly verbosity: Verbosity;
   readonly metrics: Registry;
   /** See `arguments.ts`. */
   readonly apiServerArguments: readonly string[];
   readonly controllerManagerArguments: readonly string[];
   readonly schedulerArguments: readonly string[];
-  /** Variables of the environment: of the scheduler's plugins, and of its extenders' connections. */
+  /** Environment of the scheduler's plugins and extender connections. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absent: etcd, as the arguments say. */
+  /** Absent: the etcd of the arguments. */
   readonly store?: Store;
   readonly newUID?: () => string;
-  /** What the controllers publish and sign with. */
+  /** Certificates and keys that the controllers publish and sign with. */
   readonly pki: Pick<ClusterPki, 'authority' | 'serviceAccount'>;
   readonly machineAddresses?: readonly string[];
-  /** Name of this server among others that run the same loops; absent: there are none, for now. */
+  /** Name of this server for leader election; absent for a single server. */
   readonly candidate?: string;
 }
 
@@ -94,23 +94,23 @@ type NodeDependencies = Omit<NodeAgentDependencies, 'informers' | 'clock' | 'ran
 export interface NodeOptions {
   readonly name: string;
   readonly arguments: readonly string[];
-  /** `tracer`: of the agent, if it has one. */
+  /** `tracer`: the agent's, if it has one. */
   readonly dependencies: (tracer: Tracer | undefined) => NodeDependencies | Promise<NodeDependencies>;
 }
 
-/** What a client's requests are a part of. */
-interface ClientWays {
-  /** A term of leading. */
+/** Context of a client's requests. */
+interface RequestContext {
+  /** Fences writes by the leader's term. */
   readonly fence?: WriteFence | undefined;
   readonly tracer?: Tracer | undefined;
 }
 
-/** What the scheduler decides with; explanations at the API server's port are made with it too. */
+/** Configuration of the scheduler, also used for explanations at the API server's port. */
 interface Scheduling extends SchedulerSetup {
   readonly extenders: readonly Extender[];
 }
 
-/** Starts in order, stops in reverse. Every part that fails fails the cluster. */
+/** Starts daemons in order and stops them in reverse order. A failed daemon fails the cluster. */
 export class ClusterProcess {
   readonly name = 'daemons';
   readonly #options: ClusterProcessOptions;
@@ -119,12 +119,12 @@ export class ClusterProcess {
   readonly #informing: Promise<void>[] = [];
   readonly #clients: RestClient[] = [];
   readonly #tracers: Tracer[] = [];
-  /** By the component that they name. */
+  /** By component. */
   readonly #recorders = new Map<string, ApiEventRecorder>();
-  /** One for all ports: the process has one profile at a time. */
+  /** Shared by all ports: the process can record one profile at a time. */
   readonly #profiler: InspectorProfilerSource;
   #api: CompleteApiServer | undefined;
-  /** What controllers and scheduler see. */
+  /** Informers of controllers and scheduler. */
   #loopInformers: SharedInformerFactory | undefined;
   #loopsRun = false;
   readonly #leaderships: ElectableLeadership[] = [];
@@ -141,18 +141,18 @@ export class ClusterProcess {
     return this.#api;
   }
 
-  /** Rejects when a part ends that was not told to. */
+  /** Rejects when a daemon fails. */
   get failed(): Promise<void> {
     const failed = Promise.all([...this.#running.map(({ work }) => work), ...this.#informing]).then(() => undefined);
-    // It may fail before anybody waits for it.
+    // It may fail before the caller awaits it.
     failed.catch(() => undefined);
     return failed;
   }
 
-  /** A client that acts as that user, without a socket. */
-  clientFor(name: string, groups: readonly string[], ways: ClientWays = {}): RestClient {
+  /** A client of that user, without a socket. */
+  clientFor(name: string, groups: readonly string[], context: RequestContext = {}): RestClient {
     const { dialect, clock } = this.#options;
-    const { fence, tracer } = ways;
+    const { fence, tracer } = context;
     const user = { name, groups: [...groups, dialect.groups.authenticated] };
     const transport = new InProcessTransport({ handler: this.api.handler, user });
     const userAgent = `${name}/${dialect.version}`;
@@ -186,7 +186,7 @@ export class ClusterProcess {
     await this.#start(this.#api);
   }
 
-  /** Controllers and scheduler share their informers: one copy of each resource. */
+  /** Starts controllers and scheduler, which share informers, and so one copy of each object. */
   async startLoops(): Promise<void> {
     const { dialect, clock, random, log, metrics, pki } = this.#options;
     const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
@@ -196,7 +196,7 @@ export class ClusterProcess {
     const managerClient = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
     const informers = this.#informers(managerClient);
     this.#loopInformers = informers;
-    // Events are on behalf of many, and so part of no trace.
+    // An event may sum up several occurrences, so it belongs to no trace.
     const managerEvents = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence });
     const cloud = await cloudOf(values, dialect);
     const { certificate, certificateFile, privateKeyFile } = pki.authority;
@@ -212,7 +212,7 @@ export class ClusterProcess {
       events: (component) => this.#recorder(managerEvents, component),
       metrics,
       rootCA: rootCA ?? constant(certificate),
-      // The API server of this process, which is to believe the tokens, reads the key at its start, too.
+      // Not reloaded: the API server of this process, which verifies the tokens, reads the key once too.
       tokenKey: constant(jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey))),
       authorities:
         certificateFile === undefined
@@ -255,7 +255,7 @@ export class ClusterProcess {
     this.#loopsRun = true;
   }
 
-  /** From now on the loops run only while this server holds their locks. Resolves when it does. */
+  /** Makes the loops run only while this server holds their locks. Resolves when it holds them. */
   async elect(candidate: string): Promise<void> {
     await Promise.all(this.#leaderships.map((leadership) => leadership.elect(candidate)));
   }
@@ -268,12 +268,12 @@ export class ClusterProcess {
       ...{ clock, random, log, metrics, name: lock },
     });
     this.#leaderships.push(leadership);
-    // It has no rivals that it could wait for in the start of a cluster: whoever leads goes on.
+    // Not awaited: another server may lead for as long as it runs.
     if (candidate !== undefined) leadership.elect(candidate).catch(() => undefined);
     return leadership;
   }
 
-  /** The scheduler has no port of its own here: what it tells is told at the API server's. */
+  /** The scheduler has no port in this process, so the API server's port serves its explanations. */
   #apiServerDebug(profiling: boolean, { extenders, profiles }: Pick<Scheduling, 'extenders' | 'profiles'>) {
     const { clock, dialect, apiServerArguments: argv } = this.#options;
     return new DebugEndpoints({
@@ -294,7 +294,7 @@ export class ClusterProcess {
     return this.#scheduling;
   }
 
-  /** Profiles and log lines are those of the whole process, whichever port is asked. */
+  /** Profiles and the log level are those of the whole process, at every port. */
   #debugging(on: { profiles: boolean; flags: boolean }): Pick<DebugEndpointsOptions, 'profiler' | 'verbosity'> {
     return {
       ...(on.profiles ? { profiler: this.#profiler } : {}),
@@ -302,7 +302,7 @@ export class ClusterProcess {
     };
   }
 
-  /** They have no port of their own here; one that ends ends this process. */
+  /** Health of the loops: a loop that fails ends this process. */
   async #checkLoops(): Promise<string> {
     if (!this.#loopsRun) throw new Error('not started yet');
     return 'ok';
@@ -312,11 +312,11 @@ export class ClusterProcess {
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
     const values = await this.#nodeAgentValues(node.arguments);
-    // Each has its own: the process's is the API server's, and one agent is told from another.
+    // A registry for each agent: the process's registry has the API server's series.
     const metrics = createRegistry({ dialect });
     const tracer = await this.#tracer(values, dialect.components.nodeAgent, metrics);
-    const clientFor = (ways: ClientWays) =>
-      this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], ways);
+    const clientFor = (context: RequestContext) =>
+      this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], context);
     const client = clientFor({ tracer });
     const informers = this.#informers(client);
     const configz = currentConfig(nodeAgentOptionTable(dialect), values, dialect);
@@ -348,25 +348,25 @@ export class ClusterProcess {
     const shared = { informers, clock, random, log, metrics, nodeName: node.name };
     const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
     this.#inform(informers);
-    // Nobody waits for them: where a port is somebody else's, the cluster comes up all the same.
+    // Not awaited: the cluster starts even when another program uses one of their ports.
     for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);
     await this.#start(agent);
     return agent;
   }
 
-  /** Those of the command line, and of the configuration file that it may name. */
+  /** Options of the command line and of its configuration file. */
   async #nodeAgentValues(args: readonly string[]): Promise<NodeAgentOptions> {
     const { dialect, log } = this.#options;
     const table = nodeAgentOptionTable(dialect);
-    const given = parsedOf(table, args, nodeAgentOptionRules, log);
-    const path = given.values.config ?? '';
-    if (path === '') return given.values;
-    const complete = await applyConfigFile(table, given, { path, dialect });
+    const parsed = parsedOf(table, args, nodeAgentOptionRules, log);
+    const path = parsed.values.config ?? '';
+    if (path === '') return parsed.values;
+    const complete = await applyConfigFile(table, parsed, { path, dialect });
     validateOptions(complete, nodeAgentOptionRules);
     return complete.values;
   }
 
-  /** Nobody waits for it: where a port is somebody else's, the cluster comes up all the same. */
+  /** Does not wait for the controller: the cluster starts even when another program uses one of its ports. */
   startIngress(args: readonly string[]): void {
     const { dialect, clock, random, log, metrics } = this.#options;
     const values = valuesOf(ingressOptionTable(dialect), args, [ingressRules], log);
@@ -380,22 +380,22 @@ export class ClusterProcess {
   }
 
   /**
-   * Resolves when the scheduler, too, has seen that all the named nodes take pods: what is created from then on is spread
-   * over all of them. Rejects when `signal` aborts first.
+   * Resolves when the scheduler has observed that all the named nodes take pods, so that it spreads new pods over all of
+   * them. Rejects when `signal` aborts first.
    */
   async untilScheduled(names: readonly string[], signal: AbortSignal): Promise<void> {
     const informer = this.#loopInformers?.informer(nodes);
     if (names.length === 0 || informer === undefined) return;
     const waiting = new Set(names);
     const done = deferred();
-    // Handlers are called in the order of their registration, and the scheduler's was first.
-    const seen = (node: Node) => {
+    // Handlers are called in the order of their registration: the scheduler's comes first.
+    const check = (node: Node) => {
       if (takesPods(node, this.#options.dialect)) waiting.delete(node.metadata.name ?? '');
       if (waiting.size === 0) done.resolve();
     };
     const onAbort = () => done.reject(new Error(`these nodes take no pods: ${[...waiting].slice(0, 10).join(', ')}`));
     signal.addEventListener('abort', onAbort, { once: true });
-    const removeHandler = informer.addHandler({ onAdd: seen, onUpdate: seen });
+    const removeHandler = informer.addHandler({ onAdd: check, onUpdate: check });
     try {
       await done.promise;
     } finally {
@@ -404,7 +404,7 @@ export class ClusterProcess {
     }
   }
 
-  /** The last started first; the API server last. */
+  /** Stops the last started daemon first, and the API server last. */
   async close(): Promise<void> {
     const [api, ...others] = this.#running;
     await Promise.all(
@@ -436,15 +436,15 @@ export class ClusterProcess {
 
   #inform(informers: SharedInformerFactory): void {
     const informing = informers.start(this.#stop.signal);
-    // Whoever waits for the cluster hears of a failure.
+    // A failure is reported by `failed`.
     informing.catch(() => undefined);
     this.#informing.push(informing);
   }
 
   #recorder(client: RestClient, component: string): ApiEventRecorder {
     const { clock, random, log, metrics } = this.#options;
-    const known = this.#recorders.get(component);
-    if (known !== undefined) return known;
+    const existing = this.#recorders.get(component);
+    if (existing !== undefined) return existing;
     const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
     this.#recorders.set(component, recorder);
     return recorder;
@@ -457,7 +457,7 @@ export class ClusterProcess {
 
   #launch(daemon: Daemon): { readonly work: Promise<void> } {
     const work = daemon.start(this.#stop.signal);
-    // Whoever waits for the daemon hears of a failure; nobody else has to.
+    // A failure is reported by `failed`.
     work.catch(() => undefined);
     const launched = { daemon, work };
     this.#running.push(launched);
@@ -481,13 +481,13 @@ function parsedOf<T extends OptionTable>(
   log: Logger,
 ): ParsedOptions<T> {
   const parsed = parseOptions(table, args, { program: 'orch' });
-  if (parsed.kind !== 'run') throw new Error('not a command line to run with');
+  if (parsed.kind !== 'run') throw new Error('the command line of a daemon must run it');
   validateOptions(parsed, rules);
   for (const warning of parsed.warnings) log.debug(warning);
   return parsed;
 }
 
-/** Signs whatever the cluster's signers are asked for. */
+/** The same authority for all signers. */
 function signedBy(authority: KeyCertificate): SigningAuthorities {
   const current = async () => authority;
   return {

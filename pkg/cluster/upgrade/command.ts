@@ -1,4 +1,4 @@
-/** `orch upgrade`: these programs take the place of those that run a cluster of this machine, or the node that it is. */
+/** `orch upgrade`: replaces the running programs of a cluster, or of a node, on this machine by these. */
 
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -24,8 +24,8 @@ import { type ProgressSink, progressPrinter, step } from '#cluster/terminal/prog
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { deprecatedRequests, freeBytes, nodeFacts, storeFacts, versionOfServer } from '#cluster/upgrade/facts.js';
 import { type Finding, findingsOf, type UpgradeFacts } from '#cluster/upgrade/findings.js';
-import { exchangePrograms } from '#cluster/upgrade/replace-programs.js';
-import { howItRuns } from '#cluster/upgrade/running-program.js';
+import { replacePrograms } from '#cluster/upgrade/replace-programs.js';
+import { runningProgram } from '#cluster/upgrade/running-program.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -36,11 +36,11 @@ type UpgradeOptions = OptionValues<typeof upgradeOptions>;
 /** Longest time until the nodes of this machine are Ready again; ms. */
 const readyMs = 120_000;
 const readingStep = 'stored objects read';
-/** A snapshot, and the copy of it that is checked. */
+/** Size of a backup in snapshots: the snapshot, and the copy of it that is verified. */
 const backupFactor = 2;
 
 export interface Starters {
-  /** Starts a cluster or node that was started in a terminal by that subcommand. */
+  /** Restarts, in the background, a cluster or node that was started in a terminal. */
   readonly startAgain: (subcommand: string, args: readonly string[]) => Promise<void>;
 }
 
@@ -52,12 +52,12 @@ interface Upgrade {
   readonly sink: ProgressSink;
 }
 
-/** Exit code 1 when something is in the way. */
+/** Exit code 1 when a finding blocks the upgrade. */
 export async function upgrade(argv: readonly string[], { startAgain }: Starters): Promise<number> {
   const parsed = parseOptions(upgradeOptions, argv, { program: 'orch upgrade' });
   if (parsed.kind !== 'run') {
     const description =
-      'Have these programs take the place of those that run the cluster of a data directory, or the node that this machine is. Pods run on. Servers come first, one by one, then nodes.';
+      'Replace the running programs of a cluster, or of the node on this machine, by these. Pods keep running. Upgrade servers first, one by one, then nodes.';
     stdout.write(helpText(upgradeOptions, { program: 'orch upgrade', description }));
     return 0;
   }
@@ -65,24 +65,24 @@ export async function upgrade(argv: readonly string[], { startAgain }: Starters)
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const settings = readSettings(layout.settings);
-  if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster: give its --data-dir`);
+  if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster; give its --data-dir`);
   const identity = readIdentity(layout.process);
   const starter = joinedOf(settings) === undefined ? 'orch up' : 'orch join';
   if (identity === undefined)
-    throw new SetupError(`what ${layout.root} holds does not run; these programs start it by: ${starter}`);
+    throw new SetupError(`nothing in ${layout.root} is running; start it with these programs: ${starter}`);
   if (settings.store === 'memory')
     throw new SetupError(
-      `the cluster in ${layout.root} keeps its objects in memory, and forgets them when it is restarted`,
+      `the cluster in ${layout.root} keeps its objects in memory and would lose them at a restart`,
     );
   const work: Upgrade = { options, layout, settings, identity, sink: progressPrinter(stdout, clock) };
   const client = await clientOf(work);
   try {
     const running = await versionOfServer(client).catch((error: unknown) => {
-      throw new SetupError(`the API server does not answer, so nobody knows what is in the way: ${messageOf(error)}`);
+      throw new SetupError(`the API server does not answer, so the upgrade cannot be checked: ${messageOf(error)}`);
     });
     const own = versionInfo(dialectByName(settings.dialect));
     stdout.write(`From ${named(running)} to ${named(own)}\n`);
-    const findings = findingsOf(await observed(work, client, running, own));
+    const findings = findingsOf(await gatherFacts(work, client, running, own));
     stdout.write(describe(findings));
     if (findings.some(({ blocks }) => blocks)) return 1;
     if (options.check) return 0;
@@ -90,37 +90,37 @@ export async function upgrade(argv: readonly string[], { startAgain }: Starters)
   } finally {
     await client.close();
   }
-  stdout.write(`\nDone. To go back, with the programs of before: orch upgrade --rollback --data-dir ${layout.root}\n`);
+  stdout.write(`\nDone. To go back, run with the former programs: orch upgrade --rollback --data-dir ${layout.root}\n`);
   return 0;
 }
 
 async function carryOut(work: Upgrade, client: RestClient, startAgain: Starters['startAgain']): Promise<void> {
   const { layout, settings, identity, options, sink } = work;
   const isServer = settings.joined === undefined;
-  // Before anything is changed: what cannot be told cannot be started again.
-  const how = howItRuns(identity.pid);
-  const giveBack = isServer ? await takeTurn(client, hostname(), clock) : undefined;
+  // Read before any change: without it the former programs could not be restarted.
+  const program = runningProgram(identity.pid);
+  const release = isServer ? await acquireLease(client, hostname(), clock) : undefined;
   try {
     if (isServer && options.backup) await backUp(work);
     if (options.drain)
       for (const name of settings.nodes)
         await step(sink, `node ${name} drained`, () => drainNode(client, name, options.timeout));
     const untilReady = () => untilNodesReady(client, settings.nodes, AbortSignal.timeout(readyMs));
-    await exchangePrograms({ layout, identity, how, clock, sink, startAgain, untilReady });
+    await replacePrograms({ layout, identity, program, clock, sink, startAgain, untilReady });
     if (options.drain) for (const name of settings.nodes) await setUnschedulable(client, name, false);
   } finally {
-    await giveBack?.(client);
+    await release?.(client);
   }
 }
 
-/** Where there is nobody to watch it, one line at its end does. */
-function tellRead(sink: ProgressSink): (objects: number) => void {
+/** Shows the number of objects on a terminal; a log gets only the final line. */
+function progressOf(sink: ProgressSink): (objects: number) => void {
   return (objects) => {
     if (stdout.isTTY) sink({ step: readingStep, state: 'waiting', note: `${objects} so far` });
   };
 }
 
-async function observed(
+async function gatherFacts(
   { options, layout, settings, sink }: Upgrade,
   client: RestClient,
   running: VersionInfo,
@@ -129,7 +129,7 @@ async function observed(
   const versions = { own: own.gitVersion, running: running.gitVersion, isRollback: options.rollback };
   const nothing = { nodes: [], stored: undefined, etcd: undefined, deprecated: [], disk: undefined };
   if (settings.joined !== undefined) return { ...versions, ...nothing, role: 'node' };
-  // A store that is not the cluster's own is somebody else's, who looks after it.
+  // The operator of a foreign etcd checks it.
   const etcd = runningEtcd(layout, settings);
   const store =
     etcd === undefined
@@ -137,7 +137,7 @@ async function observed(
       : await step(
           sink,
           readingStep,
-          () => storeFacts(etcd, client.dialect, tellRead(sink)),
+          () => storeFacts(etcd, client.dialect, progressOf(sink)),
           ({ stored }) => `${stored.objects} objects`,
         );
   const folder = backupFolder(options, layout);
@@ -158,7 +158,7 @@ async function observed(
 async function backUp({ layout, options, settings, sink }: Upgrade): Promise<void> {
   const etcd = runningEtcd(layout, settings);
   if (etcd === undefined) {
-    stdout.write('No backup is made: the store of this cluster is not its own.\n');
+    stdout.write('No backup is made: the cluster uses a foreign etcd.\n');
     return;
   }
   const to = backupFolder(options, layout);
@@ -175,7 +175,7 @@ function backupFolder(options: UpgradeOptions, layout: Layout): string {
   return resolve(options['backup-to'] ?? layout.backups);
 }
 
-/** As its administrator; on a machine that is only a node, as that. */
+/** A client of the administrator; on a mere node, of the node. */
 function clientOf({ layout, settings }: Upgrade): Promise<RestClient> {
   return settings.joined === undefined
     ? adminClient(layout, settings, { timeoutMs: requestTimeoutMs })
@@ -193,40 +193,40 @@ function named({ gitVersion, gitCommit }: VersionInfo): string {
 
 const upgradeOptions = {
   ...dataDir,
-  check: { type: 'bool', section: 'Upgrade', meaning: 'Only say what is in the way; nothing is changed.' },
+  check: { type: 'bool', section: 'Upgrade', meaning: 'Only print the findings; change nothing.' },
   rollback: {
     type: 'bool',
     section: 'Upgrade',
-    meaning: 'These programs are of an older release than those that run: go back to them.',
+    meaning: 'Go back: these programs are of an older release than the running ones.',
   },
   drain: {
     type: 'bool',
     section: 'Upgrade',
-    meaning: 'Have the pods of this machine go elsewhere before. Default: they stay, and their containers run on.',
+    meaning: 'Evict the pods of this machine before. Default: they stay, and their containers keep running.',
   },
   timeout: {
     type: 'duration',
     default: 300_000,
     section: 'Upgrade',
-    meaning: 'How long draining may take; 0 waits for ever. Disruption budgets may hold pods.',
+    meaning: 'Longest wait until the pods are evicted; 0 for no limit. Disruption budgets may delay them.',
   },
   backup: { type: 'bool', default: true, section: 'Backup', meaning: 'Make a backup before.' },
   'backup-to': {
     type: 'string',
     section: 'Backup',
-    meaning: 'Folder in which that is made. Default: the data directory with -backups behind its name.',
+    meaning: 'Folder of the backup. Default: the data directory with -backups after its name.',
   },
 } as const satisfies OptionTable;
 
 const name = 'orch-upgrade';
-/** An upgrade that was interrupted holds up the next one no longer. */
+/** Longest time for which an interrupted upgrade blocks others. */
 const durationSeconds = 900;
 
 /**
- * Takes the lease of upgrades, since servers of one cluster are upgraded one at a time. Resolves with what gives it
- * back. Rejects with a SetupError while another server is being upgraded.
+ * Acquires the lease of upgrades, since servers of a cluster are upgraded one at a time. Resolves with a function that
+ * releases it. Rejects with a SetupError while another server is being upgraded.
  */
-async function takeTurn(client: Client, holder: string, clock: Clock): Promise<(client: Client) => Promise<void>> {
+async function acquireLease(client: Client, holder: string, clock: Clock): Promise<(client: Client) => Promise<void>> {
   const namespace = client.dialect.namespaces.system;
   const spec = {
     holderIdentity: holder,
@@ -234,20 +234,20 @@ async function takeTurn(client: Client, holder: string, clock: Clock): Promise<(
     acquireTime: formatMicroTime(clock.now()),
     renewTime: formatMicroTime(clock.now()),
   };
-  const found = await client.resource(leases).get(name, { namespace }).catch(unlessNotFound);
+  const lease = await client.resource(leases).get(name, { namespace }).catch(unlessNotFound);
   try {
-    if (found === undefined) await client.resource(leases).create({ metadata: { name, namespace }, spec });
+    if (lease === undefined) await client.resource(leases).create({ metadata: { name, namespace }, spec });
     else {
-      refuseHeld(found, holder, clock.now());
-      await client.resource(leases).update({ ...found, spec });
+      refuseHeld(lease, holder, clock.now());
+      await client.resource(leases).update({ ...lease, spec });
     }
   } catch (error) {
     if (isAlreadyExists(error) || isConflict(error))
-      throw new SetupError('another server has begun its upgrade at this moment; wait until it is done');
+      throw new SetupError('another server has just begun its upgrade; wait until it is done');
     throw error;
   }
-  return async (later) => {
-    await later.resource(leases).delete(name, { namespace }).catch(unlessNotFound);
+  return async (currentClient) => {
+    await currentClient.resource(leases).delete(name, { namespace }).catch(unlessNotFound);
   };
 }
 
@@ -257,7 +257,7 @@ function refuseHeld({ spec }: Lease, holder: string, now: number): void {
   const ends = Date.parse(renewTime ?? '') + leaseDurationSeconds * 1000;
   if (!(ends > now)) return;
   throw new SetupError(
-    `server ${holderIdentity} is being upgraded: wait until it is done, or, when it was interrupted, until ${new Date(ends).toISOString()}`,
+    `server ${holderIdentity} is being upgraded; wait until it is done, or, if it was interrupted, until ${new Date(ends).toISOString()}`,
   );
 }
 

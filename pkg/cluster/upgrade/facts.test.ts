@@ -6,7 +6,7 @@ import { deprecatedIn, freeBytes } from '#cluster/upgrade/facts.js';
 import { readStoredObjects } from '#cluster/upgrade/stored-objects.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
-t.test('every stored object is looked at', async (t) => {
+t.test('every stored object is checked', async (t) => {
   const store = new MemoryStore({ clock: new VirtualClock() });
   const put = (key: string, value: string) => store.create(`/registry/${key}`, Buffer.from(value));
   const object = (apiVersion: string, kind: string, more = '') =>
@@ -15,7 +15,7 @@ t.test('every stored object is looked at', async (t) => {
   const versions = '"versions":[{"name":"v1","served":true,"storage":true}]';
   const spec = `,"spec":{"group":"a.example.com","names":{"kind":"Thing","plural":"things"},${versions}}`;
   const definition = object(orchDialect.apiVersion('apiextensions', 'v1'), 'CustomResourceDefinition', spec);
-  // Groups may come before the group of their definitions.
+  // Objects may come before their definition.
   await put('a.example.com/things/default/one', object('a.example.com/v1', 'Thing'));
   await put('apiextensions/customresourcedefinitions/things.a.example.com', definition);
   await put('a.example.com/things/default/two', object('a.example.com/v2', 'Thing'));
@@ -23,23 +23,23 @@ t.test('every stored object is looked at', async (t) => {
   await put('pods/default/p', '{"kind":"Pod","apiVersion":"v1","metadata":{"name":');
   await put('pods/default/q', object('v1', 'Pod').replace('"name"', 'name'));
   for (const own of ['watch-progress', 'compact_rev_key', 'masterleases/192.0.2.1']) await put(own, '');
-  const seen: number[] = [];
-  const found = await readStoredObjects(store, {
+  const progress: number[] = [];
+  const result = await readStoredObjects(store, {
     ...{ prefix: '/registry/', scheme: schemeFor(orchDialect) },
-    onProgress: (objects) => seen.push(objects),
+    onProgress: (objects) => progress.push(objects),
   });
-  t.equal(found.objects, 256);
-  t.equal(found.encrypted, 1);
-  t.match(found.unreadable, [
-    { key: '/registry/pods/default/p', problem: 'no object in JSON' },
+  t.equal(result.objects, 256);
+  t.equal(result.encrypted, 1);
+  t.match(result.unreadable, [
+    { key: '/registry/pods/default/p', problem: 'not an object in JSON' },
     { key: '/registry/pods/default/q', problem: /JSON/ },
   ]);
-  t.same(found.unknownTypes, [{ type: 'a.example.com/v2 Thing', objects: 1 }]);
-  t.equal(seen.at(-1), 256);
-  t.ok(seen.length > 1, 'page by page');
+  t.same(result.unknownTypes, [{ type: 'a.example.com/v2 Thing', objects: 1 }]);
+  t.equal(progress.at(-1), 256);
+  t.ok(progress.length > 1, 'page by page');
 });
 
-t.test('what was requested and goes away', async (t) => {
+t.test('requested deprecated APIs are read from the metrics', async (t) => {
   const line = (labels: string) => `apiserver_requested_deprecated_apis{${labels}} 1\n`;
   const text = [
     '# HELP apiserver_requested_deprecated_apis text\n',
@@ -50,6 +50,6 @@ t.test('what was requested and goes away', async (t) => {
   t.same(deprecatedIn(text), [{ name: 'cronjobs.batch/v1beta1', removedIn: 'v1.25' }]);
 });
 
-t.test('room is found for a folder that is not there yet', async (t) => {
+t.test('free space is measured for a folder that does not exist', async (t) => {
   t.ok((await freeBytes(`${t.testdir()}/not/there`)) > 0);
 });

@@ -1,4 +1,4 @@
-/** Observes what an upgrade depends on. */
+/** Gathers the facts that decide about an upgrade. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
@@ -13,7 +13,7 @@ import { readStoredObjects, type StoredObjects } from '#cluster/upgrade/stored-o
 import type { VersionInfo } from '#daemon/version.js';
 import { type EtcdAccess, EtcdAdmin } from '#etcd-admin/admin.js';
 
-/** Metrics of one server have some hundred kilobytes. */
+/** Limit; the metrics of a server have some hundred kilobytes. */
 const maxMetricsBytes = 64 * 1024 * 1024;
 
 export function versionOfServer(client: RestClient): Promise<VersionInfo> {
@@ -36,17 +36,17 @@ export async function deprecatedRequests(client: RestClient): Promise<UpgradeFac
 
 /** Pure. @param metrics In the text format of Prometheus. */
 export function deprecatedIn(metrics: string): { name: string; removedIn: string }[] {
-  const found: { name: string; removedIn: string }[] = [];
+  const resources: { name: string; removedIn: string }[] = [];
   for (const [, labels = ''] of metrics.matchAll(/^apiserver_requested_deprecated_apis\{(.*)\} 1$/gm)) {
     const value = new Map([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', text = '']) => [label, text]));
     const [group = '', removed = ''] = [value.get('group'), value.get('removed_release')];
     const name = `${value.get('resource') ?? ''}${group === '' ? '' : `.${group}`}/${value.get('version') ?? ''}`;
-    if (removed !== '') found.push({ name, removedIn: `v${removed}` });
+    if (removed !== '') resources.push({ name, removedIn: `v${removed}` });
   }
-  return found;
+  return resources;
 }
 
-/** What the store holds, and how its members are. */
+/** Objects in the store, and state of its members. */
 export async function storeFacts(
   access: EtcdAccess,
   dialect: Dialect,
@@ -63,7 +63,7 @@ export async function storeFacts(
       try {
         bytes = Math.max(bytes, (await admin.status(endpoint)).sizeBytes);
       } catch {
-        // Why is said by `orch etcd status`, to which the finding leads.
+        // The finding refers to `orch etcd status`, which shows the error.
         away.push(name);
       }
     };
@@ -75,7 +75,7 @@ export async function storeFacts(
   }
 }
 
-/** Bytes that are free where a folder is, or will be made. */
+/** Free bytes on the disk of a folder, which need not exist. */
 export async function freeBytes(folder: string): Promise<number> {
   for (let at = folder; ; at = dirname(at)) {
     try {

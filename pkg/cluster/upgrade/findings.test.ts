@@ -13,20 +13,20 @@ const fine: UpgradeFacts = {
   disk: { folder: '/backups', free: 100e6, needed: 10e6 },
 };
 
-const found = (facts: Partial<UpgradeFacts>) =>
+const texts = (facts: Partial<UpgradeFacts>) =>
   findingsOf({ ...fine, ...facts }).map(({ blocks, what }) => `${blocks ? 'blocks: ' : ''}${what}`);
 
-t.test('what is fine is not told', async (t) => {
-  t.same(found({}), []);
-  t.same(found({ own: 'v1.24.0' }), [], 'the same release once more');
-  t.same(found({ stored: undefined, etcd: undefined, disk: undefined }), []);
-  t.same(found({ role: 'node', own: 'v1.22.9', nodes: [] }), [], 'an agent that is two minor releases behind');
+t.test('an allowed upgrade has no findings', async (t) => {
+  t.same(texts({}), []);
+  t.same(texts({ own: 'v1.24.0' }), [], 'the same release again');
+  t.same(texts({ stored: undefined, etcd: undefined, disk: undefined }), []);
+  t.same(texts({ role: 'node', own: 'v1.22.9', nodes: [] }), [], 'an agent that is two minor releases behind');
 });
 
 const rows: [string, Partial<UpgradeFacts>, RegExp][] = [
   ['two minor releases at once', { own: 'v1.26.0' }, /^blocks: from v1.24.0 to v1.26.0 are 2 minor releases$/],
-  ['another major release', { own: 'v2.0.0', nodes: [] }, /^blocks: .* are two worlds$/],
-  ['back without a word', { own: 'v1.23.5', nodes: [] }, /^blocks: v1.23.5 is older than v1.24.0, which runs$/],
+  ['another major release', { own: 'v2.0.0', nodes: [] }, /^blocks: .* are different major releases$/],
+  ['back without --rollback', { own: 'v1.23.5', nodes: [] }, /^blocks: v1.23.5 is older than the running v1.24.0$/],
   ['back by two', { own: 'v1.22.0', isRollback: true, nodes: [] }, /^blocks: .* is more than one minor release$/],
   ['no release', { running: 'latest' }, /^blocks: the API server says that it is "latest"/],
   ['a node ahead', { role: 'node' }, /^blocks: this node would be v1.25.1, ahead of its API server/],
@@ -45,7 +45,7 @@ const rows: [string, Partial<UpgradeFacts>, RegExp][] = [
   ['an alarm', { etcd: { alarms: ['NOSPACE'], away: [] } }, /^blocks: etcd has raised NOSPACE$/],
   ['a member away', { etcd: { alarms: [], away: ['two'] } }, /^blocks: these members .* two$/],
   [
-    'no room',
+    'a full disk',
     { disk: { folder: '/b', free: 1e6, needed: 3e6 } },
     /^blocks: .* needs 3 MB in \/b, where 1 MB are free$/,
   ],
@@ -65,22 +65,22 @@ const rows: [string, Partial<UpgradeFacts>, RegExp][] = [
     /^blocks: 4 objects are stored as a\/v1 B, which v1.25.1 does not know$/,
   ],
   [
-    'what is gone was asked for',
+    'requests to a removed API',
     { deprecated: [{ name: 'cronjobs.batch/v1beta1', removedIn: 'v1.25' }] },
     /^cronjobs.batch\/v1beta1 was requested, which v1.25 and later do not serve$/,
   ],
 ];
 
 for (const [name, facts, expected] of rows)
-  t.test(`told: ${name}`, async (t) => {
-    const all = found(facts);
+  t.test(`finding: ${name}`, async (t) => {
+    const all = texts(facts);
     t.equal(all.length, 1, all.join('\n'));
     t.match(all[0], expected);
   });
 
-t.test('what goes later, and what blocks first', async (t) => {
-  t.same(found({ deprecated: [{ name: 'x', removedIn: 'v1.26' }] }), []);
-  const both = found({
+t.test('APIs that are removed later are no finding, and blocking findings come first', async (t) => {
+  t.same(texts({ deprecated: [{ name: 'x', removedIn: 'v1.26' }] }), []);
+  const both = texts({
     nodes: [{ name: 'b', version: 'v1.25.1', isReady: false }],
     etcd: { alarms: ['CORRUPT'], away: [] },
   });

@@ -1,27 +1,27 @@
-/** What is in the way of an upgrade, by what was observed. Pure. Skew of versions: that which release 1.24 allows. */
+/** Derives findings about an upgrade from facts. Allows the version skew of release 1.24. Pure. */
 import type { StoredObjects } from '#cluster/upgrade/stored-objects.js';
 
 export interface UpgradeFacts {
-  /** Versions as `v1.24.0`: of these programs, and of the API server that answers. */
+  /** Versions, such as `v1.24.0`, of these programs and of the running API server. */
   readonly own: string;
   readonly running: string;
-  /** An older release than the one that runs is wanted. */
+  /** `--rollback` was given. */
   readonly isRollback: boolean;
   /** Servers are upgraded before nodes. */
   readonly role: 'server' | 'node';
   readonly nodes: readonly NodeFacts[];
-  /** Undefined where these programs cannot look into the store: on a node, or where it is in memory. */
+  /** Undefined on a node, and for a foreign etcd. */
   readonly stored: StoredObjects | undefined;
   readonly etcd: EtcdFacts | undefined;
-  /** Requested since the API server started, and gone in that release. */
+  /** APIs that were requested since the API server started, with the release that removes them. */
   readonly deprecated: readonly { readonly name: string; readonly removedIn: string }[];
-  /** For the backup; bytes. */
+  /** Space for the backup; bytes. */
   readonly disk: { readonly folder: string; readonly free: number; readonly needed: number } | undefined;
 }
 
 export interface NodeFacts {
   readonly name: string;
-  /** Of its agent. */
+  /** Version of its agent. */
   readonly version: string;
   readonly isReady: boolean;
 }
@@ -33,21 +33,20 @@ export interface EtcdFacts {
 }
 
 export interface Finding {
-  /** What blocks has to be mended before; the rest is worth knowing. */
+  /** Blocks the upgrade; other findings are for information. */
   readonly blocks: boolean;
   readonly what: string;
-  /** What to do about it. */
   readonly remedy: string;
 }
 
-/** An agent may be two minor releases behind its servers, and never ahead of them. */
+/** Minor releases that an agent may lag behind its servers; it must never be ahead. */
 const agentSkew = 2;
-/** Shown one by one; more are counted. */
-const shown = 5;
+/** Items that a finding lists; the rest are counted. */
+const maxListed = 5;
 
-/** What blocks comes first. */
+/** Blocking findings come first. */
 export function findingsOf(facts: UpgradeFacts): Finding[] {
-  const found = [
+  const findings = [
     ...versions(facts),
     ...agents(facts),
     ...stored(facts),
@@ -55,7 +54,7 @@ export function findingsOf(facts: UpgradeFacts): Finding[] {
     ...deprecated(facts),
     ...disk(facts),
   ];
-  return found.sort((a, b) => Number(b.blocks) - Number(a.blocks));
+  return findings.sort((a, b) => Number(b.blocks) - Number(a.blocks));
 }
 
 function* versions({ own, running, isRollback, role }: UpgradeFacts): Generator<Finding> {
@@ -64,7 +63,7 @@ function* versions({ own, running, isRollback, role }: UpgradeFacts): Generator<
     yield {
       blocks: true,
       what: `the API server says that it is ${JSON.stringify(running)}, which is no release`,
-      remedy: 'see what answers there: orchctl version',
+      remedy: 'check which program answers: orchctl version',
     };
     return;
   }
@@ -87,13 +86,13 @@ function* versions({ own, running, isRollback, role }: UpgradeFacts): Generator<
   if (ahead > 1)
     yield {
       blocks: true,
-      what: `from ${running} to ${own} are ${Number.isFinite(ahead) ? `${ahead} minor releases` : 'two worlds'}`,
-      remedy: 'upgrade by one minor release after the other',
+      what: `from ${running} to ${own} are ${Number.isFinite(ahead) ? `${ahead} minor releases` : 'different major releases'}`,
+      remedy: 'upgrade one minor release after the other',
     };
   if (compareReleases(mine, theirs) < 0 && !isRollback)
     yield {
       blocks: true,
-      what: `${own} is older than ${running}, which runs`,
+      what: `${own} is older than the running ${running}`,
       remedy: 'to go back to it on purpose: --rollback',
     };
   if (isRollback && ahead < -1)
@@ -132,19 +131,19 @@ function* agents({ own, role, nodes }: UpgradeFacts): Generator<Finding> {
   }
 }
 
-function* stored({ own, stored: found }: UpgradeFacts): Generator<Finding> {
-  if (found === undefined) return;
-  const { unreadable, unknownTypes } = found;
+function* stored({ own, stored: objects }: UpgradeFacts): Generator<Finding> {
+  if (objects === undefined) return;
+  const { unreadable, unknownTypes } = objects;
   if (unreadable.length > 0)
     yield {
       blocks: true,
       what: `${own} cannot read ${listed(unreadable.map(({ key, problem }) => `${key} (${problem})`))}`,
-      remedy: 'write these objects again with the release that runs, or delete them',
+      remedy: 'write these objects again with the running release, or delete them',
     };
-  for (const { type, objects } of unknownTypes)
+  for (const { type, objects: count } of unknownTypes)
     yield {
       blocks: true,
-      what: `${objects} objects are stored as ${type}, which ${own} does not know`,
+      what: `${count} objects are stored as ${type}, which ${own} does not know`,
       remedy: 'store them in a version that both releases serve, or delete them',
     };
 }
@@ -155,13 +154,13 @@ function* etcd({ etcd: facts }: UpgradeFacts): Generator<Finding> {
     yield {
       blocks: true,
       what: `etcd has raised ${facts.alarms.join(', ')}`,
-      remedy: 'see which member and why: orch etcd status',
+      remedy: 'find the member and the reason with: orch etcd status',
     };
   if (facts.away.length > 0)
     yield {
       blocks: true,
       what: `these members of etcd do not answer: ${facts.away.join(', ')}`,
-      remedy: 'one server at a time: wait for it, or mend it; see: orch etcd status',
+      remedy: 'wait for them, or repair them; see: orch etcd status',
     };
 }
 
@@ -174,7 +173,7 @@ function* deprecated({ own, deprecated: requested }: UpgradeFacts): Generator<Fi
     yield {
       blocks: false,
       what: `${name} was requested, which ${removedIn} and later do not serve`,
-      remedy: 'change those who ask for it; the audit log names them',
+      remedy: 'change its clients; the audit log names them',
     };
   }
 }
@@ -185,13 +184,13 @@ function* disk({ disk: facts }: UpgradeFacts): Generator<Finding> {
   yield {
     blocks: true,
     what: `the backup before the upgrade needs ${megabytes(facts.needed)} in ${facts.folder}, where ${megabytes(facts.free)} are free`,
-    remedy: 'make room there, name another folder with --backup-to, or do without: --backup=false',
+    remedy: 'free some space, name another folder with --backup-to, or skip the backup with --backup=false',
   };
 }
 
 function listed(items: readonly string[]): string {
-  const more = items.length - shown;
-  return `${items.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = items.length - maxListed;
+  return `${items.slice(0, maxListed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 interface Release {
@@ -200,19 +199,19 @@ interface Release {
   readonly patch: number;
 }
 
-/** Of `v1.24.0` and `v1.24.0-rc.1+abc`, as `/version` and nodes name releases; undefined for what is no release. */
+/** Parses `v1.24.0` and `v1.24.0-rc.1+abc`, the forms of `/version` and of nodes; undefined for other texts. */
 function parseRelease(text: string): Release | undefined {
   const [, major, minor, patch] = /^v?(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:[-+].*)?$/.exec(text) ?? [];
   if (major === undefined || minor === undefined || patch === undefined) return undefined;
   return { major: Number(major), minor: Number(minor), patch: Number(patch) };
 }
 
-/** Negative where `a` came before `b`. */
+/** Negative when `a` is older than `b`. */
 function compareReleases(a: Release, b: Release): number {
   return a.major - b.major || a.minor - b.minor || a.patch - b.patch;
 }
 
-/** How many minor releases `a` is ahead of `b`; infinite between major ones. */
+/** Minor releases by which `a` is ahead of `b`; infinite for different major releases. */
 function minorsAhead(a: Release, b: Release): number {
   if (a.major !== b.major) return a.major > b.major ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   return a.minor - b.minor;

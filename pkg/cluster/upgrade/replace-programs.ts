@@ -1,4 +1,4 @@
-/** Ends the programs that run and starts these in their place, while containers run on. */
+/** Stops the running programs and starts these instead, while containers keep running. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
@@ -17,75 +17,74 @@ import {
 } from '#cluster/process/identity.js';
 import { type ProgressSink, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import type { HowItRuns } from '#cluster/upgrade/running-program.js';
+import type { RunningProgram } from '#cluster/upgrade/running-program.js';
 
-/** The parts of a cluster end one after the other; what is killed after this is found by those that come. */
+/** Time limit of the cluster's process, which stops its parts one by one. After it the process is killed. */
 const graceMs = 60_000;
 const programGraceMs = 10_000;
-/** systemd waits two seconds, and the programs need some more; ms. */
+/** Time limit of a restart by systemd, which waits two seconds; ms. */
 const unitLimitMs = 60_000;
 const pollMs = 50;
 
-export interface ExchangeOptions {
+export interface ReplaceOptions {
   readonly layout: Layout;
   readonly identity: ProcessIdentity;
-  readonly how: HowItRuns;
+  readonly program: RunningProgram;
   readonly clock: Clock;
   readonly sink: ProgressSink;
-  /** Starts what was started in a terminal; in the background from now on. */
+  /** Restarts, in the background, programs that were started in a terminal. */
   readonly startAgain: (subcommand: string, args: readonly string[]) => Promise<void>;
-  /** Waits for the nodes of this machine, where who starts the programs does not. */
+  /** Waits for the nodes of this machine, after a restart by systemd. */
   readonly untilReady: () => Promise<void>;
 }
 
 /**
- * Resolves when these programs run the cluster. When they do not start, those of before are started again, and it rejects
- * with a SetupError.
+ * Resolves when these programs run the cluster. When they fail to start, restarts the former programs and rejects with a
+ * SetupError.
  */
-export async function exchangePrograms(options: ExchangeOptions): Promise<void> {
-  const { how, sink } = options;
-  if (how.unit !== undefined) return exchangeUnit(how.unit, options);
-  await step(sink, 'programs ended, pods left running', () => endPrograms(options));
+export async function replacePrograms(options: ReplaceOptions): Promise<void> {
+  const { program, sink } = options;
+  if (program.unit !== undefined) return replaceUnit(program.unit, options);
+  await step(sink, 'programs stopped, pods left running', () => stopPrograms(options));
   try {
     await startThese(options);
   } catch (error) {
-    await step(sink, 'programs of before started again', () => startFormer(options)).catch((again: unknown) => {
-      throw new SetupError(`${messageOf(error)}\nnor do those of before start: ${messageOf(again)}`);
+    await step(sink, 'former programs restarted', () => startFormer(options)).catch((again: unknown) => {
+      throw new SetupError(`${messageOf(error)}\nThe former programs do not start either: ${messageOf(again)}`);
     });
-    throw new SetupError(`${messageOf(error)}\nThe programs of before run again.`);
+    throw new SetupError(`${messageOf(error)}\nThe former programs are running again.`);
   }
 }
 
-async function startThese({ how, layout, sink, startAgain }: ExchangeOptions): Promise<void> {
-  if (how.subcommand === 'serve') await startInBackground(startOf(how), layout, sink);
-  else await startAgain(how.subcommand, how.args);
+async function startThese({ program, layout, sink, startAgain }: ReplaceOptions): Promise<void> {
+  if (program.subcommand === 'serve') await startInBackground(startOf(program), layout, sink);
+  else await startAgain(program.subcommand, program.args);
 }
 
-async function startFormer({ how, layout, sink }: ExchangeOptions): Promise<void> {
-  if (how.subcommand !== 'serve')
-    throw new Error(
-      `they were started in a terminal; again: ${[...how.program, how.subcommand, ...how.args].join(' ')}`,
-    );
-  await startInBackground(startOf(how), layout, sink, how.program);
+async function startFormer({ program, layout, sink }: ReplaceOptions): Promise<void> {
+  const { command, subcommand, args } = program;
+  if (subcommand !== 'serve')
+    throw new Error(`they were started in a terminal; run again: ${[...command, subcommand, ...args].join(' ')}`);
+  await startInBackground(startOf(program), layout, sink, command);
 }
 
-function startOf({ args: [json = ''] }: HowItRuns): StartOptions {
+function startOf({ args: [json = ''] }: RunningProgram): StartOptions {
   return { ...(JSON.parse(json) as StartOptions), takesOver: true };
 }
 
-async function endPrograms({ clock, identity, layout }: ExchangeOptions): Promise<void> {
+async function stopPrograms({ clock, identity, layout }: ReplaceOptions): Promise<void> {
   await stopProcess(identity, clock, graceMs, undefined, leavingSignal);
-  // Of a process that had to be killed.
+  // Programs that a killed process has left.
   for (const left of (await runningProcesses(layout.run)).values()) await stopProcess(left, clock, programGraceMs);
 }
 
-/** systemd starts what its unit says as soon as the process has ended. */
-async function exchangeUnit(unit: string, options: ExchangeOptions): Promise<void> {
-  const { clock, how, identity, layout, sink, untilReady } = options;
+/** Rewrites the unit and stops the process; systemd restarts it with the new programs. */
+async function replaceUnit(unit: string, options: ReplaceOptions): Promise<void> {
+  const { clock, program, identity, layout, sink, untilReady } = options;
   const file = join(unitsDir, unit);
   if (!existsSync(file))
-    throw new SetupError(`systemd runs it as ${unit}, of which there is no ${file}: write it with orch install`);
-  writeUnit(file, layout, [...ownProgram(), how.subcommand, ...how.args]);
+    throw new SetupError(`systemd runs it as ${unit}, but there is no file ${file}; write it with orch install`);
+  writeUnit(file, layout, [...ownProgram(), program.subcommand, ...program.args]);
   await systemctl('daemon-reload');
   await step(sink, `${unit} restarted, pods left running`, async () => {
     await systemctl('kill', '--kill-who=main', `--signal=${leavingSignal}`, unit);
@@ -93,7 +92,7 @@ async function exchangeUnit(unit: string, options: ExchangeOptions): Promise<voi
     for (;;) {
       const now = readIdentity(layout.process);
       if (now !== undefined && now.pid !== identity.pid) return;
-      if (clock.monotonic() > deadline) throw new SetupError(`systemd does not start it again: journalctl -u ${unit}`);
+      if (clock.monotonic() > deadline) throw new SetupError(`systemd did not restart it; see: journalctl -u ${unit}`);
       await clock.sleep(pollMs);
     }
   });

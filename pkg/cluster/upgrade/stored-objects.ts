@@ -1,4 +1,4 @@
-/** Whether these programs can read what others have stored: every object is looked at once. */
+/** Checks that these programs can read all stored objects. */
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -9,19 +9,19 @@ import type { KeyValue, Store } from '#storage/store.js';
 
 export interface StoredObjects {
   readonly objects: number;
-  /** Read by those only who have the keys. */
+  /** Objects that only the API server can decrypt. */
   readonly encrypted: number;
   readonly unreadable: readonly { readonly key: string; readonly problem: string }[];
-  /** Served by neither these programs nor a definition that is stored. `type`: `group/version Kind`. */
+  /** Types that neither these programs nor a stored definition serve. `type`: `group/version Kind`. */
   readonly unknownTypes: readonly { readonly type: string; readonly objects: number }[];
 }
 
-/** What encrypted values begin with; see `pkg/storage/encryption`. */
+/** Start of encrypted values; see `pkg/storage/encryption`. */
 const encryptedStart = Buffer.from('k8s:enc:');
 
 /**
- * @param prefix Of all objects' keys, with the slash at its end: `/registry/`.
- * @param onProgress Told of the number of objects that were looked at so far.
+ * @param prefix Prefix of all objects' keys, with the final slash: `/registry/`.
+ * @param onProgress Called with the number of objects read so far.
  */
 export async function readStoredObjects(
   store: Pick<Store, 'range'>,
@@ -51,10 +51,10 @@ class Reading {
       return;
     }
     try {
-      if (!isStoredLayout(value)) throw new Error('no object in JSON');
+      if (!isStoredLayout(value)) throw new Error('not an object in JSON');
       const object = JSON.parse(value.toString()) as { readonly apiVersion?: unknown; readonly kind?: unknown };
       const { apiVersion, kind } = object;
-      if (typeof apiVersion !== 'string' || typeof kind !== 'string') throw new Error('it does not say what it is');
+      if (typeof apiVersion !== 'string' || typeof kind !== 'string') throw new Error('apiVersion or kind is missing');
       const type = `${apiVersion} ${kind}`;
       this.#types.set(type, (this.#types.get(type) ?? 0) + 1);
       if (kind === 'CustomResourceDefinition') this.#define(object as CustomResourceDefinition);

@@ -140,8 +140,8 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         const path = `pod${world.uid('classed')}`;
         t.equal(await kernel.cgroupFile('memory', path, limit), String(64 * mi), 'the overhead counts');
         // Runtimes before 1.6 do not pass it on.
-        const told = Spec.annotations['io.kubernetes.cri.sandbox-memory'];
-        if (told !== undefined) t.equal(told, String(40 * mi));
+        const specMemory = Spec.annotations['io.kubernetes.cri.sandbox-memory'];
+        if (specMemory !== undefined) t.equal(specMemory, String(40 * mi));
       },
     },
     {
