@@ -1,4 +1,4 @@
-/** The controller manager as a program of its own. */
+/** The controller manager as a program. */
 
 import { mkdir, rm } from 'node:fs/promises';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -38,7 +38,7 @@ import { openLeaderLock } from '#storage/etcd/leader-lock.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
 
-/** `facts`: what the metrics tell of the process. */
+/** `facts`: what the process metrics report. */
 export function controllerManagerProgram(facts: ProcessFacts): Program<ControllerManagerOptionTable> {
   return {
     name: (dialect) => dialect.components.controllerManager,
@@ -102,7 +102,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   return new DaemonGroup(name, [loop, follower, new IdleCollector(collector)]);
 }
 
-/** The daemon whose controllers are those of the managers, and of `elsewhere`. */
+/** `elsewhere`: reports of the controllers that another process runs. */
 function loopOf(
   loop: Daemon,
   managers: readonly ControllerManager[],
@@ -122,8 +122,8 @@ type MakeManager = (
 ) => ControllerManager;
 
 /**
- * Two managers: of the controllers that stay, under the main lock, and of those that move, under the migration's. As in
- * 1.24 a process is a candidate for the second lock once it has held the first.
+ * Two managers: one runs the controllers that stay, under the main lock; the other runs those that move, under the lock
+ * of the migration. As in 1.24 a process competes for the second lock once it has held the first.
  */
 async function migrating(
   { values, dialect }: Context,
@@ -160,7 +160,7 @@ async function migrating(
   );
 }
 
-/** Tells when it leads. */
+/** The same leadership; calls `leads` each time this process becomes the leader. */
 function announcing(leadership: Leadership, leads: () => void): Leadership {
   return {
     lead: (work, signal) =>
@@ -171,7 +171,7 @@ function announcing(leadership: Leadership, leads: () => void): Leadership {
   };
 }
 
-/** No candidate before `first`. */
+/** The same leadership, but the process competes for it only after `first` has resolved. */
 function after(first: Promise<void>, leadership: Leadership): Leadership {
   return {
     async lead(work, signal) {
@@ -203,7 +203,7 @@ async function leaderMigration({ values, log }: Context): Promise<LeaderMigratio
 }
 
 /**
- * Multiples of `--orch-api-qps` and `--orch-api-burst`, as in 1.24: a namespace that ends takes many calls, and a
+ * Multiples of `--orch-api-qps` and `--orch-api-burst`, as in 1.24: deleting a namespace takes many calls, and a
  * deletion by the garbage collector two.
  */
 const rates: Readonly<Record<string, { readonly qps: number; readonly burst: number }>> = {
@@ -212,35 +212,35 @@ const rates: Readonly<Record<string, { readonly qps: number; readonly burst: num
 };
 
 /**
- * How each controller talks to the API server: as which user, and how often. Clients and recorders are made once and
- * kept from one term of leading to the next.
+ * How each controller calls the API server: as which user, and at which rate. Clients and recorders are created once and
+ * reused each time the process becomes the leader again.
  */
 function controllerClients(
   { values, dialect, clock }: ProgramContext<ControllerManagerOptionTable>,
   { connection, recorderFor }: Pick<LoopDependencies, 'connection' | 'recorderFor'>,
 ): Required<Pick<ControllerManagerDependencies, 'clientFor' | 'events'>> {
-  // Tokens must not wait behind anything else.
+  // Token requests have a rate limit of their own, so that no other request delays them.
   const tokenClient = connection.client('token-requests');
-  const tokenOf = kept((controller: string): TokenSource | undefined => {
-    // Accounts cannot act before their tokens are signed, and no account may read the secrets of all.
+  const tokenOf = memoized((controller: string): TokenSource | undefined => {
+    // The token controller cannot use a token that only it can sign, and no service account may read all secrets.
     if (!values['use-service-account-credentials'] || controller === 'serviceaccount-token') return undefined;
     const account = { namespace: dialect.namespaces.system, name: serviceAccountOf(controller) };
     return new ServiceAccountToken({ client: tokenClient, clock, ...account });
   });
-  const clientFor = kept((controller: string): Client => {
+  const clientFor = memoized((controller: string): Client => {
     const token = tokenOf(controller);
     const { qps, burst } = rates[controller] ?? { qps: 1, burst: 1 };
     const rate = { qps: values['orch-api-qps'] * qps, burst: values['orch-api-burst'] * burst };
     return (token === undefined ? connection : connection.as(token)).client(serviceAccountOf(controller), rate);
   });
-  const recorders = kept((controller: string) =>
-    kept((component: string) => recorderFor(component, tokenOf(controller))),
+  const recorders = memoized((controller: string) =>
+    memoized((component: string) => recorderFor(component, tokenOf(controller))),
   );
   return { clientFor, events: (component, controller) => recorders(controller)(component) };
 }
 
-/** The function, which is called once for each key. */
-function kept<V>(make: (key: string) => V): (key: string) => V {
+/** Calls `make` once for each key. */
+function memoized<V>(make: (key: string) => V): (key: string) => V {
   const values = new Map<string, V>();
   return (key) => {
     const value = values.get(key) ?? make(key);
@@ -249,7 +249,7 @@ function kept<V>(make: (key: string) => V): (key: string) => V {
   };
 }
 
-/** Directories of this machine, for volumes of `--enable-hostpath-provisioner`. */
+/** Creates and removes directories on this machine, for volumes of `--enable-hostpath-provisioner`. */
 export const hostDirectories: HostDirectories = {
   async make(path) {
     await mkdir(path, { recursive: true, mode: 0o750 });

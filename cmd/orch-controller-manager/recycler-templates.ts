@@ -1,4 +1,4 @@
-/** The templates of pods that empty volumes, which the manager's options name. What is wrong with them: OptionsError. */
+/** Reads the templates of recycler pods that the manager's options name. Throws OptionsError for a bad template. */
 
 import type { ControllerInputs } from '#controllers/factory.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
@@ -28,7 +28,7 @@ async function template(
   if (!isPlain(metadata) || !isPlain(spec)) throw refuse('holds no v1 Pod');
   if (!Array.isArray(spec['containers'])) throw refuse('does not contain any container');
   if (!Array.isArray(spec['volumes']) || spec['volumes'].length === 0) throw refuse('does not contain any volume(s)');
-  // The API server says what else is wrong with it.
+  // The API server validates the rest.
   return { metadata, spec: { ...spec, containers: spec['containers'] } };
 }
 

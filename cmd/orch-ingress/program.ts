@@ -1,4 +1,4 @@
-/** The ingress controller as a program of its own. */
+/** The ingress controller as a program. */
 
 import type { Registry } from 'prom-client';
 import { ApiEventRecorder } from '#client/events/recorder.js';
@@ -19,7 +19,7 @@ import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/opti
 
 type IngressOptionTable = ReturnType<typeof ingressOptionTable>;
 
-/** `facts`: what the metrics tell of the process. */
+/** `facts`: what the process metrics report. */
 export function ingressProgram(facts: ProcessFacts): Program<IngressOptionTable> {
   return {
     name: (dialect) => dialect.components.ingress,
@@ -62,7 +62,7 @@ interface IngressProcessParts {
   readonly metricsAddress: string;
 }
 
-/** The controller with what it stands on, and what others ask it: health and metrics. */
+/** The controller with its informers, recorder and connection, and its health and metrics endpoints. */
 class IngressProcess implements Daemon {
   readonly name: string;
   readonly #parts: IngressProcessParts;
@@ -83,14 +83,14 @@ class IngressProcess implements Daemon {
   async start(signal: AbortSignal): Promise<void> {
     const { controller, healthzAddress, informers, metrics, metricsAddress } = this.#parts;
     void this.#endpoints.serve(healthzAddress, '/healthz', () =>
-      this.#isReady ? { status: 200, body: 'ok' } : { status: 503, body: 'the rules are not known yet' },
+      this.#isReady ? { status: 200, body: 'ok' } : { status: 503, body: 'the rules are not loaded yet' },
     );
     void this.#endpoints.serveMetrics(metricsAddress, metrics);
     controller.ready().then(
       () => {
         this.#isReady = true;
       },
-      // Callers of `start` hear of it.
+      // `start` rejects with the same error.
       () => undefined,
     );
     const watched = informers.start(AbortSignal.any([signal, this.#stop.signal]));
@@ -99,7 +99,7 @@ class IngressProcess implements Daemon {
 
   async close(): Promise<void> {
     const { connection, controller, recorder } = this.#parts;
-    // Load balancers are to send requests elsewhere from now on.
+    // The health check fails from now on, so that load balancers send no more requests here.
     this.#isReady = false;
     await controller.close();
     await recorder.close();

@@ -1,4 +1,4 @@
-/** The service proxy as a program of its own, for nodes whose agent has none in its process. */
+/** The service proxy as a program, for nodes whose agent does not run it in its own process. */
 
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
@@ -41,7 +41,7 @@ function proxyOptionTable(dialect: Dialect) {
 
 type ProxyOptionTable = ReturnType<typeof proxyOptionTable>;
 
-/** `facts`: what the metrics tell of the process. */
+/** `facts`: what the process metrics report. */
 export function proxyProgram(facts: ProcessFacts): Program<ProxyOptionTable> {
   return {
     name: (dialect) => dialect.components.serviceProxy,
@@ -94,7 +94,7 @@ async function create(context: ProgramContext<ProxyOptionTable>, facts: ProcessF
   });
 }
 
-/** A daemon whose work is over when that one thing is done. */
+/** A daemon that ends as soon as `work` has resolved. */
 function task(name: string, work: () => Promise<void>): Daemon {
   return { name, start: work, ready: () => Promise.resolve(), close: () => Promise.resolve() };
 }
@@ -113,7 +113,7 @@ interface ProxyProcessParts {
   readonly syncPeriodMs: number;
 }
 
-/** The proxy with what it stands on, and what others ask it: health and metrics, as of release 1.24's. */
+/** The proxy with its informers and connection, and its health and metrics endpoints, which are those of release 1.24. */
 class ProxyProcess implements Daemon {
   readonly name: string;
   readonly #parts: ProxyProcessParts;
@@ -146,7 +146,7 @@ class ProxyProcess implements Daemon {
     await connection.close();
   }
 
-  /** Unhealthy when something has waited for two periods: load balancers are to send traffic elsewhere. */
+  /** Unhealthy when a change has been queued for two sync periods; load balancers then send traffic to other nodes. */
   #health(): PlainAnswer {
     const { clock, proxy, syncPeriodMs } = this.#parts;
     const { lastSync, queuedAt } = proxy.times;

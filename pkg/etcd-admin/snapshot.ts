@@ -70,7 +70,9 @@ class SnapshotCheck {
 
   end(): void {
     if (this.#length % sectorBytes !== hashBytes) {
-      throw new SnapshotError(`the snapshot is truncated: ${this.#length} bytes are no complete database with its hash`);
+      throw new SnapshotError(
+        `the snapshot is truncated: ${this.#length} bytes are no complete database with its hash`,
+      );
     }
     if (!this.#hash.digest().equals(this.#last)) throw new SnapshotError('the snapshot does not match its hash');
   }

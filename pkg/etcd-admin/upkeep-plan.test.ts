@@ -71,7 +71,11 @@ t.test('the next step depends on sizes, members and alarms', async (t) => {
       etcd([member('a', 990, 980, { isLeader: true, isFresh: true })], full),
       { type: 'full', member: { name: 'a' } },
     ],
-    ['the alarm of a store with free space is cleared', etcd([member('a', 500, 400, leads)], full), { type: 'disarm', alarms: full.alarms }],
+    [
+      'the alarm of a store with free space is cleared',
+      etcd([member('a', 500, 400, leads)], full),
+      { type: 'disarm', alarms: full.alarms },
+    ],
     [
       'the alarm stays while a member is away, which may be full',
       etcd([member('a', 500, 400, leads)], { ...full, size: 2 }),

@@ -223,8 +223,10 @@ t.test('its scheduler has a configuration file and extenders, and all daemons ha
   const namespace = 'default';
   const metadata = (name: string) => ({ name, namespace });
   const spec = { schedulerName: 'second', containers: [{ name: 'c', image: 'web:1' }] };
-  const claim = { accessModes: ['ReadWriteOncePod' as const], resources: { requests: { storage: '1Gi' } } };
-  const claim = await cluster.client.resource(persistentvolumeclaims).create({ metadata: metadata('one'), spec: claim });
+  const claimSpec = { accessModes: ['ReadWriteOncePod' as const], resources: { requests: { storage: '1Gi' } } };
+  const claim = await cluster.client
+    .resource(persistentvolumeclaims)
+    .create({ metadata: metadata('one'), spec: claimSpec });
   t.same(claim.spec.accessModes, ['ReadWriteOncePod'], 'the API server has the gate');
   await cluster.client.resource(pods).create({ metadata: metadata('runs'), spec });
   const options = { namespace, fieldSelector: 'metadata.name=runs', signal: AbortSignal.timeout(30_000) };

@@ -37,8 +37,7 @@ export async function publish(argv: readonly string[]): Promise<number> {
   for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
   const { values } = parsed;
   const { kubeconfig, server } = values;
-  if (kubeconfig === undefined)
-    throw new OptionsError(['--kubeconfig: must be the client config of an administrator']);
+  if (kubeconfig === undefined) throw new OptionsError(['--kubeconfig: must be the client config of an administrator']);
   if (server === undefined || !URL.canParse(server))
     throw new OptionsError(['--server: must be the URL at which nodes reach the API server']);
   const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');

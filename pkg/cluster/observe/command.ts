@@ -114,9 +114,7 @@ export async function observe(argv: readonly string[]): Promise<number> {
 /** Grants Prometheus its rights and discovers its targets. Rejects with a SetupError without a certificate for it. */
 async function discoverTargets(layout: Layout, { dialect }: Names): Promise<ClusterTargets> {
   if (!existsSync(join(layout.pki, 'prometheus.crt')))
-    throw new SetupError(
-      `${layout.pki} has no certificate for Prometheus; restart the cluster, which creates one`,
-    );
+    throw new SetupError(`${layout.pki} has no certificate for Prometheus; restart the cluster, which creates one`);
   const client = await adminClient(layout, { dialect: dialect.name }, { userAgent: program });
   try {
     await setUpMonitoringAccess(client);

@@ -51,7 +51,9 @@ export async function certs(argv: readonly string[]): Promise<number> {
       readIdentity(layout.process) !== undefined
         ? 'the running cluster renews them within a day; to renew them at once:'
         : 'to renew them:';
-    stderr.write(`${soon.length} certificates end in less than ${renewBeforeDays} days; ${renewing} orch certs renew\n`);
+    stderr.write(
+      `${soon.length} certificates end in less than ${renewBeforeDays} days; ${renewing} orch certs renew\n`,
+    );
   }
   return reports.some(({ daysLeft = -1 }) => daysLeft < 0) ? 1 : 0;
 }

@@ -71,9 +71,7 @@ export async function upgrade(argv: readonly string[], { startAgain }: Starters)
   if (identity === undefined)
     throw new SetupError(`nothing in ${layout.root} is running; start it with these programs: ${starter}`);
   if (settings.store === 'memory')
-    throw new SetupError(
-      `the cluster in ${layout.root} keeps its objects in memory and would lose them at a restart`,
-    );
+    throw new SetupError(`the cluster in ${layout.root} keeps its objects in memory and would lose them at a restart`);
   const work: Upgrade = { options, layout, settings, identity, sink: progressPrinter(stdout, clock) };
   const client = await clientOf(work);
   try {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { runningProgram, parseProgram } from '#cluster/upgrade/running-program.js';
+import { parseProgram, runningProgram } from '#cluster/upgrade/running-program.js';
 
 const detached = ['/usr/bin/node', '--enable-source-maps', '/opt/orch/main.js', 'serve', '{"dataDir":"/d"}'];
 
