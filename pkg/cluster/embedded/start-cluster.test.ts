@@ -145,8 +145,8 @@ t.test('clusters side by side know nothing of each other', async (t) => {
 t.test('rights hold without a socket too', async (t) => {
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
-  const nobody = cluster.clientAs('unknown');
-  await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "nobody" cannot list/);
+  const client = cluster.clientAs('unknown');
+  await t.rejects(client.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "unknown" cannot list/);
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
 
