@@ -146,7 +146,10 @@ t.test('rights hold without a socket too', async (t) => {
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
   const client = cluster.clientAs('unknown');
-  await t.rejects(client.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "unknown" cannot list/);
+  await t.rejects(
+    client.resource(pods).list({ namespace: 'default' }),
+    /pods is forbidden: User "unknown" cannot list/,
+  );
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
 
