@@ -1,5 +1,5 @@
 /** Writes the TypeScript types of one group and version. */
-import { described } from '#apimachinery/schema/described.js';
+import { fieldDescription } from '#apimachinery/schema/descriptions.js';
 import type { FieldDeclaration, MessageDeclaration } from '#apimachinery/schema/schema.js';
 import type { GroupVersionFiles } from './declarations.js';
 
@@ -86,7 +86,7 @@ function typeText(name: string, message: MessageDeclaration, context: Context): 
       continue;
     }
     if (key.startsWith('~')) continue;
-    const doc = described(field);
+    const doc = fieldDescription(field);
     if (doc !== undefined) lines.push(`  ${comment(doc)}`);
     const required = (top && (key === 'metadata' || key === 'spec')) || !isOptional(field);
     lines.push(`  readonly ${propertyName(key)}${required ? '' : '?'}: ${fieldType(field, context)};`);

@@ -1,8 +1,8 @@
-/** Feature gates that act on the API: those that declarations name, and those that rules of kinds ask for. */
+/** Feature gates of the API: those in declarations and those that rules use. */
 import { groupVersions } from '#api/scheme.gen.js';
 import { ruleGates } from '#api/strategy/feature-gates.js';
 
-/** Names of all gates that change anything about the API. */
+/** Names of all gates that affect the API. */
 export function apiGates(): string[] {
   const declared = groupVersions.flatMap(({ kinds }) =>
     kinds.flatMap(({ types, resources = [] }) => [

@@ -1,4 +1,4 @@
-/** Whatever is written in one version is read back in it: every version that is converted, with random objects. */
+/** Random objects of every converted version survive a round trip through the stored form. */
 
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
@@ -14,8 +14,8 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 const rounds = 200;
 
 /**
- * Versions in which the same can be said in two ways, one of which is read back: autoscalers without a metric scale by the
- * processor, and the name of an endpoint's node is also one of its labels.
+ * Versions that can express the same state in two ways, one of which is read back: autoscalers without a metric scale
+ * by CPU, and the node name of an endpoint is also one of its labels.
  */
 const settles: ReadonlySet<string> = new Set(['autoscaling/v1', 'discovery/v1beta1']);
 
@@ -23,7 +23,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
   const scheme = schemeFor(dialect);
   const codec = new ObjectCodec(scheme);
 
-  /** As decoding leaves an object of that version. */
+  /** The object as decoding leaves it in that version. */
   const canonical = (object: ApiObjectShape, apiVersion: string, kind: string): ApiObjectShape => {
     const expected = scheme.kind(apiVersion, kind);
     if (expected === undefined) throw new RangeError(`${apiVersion} has no ${kind}`);
@@ -50,8 +50,8 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       const settling = settles.has(`${declaration.group}/${declaration.version}`);
       await t.test(`${apiVersion} ${resource}`, async (t) => {
         for (let round = 0; round < rounds; round++) {
-          const made = { ...(objects.object(type) as unknown as ApiObjectShape), apiVersion, kind };
-          const random = canonical(made, apiVersion, kind);
+          const written = { ...(objects.object(type) as unknown as ApiObjectShape), apiVersion, kind };
+          const random = canonical(written, apiVersion, kind);
           const given = settling ? back(toStored(random)) : random;
           const before = structuredClone(given);
           const stored = toStored(given);

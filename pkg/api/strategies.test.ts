@@ -40,7 +40,7 @@ const strings = [
 const numbers = [0, 1, -1, 80, 65536, 2147483647];
 const quantities = ['0', '1', '500m', '-1', '2Gi'];
 
-/** A value of the type with any of its fields missing, as decoding gives it: right types, no other promise. */
+/** A value of the type with arbitrary fields missing, as decoding may leave it: only the types are right. */
 function anyOf(type: string, scope: string, random: () => number, depth: number): unknown {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   switch (type) {
@@ -107,7 +107,7 @@ function anyObject(resource: ResourceDeclaration, random: () => number): ApiObje
   return object as unknown as ApiObjectShape;
 }
 
-/** Puts the object through everything that a request may. */
+/** Runs all steps of a request on the object. */
 function run(resource: ResourceDeclaration, object: ApiObjectShape, old: ApiObjectShape): void {
   const strategy = strategyFor(resource);
   const stored = copyJson(old);

@@ -1,4 +1,4 @@
-/** The strategy of every resource. A kind without rules of its own gets the generic one. */
+/** The strategy of every resource. A kind without its own strategy gets the generic one. */
 import {
   mutatingWebhookConfigurationStrategy,
   validatingWebhookConfigurationStrategy,
@@ -40,10 +40,7 @@ import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.
 import { endpointSliceV1beta1Strategy } from '#api/discovery/v1beta1/endpointslice/strategy.js';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
 import { eventsV1beta1Strategy } from '#api/events/v1beta1/event/strategy.js';
-import {
-  flowSchemaV1beta1Strategy,
-  priorityLevelConfigurationV1beta1Strategy,
-} from '#api/flowcontrol/v1beta1/renamed/strategies.js';
+import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta1/resources.gen.js';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import { nodeMetricsStrategy, podMetricsStrategy } from '#api/metrics/v1beta1/usage/strategy.js';
@@ -51,7 +48,7 @@ import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
 import { runtimeClassStrategy } from '#api/node/v1/runtimeclass/strategy.js';
-import { runtimeClassV1beta1Strategy } from '#api/node/v1beta1/runtimeclass/strategy.js';
+import { runtimeclasses } from '#api/node/v1beta1/resources.gen.js';
 import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/strategy.js';
 import { podDisruptionBudgetV1beta1Strategy } from '#api/policy/v1beta1/poddisruptionbudget/strategy.js';
 import { podSecurityPolicyStrategy } from '#api/policy/v1beta1/podsecuritypolicy/strategy.js';
@@ -61,7 +58,8 @@ import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy
 import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
 import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver/strategies.js';
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
-import { csiStorageCapacityV1beta1Strategy } from '#api/storage/v1beta1/csistoragecapacity/strategy.js';
+import { csistoragecapacities } from '#api/storage/v1beta1/resources.gen.js';
+import { renamedStrategy } from '#api/strategy/converted-strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -110,8 +108,11 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['discovery/v1beta1/endpointslices', endpointSliceV1beta1Strategy],
   ['events/v1/events', eventsV1Strategy],
   ['events/v1beta1/events', eventsV1beta1Strategy],
-  ['flowcontrol/v1beta1/flowschemas', flowSchemaV1beta1Strategy],
-  ['flowcontrol/v1beta1/prioritylevelconfigurations', priorityLevelConfigurationV1beta1Strategy],
+  ['flowcontrol/v1beta1/flowschemas', renamedStrategy(flowschemas, flowSchemaStrategy)],
+  [
+    'flowcontrol/v1beta1/prioritylevelconfigurations',
+    renamedStrategy(prioritylevelconfigurations, priorityLevelConfigurationStrategy),
+  ],
   ['flowcontrol/v1beta2/flowschemas', flowSchemaStrategy],
   ['flowcontrol/v1beta2/prioritylevelconfigurations', priorityLevelConfigurationStrategy],
   ['metrics/v1beta1/nodes', nodeMetricsStrategy],
@@ -120,7 +121,7 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['networking/v1/ingresses', ingressStrategy],
   ['networking/v1/networkpolicies', networkPolicyStrategy],
   ['node/v1/runtimeclasses', runtimeClassStrategy],
-  ['node/v1beta1/runtimeclasses', runtimeClassV1beta1Strategy],
+  ['node/v1beta1/runtimeclasses', renamedStrategy(runtimeclasses, runtimeClassStrategy)],
   ['policy/v1/poddisruptionbudgets', podDisruptionBudgetStrategy],
   ['policy/v1beta1/poddisruptionbudgets', podDisruptionBudgetV1beta1Strategy],
   ['policy/v1beta1/podsecuritypolicies', podSecurityPolicyStrategy],
@@ -134,10 +135,10 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['storage/v1/csinodes', csiNodeStrategy],
   ['storage/v1/storageclasses', storageClassStrategy],
   ['storage/v1/volumeattachments', volumeAttachmentStrategy],
-  ['storage/v1beta1/csistoragecapacities', csiStorageCapacityV1beta1Strategy],
+  ['storage/v1beta1/csistoragecapacities', renamedStrategy(csistoragecapacities, csiStorageCapacityStrategy)],
 ]);
 
-/** What is particular to the resource; ask once and keep it. */
+/** The strategy of the resource; the caller should cache it. */
 export function strategyFor(resource: ResourceDeclaration): Strategy {
   return own.get(keyOf(resource)) ?? kindStrategy(resource);
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { LazyAbort, SharedCancellation } from '#apimachinery/cancellation.js';
 
-void t.test('who listens hears of it once, and not any more when he has left', (t) => {
+void t.test('a listener is called once, and not after its removal', (t) => {
   const gone = new LazyAbort();
   const heard: string[] = [];
   const left = () => heard.push('left');
@@ -24,7 +24,7 @@ void t.test('who listens hears of it once, and not any more when he has left', (
   t.end();
 });
 
-void t.test('its signal aborts with it, whenever it was made', (t) => {
+void t.test('the signal aborts too, whenever it was created', (t) => {
   const [early, late] = [new LazyAbort(), new LazyAbort()];
   const { signal } = early;
   const reason = new Error('gone');
@@ -36,7 +36,7 @@ void t.test('its signal aborts with it, whenever it was made', (t) => {
   t.end();
 });
 
-void t.test('very many listen as one does', (t) => {
+void t.test('a shared cancellation calls all listeners once', (t) => {
   const controller = new AbortController();
   const closing = new SharedCancellation(controller.signal);
   const heard: string[] = [];

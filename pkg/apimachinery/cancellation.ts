@@ -1,10 +1,10 @@
 /**
- * What those need of a signal who only want to hear that a call is not wanted any more. An AbortSignal is one; but making
- * one is dear, and most calls are over before anybody could abort them: see `LazyAbort`, which is one, too.
+ * The part of AbortSignal that a callee needs to notice cancellation. Creating an AbortSignal is expensive, and most
+ * calls end before they could be aborted: `LazyAbort` implements this interface at little cost.
  */
 export interface Cancellation {
   readonly aborted: boolean;
-  /** Undefined as long as it is not aborted. */
+  /** Undefined until it is aborted. */
   readonly reason: unknown;
   /** Throws the reason. */
   throwIfAborted(): void;
@@ -15,8 +15,8 @@ export interface Cancellation {
 export type CancellationListener = (() => void) | { handleEvent(): void };
 
 /**
- * An AbortController that makes its signal when it is first read: most requests are answered before. A listener of the end
- * alone needs no signal.
+ * An AbortController that creates its signal on first access, because most requests end before. Listeners alone need no
+ * signal.
  */
 export class LazyAbort implements Cancellation {
   #controller: AbortController | undefined;
@@ -35,7 +35,7 @@ export class LazyAbort implements Cancellation {
     return this.#reason !== undefined;
   }
 
-  /** Why it was aborted; undefined when it was not. */
+  /** The reason of the abort; undefined before. */
   get reason(): unknown {
     return this.#reason;
   }
@@ -44,7 +44,7 @@ export class LazyAbort implements Cancellation {
     if (this.#reason !== undefined) throw this.#reason;
   }
 
-  /** Each is called once. */
+  /** Each listener is called once. */
   addEventListener(_type: 'abort', listener: CancellationListener): void {
     this.#listeners ??= [];
     if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
@@ -55,7 +55,7 @@ export class LazyAbort implements Cancellation {
     if (at >= 0) this.#listeners?.splice(at, 1);
   }
 
-  /** The first reason counts. */
+  /** Only the first reason counts. */
   abort(reason: unknown): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -70,8 +70,8 @@ export class LazyAbort implements Cancellation {
 }
 
 /**
- * A signal that very many listen to. An AbortSignal looks through all its listeners for each that comes or goes; here that
- * costs the same however many there are.
+ * A signal for a very large number of listeners. An AbortSignal scans all its listeners for each addition or removal;
+ * here both take constant time.
  */
 export class SharedCancellation implements Cancellation {
   readonly #signal: AbortSignal;
@@ -94,7 +94,7 @@ export class SharedCancellation implements Cancellation {
     this.#signal.throwIfAborted();
   }
 
-  /** Each is called once. */
+  /** Each listener is called once. */
   addEventListener(_type: 'abort', listener: CancellationListener): void {
     this.#listeners.add(listener);
   }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { formatMicroTime, formatTime, parseTime } from '#apimachinery/clock.js';
 
-t.test('times as texts', (t) => {
+t.test('times are formatted and parsed', (t) => {
   const rows: [number, string][] = [
     [0, '1970-01-01T00:00:00Z'],
     [999, '1970-01-01T00:00:00Z'],

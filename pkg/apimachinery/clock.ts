@@ -1,17 +1,17 @@
 /**
- * Time comes in through this interface, so that everything that waits can run under a virtual clock.
- * All instants and durations are milliseconds.
+ * The source of time, so that all waiting code can run under a virtual clock. All instants and durations are
+ * milliseconds.
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that never go backwards; for measuring durations only. */
+  /** Milliseconds that never go backwards, for measuring durations only. */
   monotonic(): number;
   /** Calls `fn` once after `ms`; a negative delay counts as zero. The timer does not keep the process alive. */
   setTimer(fn: () => void, ms: number): Timer;
-  /** Resolves after `ms`, or at once (without an error) when `signal` aborts. */
+  /** Resolves after `ms`, or without an error as soon as `signal` aborts. */
   sleep(ms: number, signal?: Cancellation): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Longest delay that a Node.js timer takes; longer ones would fire at once. */
+/** Maximum delay of a Node.js timer; a longer one would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** The wall clock. */
@@ -55,7 +55,7 @@ export function formatMicroTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
 }
 
-/** Milliseconds of an RFC 3339 string, `NaN` when it is none. */
+/** Milliseconds of an RFC 3339 text; `NaN` if invalid. */
 export function parseTime(text: string): number {
   return Date.parse(text);
 }

@@ -1,13 +1,13 @@
-/** Text in columns, as wide as their widest cell. */
+/** Aligned text columns. */
 
 export interface ColumnOptions {
   /** Spaces between columns. */
   readonly gap: number;
-  /** Of each column; those of the rows unless told. */
+  /** Column widths; the default is the widest cell of each column. */
   readonly widths?: readonly number[];
 }
 
-/** Lines of aligned cells, without spaces at their ends. */
+/** Lines of aligned cells without trailing spaces. */
 export function alignColumns(rows: readonly (readonly string[])[], options: ColumnOptions): string[] {
   const { gap, widths = columnWidths(rows) } = options;
   return rows.map((row) =>
@@ -18,7 +18,7 @@ export function alignColumns(rows: readonly (readonly string[])[], options: Colu
   );
 }
 
-/** @param atLeast What they are wide already. */
+/** @param atLeast Minimum widths. */
 export function columnWidths(rows: readonly (readonly string[])[], atLeast: readonly number[] = []): number[] {
   const widths = [...atLeast];
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);

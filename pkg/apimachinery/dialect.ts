@@ -1,6 +1,6 @@
 /**
- * The product's names, in one place. A cluster speaks one of two dialects, chosen when it is created; no name
- * below is ever a literal elsewhere in the code.
+ * All product names. A cluster uses one of two dialects, chosen at its creation; no name below occurs as a literal
+ * elsewhere.
  */
 
 /** Dialect-neutral name of an API group: the folder below `pkg/api`. */
@@ -71,16 +71,16 @@ interface Words {
   readonly label: string;
   /** The node agent's name in identifiers. */
   readonly agent: string;
-  /** The same where words are joined in camel case. */
+  /** The node agent's name in camel case identifiers. */
   readonly agentIdentifier: string;
-  /** The scheduler in the group of its configuration files. */
+  /** The scheduler's name in the group of its configuration files. */
   readonly schedulerIdentifier: string;
-  /** Prefix of the annotations and labels that the command-line client writes. */
+  /** Prefix of annotations and labels of the command-line client. */
   readonly cli: string;
   readonly reverse: string;
-  /** Prefix of the series of the DNS server. */
+  /** Prefix of the DNS server's metrics. */
   readonly dnsMetrics: string;
-  /** Status code of lists whose options exclude each other. */
+  /** Status code for lists with mutually exclusive options. */
   readonly invalidCombination: 400 | 422;
 }
 
@@ -99,7 +99,7 @@ function makeDialect(w: Words) {
     product,
     /** The product in texts for people: `Orch`, `Kubernetes`. */
     displayName: `${product.charAt(0).toUpperCase()}${product.slice(1)}`,
-    /** The product's part of shorter names, options among them: `orch`, `kube`. */
+    /** The product in short names, such as options: `orch`, `kube`. */
     shortName: w.short,
     /** The node agent in identifiers of configuration files: `nodeAgent`, `kubelet`. */
     nodeAgentIdentifier: w.agentIdentifier,
@@ -110,30 +110,30 @@ function makeDialect(w: Words) {
     },
     /** Group of the controller manager's configuration. */
     controllerManagerConfigGroup: `${w.short}controllermanager.config.${w.api}`,
-    /** API version of the files that configure the API server. */
+    /** API version of the API server's configuration files. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
-    /** API versions of the file that configures tracing. */
+    /** API versions of the tracing configuration. */
     tracingConfigVersions: [`apiserver.config.${w.api}/v1alpha1`, `apiserver.config.${w.api}/v1beta1`],
-    /** Groups of metrics, of which other servers bring all but the first: `custom.metrics.k8s.io`. */
+    /** Groups of metrics; other servers provide all but the first: `custom.metrics.k8s.io`. */
     metricsGroups: {
       resource: groupName('metrics'),
       custom: `custom.metrics.${w.api}`,
       external: `external.metrics.${w.api}`,
     },
-    /** What encrypted values in the store begin with: `k8s:enc:`. */
+    /** Prefix of encrypted values in the store: `k8s:enc:`. */
     encryptedPrefix: `${w.api.split('.')[0]}:enc:`,
     apiDomain: w.api,
     labelDomain: w.label,
     /** Prefix of OpenAPI extensions: `x-orch-` / `x-kubernetes-`. */
     extensionPrefix: `x-${product}-`,
     protobufMediaType: `application/vnd.${product}.protobuf`,
-    /** What `/version` says as gitVersion. */
+    /** The gitVersion of `/version`. */
     version: 'v1.24.0',
-    /** Status code of lists whose options exclude each other: specification 1, section 7, says another than 1.24. */
+    /** Status code for lists with mutually exclusive options: specification 1, section 7, differs from 1.24. */
     invalidCombination: w.invalidCombination,
-    /** What the names of the DNS server's series begin with. */
+    /** Prefix of the DNS server's metrics. */
     dnsMetricsPrefix: w.dnsMetrics,
-    /** Of the series of the service proxy. */
+    /** Prefix of the service proxy's metrics. */
     proxyMetricsPrefix: `${w.short}proxy`,
     /** The API group's name on the wire; empty for core. */
     groupName,
@@ -142,7 +142,7 @@ function makeDialect(w: Words) {
       const group = groupName(key);
       return group === '' ? version : `${group}/${version}`;
     },
-    /** The key of a group named on the wire, undefined for an unknown one. */
+    /** The key of a group by its name on the wire; undefined for an unknown group. */
     groupKey: (name: string): GroupKey | undefined => byGroupName.get(name),
     namespaces: {
       default: 'default',
@@ -153,27 +153,27 @@ function makeDialect(w: Words) {
     users: {
       admin: `${product}-admin`,
       apiServer: 'system:apiserver',
-      /** As whom the API server asks extension API servers whether they are there. */
+      /** The user as which the API server probes extension API servers. */
       aggregator: `system:${w.short}-aggregator`,
       scheduler: `system:${w.short}-scheduler`,
       controllerManager: `system:${w.short}-controller-manager`,
-      /** Whoever shows no credential. */
+      /** The user of requests without credentials. */
       anonymous: 'system:anonymous',
       ingress: `system:${w.short}-ingress`,
       serviceProxy: `system:${w.short}-proxy`,
-      /** Who reads metrics. */
+      /** The user that reads metrics. */
       prometheus: 'prometheus',
       nodePrefix: 'system:node:',
-      /** Of whoever comes with a bootstrap token; its id follows. */
+      /** Prefix of bootstrap token users; the token's id follows. */
       bootstrapPrefix: 'system:bootstrap:',
-      /** Name in the API server's client certificate towards node agents. */
+      /** Common name of the API server's client certificate for node agents. */
       apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
     },
     groups: {
-      /** Of all who come with a bootstrap token. */
+      /** The group of all bootstrap token users. */
       bootstrappers: 'system:bootstrappers',
       masters: 'system:masters',
-      /** Of all who may read health and metrics. */
+      /** The group of users that may read health and metrics. */
       monitoring: 'system:monitoring',
       nodes: 'system:nodes',
       authenticated: 'system:authenticated',
@@ -193,19 +193,19 @@ function makeDialect(w: Words) {
       nodeAgent: w.agent,
       serviceProxy: `${w.short}-proxy`,
       ingress: `${w.short}-ingress`,
-      /** Name that pods use by default for their scheduler. */
+      /** The default scheduler name of pods. */
       defaultScheduler: 'default-scheduler',
     },
     /** The API's own Service in the default namespace. */
     apiServiceName: product,
     namespaceFinalizer: product,
-    /** Annotation of jobs whose pods are counted by finalizers, and the finalizer of those pods. */
+    /** Annotation of jobs that track their pods by finalizers, and the finalizer of those pods. */
     jobTracking: `batch.${w.label}/job-tracking`,
     rootCAConfigMap: `${w.short}-root-ca.crt`,
-    /** Prefix of the in-pod variables: `<prefix>_SERVICE_HOST`. */
+    /** Prefix of environment variables in pods: `<prefix>_SERVICE_HOST`. */
     serviceEnvPrefix: env,
     serviceAccountPath: `/var/run/secrets/${w.label}/serviceaccount`,
-    /** Prefix of the labels that the node agent puts on sandboxes and containers. */
+    /** Prefix of the node agent's labels on sandboxes and containers. */
     runtimeLabelPrefix: `io.${w.reverse}`,
     bookmarkAnnotation: `${w.api}/initial-events-end`,
     labels: {
@@ -226,16 +226,16 @@ function makeDialect(w: Words) {
       endpointSliceManagedBy: `endpointslice.${w.label}/managed-by`,
       skipMirror: `endpointslice.${w.label}/skip-mirror`,
       headlessService: `service.${w.label}/headless`,
-      /** Of services that another proxy than the standard one is for: its name. */
+      /** On services for another proxy than the standard one: its name. */
       serviceProxyName: `service.${w.label}/service-proxy-name`,
       podTemplateHash: 'pod-template-hash',
       controllerRevisionHash: 'controller-revision-hash',
       podTemplateGeneration: 'pod-template-generation',
-      /** Of ControllerRevisions: the hash of their data. */
+      /** On ControllerRevisions: the hash of their data. */
       revisionHash: `controller.${w.label}/hash`,
       statefulSetPodName: `statefulset.${w.label}/pod-name`,
       excludeBalancers: `node.${w.label}/exclude-from-external-load-balancers`,
-      /** Of APIServices that the server keeps itself: `onstart`, or `true`. */
+      /** On APIServices that the server manages: `onstart`, or `true`. */
       autoManaged: `${w.short}-aggregator.${w.label}/automanaged`,
     },
     /** Value of the managed-by label on slices of the endpoint slice controller. */
@@ -267,37 +267,37 @@ function makeDialect(w: Words) {
       leader: `control-plane.alpha.${w.label}/leader`,
       controllerAttachDetach: `volumes.${w.label}/controller-managed-attach-detach`,
       enforceMountable: `${w.label}/enforce-mountable-secrets`,
-      /** Of claims: the binding to their volume has been seen through. */
+      /** On claims: binding to the volume is complete. */
       bindCompleted: `pv.${w.label}/bind-completed`,
-      /** Of claims and volumes: they were bound by the controller, and not beforehand by whoever made them. */
+      /** On claims and volumes: the controller bound them, as opposed to a binding set by their creator. */
       boundByController: `pv.${w.label}/bound-by-controller`,
-      /** Of volumes: who made them for a claim. */
+      /** On volumes: the provisioner that created them. */
       provisionedBy: `pv.${w.label}/provisioned-by`,
-      /** Of volumes that are directories of a node: its name. */
+      /** On volumes that are directories of a node: the name of that node. */
       localVolumeNode: `pv.${w.label}/local-directory-node`,
-      /** Of volumes: the group that the processes of pods are in which use it. */
+      /** On volumes: the supplemental group of processes in pods that use it. */
       volumeGroup: `pv.beta.${w.label}/gid`,
-      /** Of claims: who is to make a volume. */
+      /** On claims: the provisioner that must create the volume. */
       storageProvisioner: `volume.${w.label}/storage-provisioner`,
       betaStorageProvisioner: `volume.beta.${w.label}/storage-provisioner`,
-      /** Of services: the pool that a bare-metal load balancer's addresses are to be from. */
+      /** On services: the address pool of a bare-metal load balancer. */
       loadBalancerPool: `bare-metal.${w.label}/pool`,
-      /** Of services: those of a namespace that say the same here may share an address. */
+      /** On services: those of a namespace with the same value may share an address. */
       loadBalancerSharing: `bare-metal.${w.label}/sharing-key`,
-      /** Of services: the addresses that are set aside for them, before their status shows them. */
+      /** On services: the addresses reserved for them before their status shows them. */
       loadBalancerAddresses: `bare-metal.${w.label}/addresses`,
-      /** Of claims that wait for a pod: the node that the scheduler chose for it. */
+      /** On claims that wait for a pod: the node that the scheduler chose. */
       selectedNode: `volume.${w.label}/selected-node`,
-      /** Of what a node knows of CSI drivers: the volume plugins whose part they have taken. */
+      /** On CSINodes: the in-tree volume plugins that CSI drivers replace. */
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
     },
-    /** What Ingresses and their classes say to the built-in controller. */
+    /** Names for Ingresses and their classes of the built-in controller. */
     ingress: {
-      /** What classes name that are its own. */
+      /** The controller name of its classes. */
       controller: `${w.label}/ingress`,
-      /** Of the class of Ingresses that name none. */
+      /** On the class for Ingresses without a class. */
       defaultClassAnnotation: `ingressclass.${w.label}/is-default-class`,
-      /** Of Ingresses: the older way of naming a class. */
+      /** On Ingresses: the older way to name a class. */
       classAnnotation: `${w.label}/ingress.class`,
     },
     taints: {
@@ -308,9 +308,9 @@ function makeDialect(w: Words) {
       diskPressure: `node.${w.label}/disk-pressure`,
       pidPressure: `node.${w.label}/pid-pressure`,
       networkUnavailable: `node.${w.label}/network-unavailable`,
-      /** An external cloud provider has not yet seen the node. */
+      /** The external cloud provider has not initialized the node yet. */
       uninitialized: `node.cloudprovider.${w.label}/uninitialized`,
-      /** The provider says that the machine is shut down. */
+      /** The cloud provider reports that the machine is shut down. */
       shutdown: `node.cloudprovider.${w.label}/shutdown`,
     },
     finalizers: {
@@ -331,7 +331,7 @@ function makeDialect(w: Words) {
       tls: `${w.label}/tls`,
       bootstrapToken: `bootstrap.${w.label}/token`,
     },
-    /** Extras in the user info of a bound service account token. */
+    /** Extra user info of bound service account tokens. */
     tokenExtras: {
       podName: `authentication.${w.label}/pod-name`,
       podUID: `authentication.${w.label}/pod-uid`,
@@ -371,7 +371,7 @@ export const kubernetesDialect: Dialect = makeDialect({
   invalidCombination: 422,
 });
 
-/** The dialect of that name; throws a RangeError that lists the known ones. */
+/** The dialect of that name. Throws a RangeError that lists valid names. */
 export function dialectByName(name: string): Dialect {
   if (name === 'orch') return orchDialect;
   if (name === 'kubernetes') return kubernetesDialect;

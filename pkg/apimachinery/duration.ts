@@ -1,4 +1,4 @@
-/** Durations as texts: `1h15m30.5s` (Go's time.Duration, the JSON form of metav1.Duration). */
+/** Durations as text: `1h15m30.5s` (Go's time.Duration, the JSON form of metav1.Duration). */
 
 const nanosPer: Readonly<Record<string, bigint>> = {
   ns: 1n,
@@ -14,7 +14,7 @@ const nanosPer: Readonly<Record<string, bigint>> = {
 const maxNanos = 2n ** 63n - 1n;
 const part = /([0-9]*)(?:\.([0-9]*))?([^0-9.]+)/y;
 
-/** What is wrong with a text that is no duration. */
+/** The error for text that is not a duration. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
 }
@@ -51,7 +51,7 @@ function missingUnit(text: string): DurationError {
   return new DurationError(`time: missing unit in duration ${JSON.stringify(text)}`);
 }
 
-/** Milliseconds of a duration's text; parts of a millisecond stay as a fraction. Throws a DurationError. */
+/** Milliseconds of a duration, with a fraction. Throws a DurationError. */
 export function parseDuration(text: string): number {
   return Number(parseDurationNanos(text)) / 1e6;
 }
@@ -77,7 +77,7 @@ export function formatDurationNanos(nanos: bigint): string {
   return minutes > 0n ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
 }
 
-/** The canonical text of so many milliseconds. */
+/** The canonical text of a number of milliseconds. */
 export function formatDuration(ms: number): string {
   return formatDurationNanos(BigInt(Math.round(ms * 1e6)));
 }

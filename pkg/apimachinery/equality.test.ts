@@ -1,7 +1,7 @@
 import t from 'tap';
 import { sameItems, semanticEqual } from '#apimachinery/equality.js';
 
-t.test('what is the same, and what is not', (t) => {
+t.test('equal and different values', (t) => {
   const rows: [unknown, unknown, boolean][] = [
     [1, 1, true],
     [1, '1', false],
@@ -35,7 +35,7 @@ t.test('what is the same, and what is not', (t) => {
   t.end();
 });
 
-t.test('lists with the very same items', (t) => {
+t.test('lists with identical items', (t) => {
   const item = {};
   t.ok(sameItems([], []));
   t.ok(sameItems([1, 'a', item], [1, 'a', item]));

@@ -1,7 +1,6 @@
 /**
- * Equality of API values. An absent field and an empty list are the same, as they are on the wire; an empty object
- * is not the same as an absent one (an empty selector selects everything, an absent one nothing). What is the very
- * same object is not looked into.
+ * Equality of API values. As on the wire, an absent field equals an empty list, but not an empty object: an empty
+ * selector selects everything, an absent one nothing. Identical objects are not traversed.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -21,12 +20,12 @@ function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
 function equalObjects(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
   const keys = Object.keys(a);
   const others = Object.keys(b);
-  // While keys come in the same order, as they do in two versions of an object, none has to be looked for.
+  // While the keys of both are in the same order, as in two versions of an object, no lookup is needed.
   let inStep = keys.length === others.length;
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
     inStep &&= key === others[i];
-    // Keys come from clients, and `constructor` is one that every object seems to have.
+    // Keys come from clients, and every object inherits `constructor`.
     if (!semanticEqual(a[key], inStep || Object.hasOwn(b, key) ? b[key] : undefined)) return false;
   }
   return inStep || others.every((key) => Object.hasOwn(a, key) || isEmpty(b[key]));
@@ -36,7 +35,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Whether both have the very same items in the same order. */
+/** Whether both have identical items in the same order. */
 export function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;

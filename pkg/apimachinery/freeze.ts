@@ -1,18 +1,21 @@
 /**
- * The one place that freezes values and looks whether they are. The types of what is frozen are read only, so that no program
- * finds out at run time; a value that is frozen anyway shows what the compiler was kept from seeing.
+ * The only place that freezes values or asks whether they are frozen. Frozen values have readonly types, so the
+ * compiler finds writes; freezing catches those that it cannot see.
  */
 
-/** Freezes plain data with all that is in it. */
+/** Freezes plain data recursively. */
 export function deepFreeze<V>(value: V): V {
-  // What is frozen is so in all its parts.
+  // A frozen value has only frozen parts.
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   for (const member of Object.values(value)) deepFreeze(member);
   return value;
 }
 
-/** Whether a part of an object belongs to others too. Types cannot tell: an object is made of its own parts and of such. */
+/**
+ * Whether a part of an object is shared with other objects. Types cannot tell, because an object may mix own and shared
+ * parts.
+ */
 export function isShared(part: object): boolean {
   return Object.isFrozen(part);
 }

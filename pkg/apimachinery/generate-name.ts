@@ -1,6 +1,6 @@
-/** Names made of `metadata.generateName`. */
+/** Names generated from `metadata.generateName`. */
 
-/** No vowels and no look-alikes, so that no words appear: the alphabet of 1.24. */
+/** The alphabet of 1.24: no vowels and no similar characters, so that no words appear. */
 export const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const randomLength = 5;
 const maxLength = 63;

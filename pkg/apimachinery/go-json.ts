@@ -1,11 +1,13 @@
-/** JSON as Go's encoder writes maps: members sorted by name, without what is absent, and three characters escaped for HTML. */
+/**
+ * JSON as Go's encoder writes maps: members sorted by name, absent ones omitted, and three characters escaped for HTML.
+ */
 
-/** For values whose bytes others compare. */
+/** For values that are compared byte by byte. */
 export function goJson(value: unknown): string {
   return escapeHtml(JSON.stringify(sorted(value)));
 }
 
-/** The same escapes in a text of JSON: where these characters stand, they are part of strings. */
+/** Applies the same escapes to JSON text: there these characters occur only in strings. */
 export function escapeHtml(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,4 +1,6 @@
-/** Integers of 64 bits, in text as annotations carry them, and beyond 2^53, up to which numbers of JavaScript are exact. */
+/**
+ * 64-bit integers: decimal text, as in annotations, and values beyond 2^53, up to which JavaScript numbers are exact.
+ */
 
 const integer = /^[+-]?[0-9]{1,4096}$/;
 
@@ -10,7 +12,7 @@ export function isUint64(value: bigint): boolean {
   return value === BigInt.asUintN(64, value);
 }
 
-/** The decimal integer that the whole text is, undefined when it is none or has more than 64 bits (sign included). */
+/** Parses the whole text as a decimal integer; undefined if it is invalid or exceeds 64 bits (with sign). */
 export function parseInt64(text: string): bigint | undefined {
   if (!integer.test(text)) return undefined;
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
@@ -18,15 +20,15 @@ export function parseInt64(text: string): bigint | undefined {
 }
 
 /**
- * An integer of 64 bits as values of the API hold it: a `number` up to ±(2^53-1), and a `bigint` only beyond, so that equal ones are
- * the same by `===`.
+ * The representation of 64-bit integers in API values: a `number` up to ±(2^53-1), and a `bigint` beyond, so that `===`
+ * compares them.
  */
 export function int64Value(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** The integer that follows, as Go counts: after the largest comes the smallest. */
+/** The next integer; wraps around like Go's int64. */
 export function successor(value: number | bigint): number | bigint {
   const next = Number(value) + 1;
   return Number.isSafeInteger(next) ? next : int64Value(BigInt.asIntN(64, BigInt(value) + 1n));

@@ -8,7 +8,7 @@ t.comment(`SEED=${seed}`);
 const words = { name: 'words' };
 const slots = 1 << 13;
 
-/** A table of texts in lists, which counts how often one had to be read. */
+/** Reads texts through a table and counts the reads. */
 function reader() {
   const table = new InternTable();
   let reads = 0;
@@ -22,7 +22,7 @@ function reader() {
   return { of, reads: () => reads };
 }
 
-t.test('what comes a second time is kept, frozen', (t) => {
+t.test('a repeated value is cached and frozen', (t) => {
   const { of, reads } = reader();
   const [first, second, third] = [of('a'), of('a'), of('a')] as { text: string[] }[];
   t.not(first, second);
@@ -34,14 +34,14 @@ t.test('what comes a second time is kept, frozen', (t) => {
   t.end();
 });
 
-t.test('each type has values of its own', (t) => {
+t.test('each type has its own values', (t) => {
   const { of } = reader();
   const other = { name: 'other' };
   for (let n = 0; n < 4; n++) t.not(of('a'), of('a', other));
   t.end();
 });
 
-t.test('what never comes again takes no slot', (t) => {
+t.test('a value that occurs once takes no slot', (t) => {
   const { of, reads } = reader();
   of('a');
   of('a');
@@ -53,9 +53,9 @@ t.test('what never comes again takes no slot', (t) => {
   t.end();
 });
 
-t.test('values in one slot take turns, and each is read right', (t) => {
+t.test('colliding values replace each other and are decoded correctly', (t) => {
   const { of, reads } = reader();
-  // Several times as many as there are slots: most share theirs.
+  // Several times the number of slots: most texts collide.
   for (let round = 0; round < 3; round++) {
     for (let n = 0; n < 4 * slots; n++) {
       const { text } = of(`word ${n}`) as { text: string[] };
@@ -66,14 +66,14 @@ t.test('values in one slot take turns, and each is read right', (t) => {
   t.end();
 });
 
-/** The hash of a text of type `words`, as the table has it. */
+/** The table's hash of a text of type `words`. */
 function hashOf(text: string): number {
   let hash = Math.imul(text.length + 1, 0x9e3779b1) ^ words.name.length;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash ^ (hash >>> 15);
 }
 
-t.test('texts chosen to fall on one slot, or to have one hash', (t) => {
+t.test('texts with equal slots or equal hashes', (t) => {
   const random = seededRandom(seed);
   const text = () => Array.from({ length: 8 }, () => String.fromCharCode(97 + Math.floor(random() * 26))).join('');
   const oneSlot: string[] = [];
@@ -106,7 +106,7 @@ t.test('texts chosen to fall on one slot, or to have one hash', (t) => {
   t.end();
 });
 
-t.test('large values are not kept', (t) => {
+t.test('large values are not cached', (t) => {
   const { of, reads } = reader();
   for (let n = 0; n < 4; n++) of('x'.repeat(8 * 1024 + 1));
   t.equal(reads(), 4);
@@ -119,7 +119,7 @@ t.test('large values are not kept', (t) => {
   t.end();
 });
 
-t.test('what cannot be read is not kept', (t) => {
+t.test('undecodable bytes are not cached', (t) => {
   const table = new InternTable();
   const bytes = Buffer.from('bad');
   const fail = () => {

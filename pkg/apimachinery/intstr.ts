@@ -1,10 +1,10 @@
-/** Values that are a count or a percentage of something: `3`, `25%` (intstr.IntOrString). */
+/** Values that are a count or a percentage: `3`, `25%` (intstr.IntOrString). */
 
 export type IntOrString = number | string;
 
 const percentage = /^([+-]?[0-9]+)%$/;
 
-/** The percentage's number (`25%` → 25), undefined for anything else. */
+/** The number of a percentage (`25%` → 25); undefined for other values. */
 export function parsePercent(text: IntOrString): number | undefined {
   const match = typeof text === 'string' ? percentage.exec(text) : null;
   if (match === null) return undefined;
@@ -13,8 +13,8 @@ export function parsePercent(text: IntOrString): number | undefined {
 }
 
 /**
- * The count that the value stands for: a number is itself, a percentage is taken of `total` and rounded up or down.
- * Throws a RangeError for any other string, with the message of release 1.24.
+ * The resulting count: a number stays, a percentage is applied to `total` and rounded up or down. Throws a RangeError
+ * with the message of release 1.24 for other strings.
  */
 export function scaledValue(value: IntOrString, total: number, rounding: 'up' | 'down'): number {
   if (typeof value === 'number') return value;

@@ -1,4 +1,4 @@
-/** `Array.isArray` for what is read only: its own answer is that whatever is no list may still be a list that cannot be written. */
+/** `Array.isArray` for readonly types: its own type guard does not narrow a readonly array. */
 export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }

@@ -10,7 +10,7 @@ const lease = {
   acquireTime: '2022-05-03T00:00:00.000000Z',
 } as const;
 
-t.test('a fence is read as it was written', (t) => {
+t.test('a fence survives formatting and parsing', (t) => {
   const etcd: LeaderFence = { lock: 'etcdleases', namespace: 'sys', name: 'lock', revision: 2n ** 60n };
   for (const fence of [lease, etcd]) {
     const text = formatLeaderFence(fence);
@@ -20,7 +20,7 @@ t.test('a fence is read as it was written', (t) => {
   t.end();
 });
 
-t.test('what no leader writes is refused', (t) => {
+t.test('malformed fences are refused', (t) => {
   const text = formatLeaderFence(lease);
   for (const [bad, why] of [
     ['', 'lock is missing'],
@@ -36,7 +36,7 @@ t.test('what no leader writes is refused', (t) => {
   t.end();
 });
 
-t.test('a term is its holder, its number and its beginning', (t) => {
+t.test('holder, transitions and acquire time identify a term', (t) => {
   t.ok(showsTerm(lease, lease));
   t.notOk(showsTerm(lease, undefined));
   for (const other of [{ holderIdentity: 'b' }, { leaseTransitions: 8 }, { acquireTime: '' }]) {

@@ -1,12 +1,11 @@
 /**
- * How a leader's writes are kept from landing after its term: each names the term it belongs to, and the API server does
- * it only while the lock still shows that term, in the same transaction. Whatever a leader's clock does, however long its
- * process is stopped or a request of its is on the way: once another one holds the lock, nothing of the old term lands.
- *
- * The header makes a request stricter and gives no rights. A server that does not know it does the write.
+ * Prevents a leader's writes from taking effect after its term: each write names its term, and the API server performs
+ * it only if the lock still shows that term, in the same transaction. This holds for any clock skew, paused process or
+ * delayed request: once another leader holds the lock, no write of the old term succeeds.
+ *  The header makes a request stricter and grants no rights. A server that does not know it performs the write.
  */
 
-/** Where in etcd a leader election's lock is: beside all objects, whatever prefix those have. */
+/** The etcd key of an election lock, outside of the prefixes of objects. */
 export function electionKey(namespace: string, name: string): string {
   return `/leader-election/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
@@ -14,9 +13,9 @@ export function electionKey(namespace: string, name: string): string {
 /** Request header, in lower case. */
 export const leaderFenceHeader = 'leader-fence';
 
-/** A term of leading, as the lock shows it. */
+/** A leader's term, as the lock shows it. */
 export type LeaderFence =
-  /** The lock is a Lease object, whose spec says so. */
+  /** The lock is a Lease object; its spec holds the term. */
   | {
       readonly lock: 'leases';
       readonly namespace: string;
@@ -37,7 +36,7 @@ export function formatLeaderFence(fence: LeaderFence): string {
 
 const maxLength = 2048;
 
-/** The reverse; throws RangeError for what no leader writes. */
+/** Parses the header's value. Throws a RangeError for a malformed one. */
 export function parseLeaderFence(text: string): LeaderFence {
   if (text.length > maxLength) throw new RangeError('too long');
   const fields = new URLSearchParams(text);
@@ -69,14 +68,14 @@ export function parseLeaderFence(text: string): LeaderFence {
   }
 }
 
-/** What of a Lease's spec tells its term. */
+/** The part of a Lease's spec that identifies its term. */
 export interface LeaseTerm {
   readonly holderIdentity?: string | undefined;
   readonly leaseTransitions?: number | undefined;
   readonly acquireTime?: string | undefined;
 }
 
-/** Whether the Lease still shows the fence's term; an absent one shows none. */
+/** Whether the Lease still shows the fence's term; an absent Lease shows none. */
 export function showsTerm(fence: LeaderFence & { readonly lock: 'leases' }, spec: LeaseTerm | undefined): boolean {
   return (
     spec?.holderIdentity === fence.holderIdentity &&
@@ -85,5 +84,5 @@ export function showsTerm(fence: LeaderFence & { readonly lock: 'leases' }, spec
   );
 }
 
-/** Why such a write is refused; follows `Operation cannot be fulfilled on …: `. */
+/** The reason of the refusal; follows `Operation cannot be fulfilled on …: `. */
 export const termIsOver = 'the term of the leader that asks for this write is over';

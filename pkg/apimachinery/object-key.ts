@@ -12,7 +12,7 @@ export function keyFor(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** The parts of a key; a cluster-scoped object's namespace is empty. */
+/** The parts of a key; the namespace of a cluster-scoped object is empty. */
 export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

@@ -55,7 +55,7 @@ t.test('canonical form', async (t) => {
   for (const [text, want] of rows) t.equal(canonicalQuantity(text), want, `${text} → ${want}`);
 });
 
-t.test('what is no quantity', async (t) => {
+t.test('invalid quantities', async (t) => {
   for (const text of ['', ' 1', '1 ', 'x', '.', '-', '1.2.3', '1kk', '1i', '1e', '1e+', '1KI', '1e999', '1,5', '٣']) {
     t.equal(isQuantity(text), false, JSON.stringify(text));
     t.throws(() => parseQuantity(text), { name: 'QuantityError' });
@@ -82,7 +82,7 @@ t.test('values round away from zero', async (t) => {
   t.equal(value('8Ei'), 2 ** 63);
 });
 
-t.test('arithmetic keeps the family of the left side', async (t) => {
+t.test('arithmetic keeps the suffix family of the left operand', async (t) => {
   t.equal(addQuantities('1Gi', '1Gi'), '2Gi');
   t.equal(addQuantities('0', '1Gi'), '1Gi');
   t.equal(addQuantities('100m', '900m'), '1');
@@ -97,7 +97,7 @@ t.test('arithmetic keeps the family of the left side', async (t) => {
   t.equal(roundUpToMilli('1u'), '1m');
 });
 
-t.test('the quick paths agree with exact arithmetic', async (t) => {
+t.test('the fast paths agree with exact arithmetic', async (t) => {
   const suffixes = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
   for (const suffix of suffixes) {
     for (const digits of [0, 1, 2, 999, 1000, 1001, 1024, 4096, 1000000, 1048576, 123456789]) {

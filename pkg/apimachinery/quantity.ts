@@ -1,12 +1,11 @@
 /**
  * Amounts of resources: `500m`, `1.5Gi`, `2e3`. In memory a quantity is its string; this file computes with such
- * strings exactly. Rules as of resource.Quantity in release 1.24 (apimachinery/pkg/api/resource/quantity.go).
- *
- * Every value is a whole number of billionths (`nanos`): finer ones are rounded away from zero when parsed, so that
- * asking for a little never means asking for nothing.
+ * strings exactly, by the rules of resource.Quantity in release 1.24 (apimachinery/pkg/api/resource/quantity.go).
+ *  Every value is a whole number of billionths (`nanos`): finer values are rounded away from zero when parsed, so that
+ *  a small request never becomes zero.
  */
 
-/** Which family of suffixes a quantity is printed with. */
+/** The suffix family of a printed quantity. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface ParsedQuantity {
@@ -14,7 +13,7 @@ export interface ParsedQuantity {
   readonly format: QuantityFormat;
 }
 
-/** What is wrong with a text that is no quantity; the message is the one that clients of 1.24 see. */
+/** The error for text that is not a quantity, with the message of 1.24. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
 }
@@ -23,14 +22,14 @@ const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]
 const wrongNumber = 'unable to parse numeric part of quantity';
 const wrongSuffix = "unable to parse quantity's suffix";
 
-/** Longer texts are refused: nothing meaningful is that long, and exact arithmetic on them is not free. */
+/** Longer texts are refused: they are never meaningful, and exact arithmetic on them is expensive. */
 const maxLength = 256;
-/** Largest power of ten that an exponent may ask for, for the same reason. */
+/** Largest accepted power of ten, for the same reason. */
 const maxExponent = 255;
 
 const nanosPerUnit = 1_000_000_000n;
 const nanosPerMilli = 1_000_000n;
-/** Binary quantities are capped at what a signed 64-bit integer holds. */
+/** Binary quantities are capped at the maximum of a signed 64-bit integer. */
 const maxBinaryNanos = (2n ** 63n - 1n) * nanosPerUnit;
 
 const decimalSuffixes: Readonly<Record<string, number>> = {
@@ -71,8 +70,8 @@ function parseExponent(letters: string, digits: string): number {
   return exponent;
 }
 
-/** A quantity and what is asked of it over and over, each worked out once. */
-class KnownQuantity implements ParsedQuantity {
+/** A parsed quantity with cached derived values. */
+class CachedQuantity implements ParsedQuantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
   readonly sign: -1 | 0 | 1;
@@ -92,7 +91,7 @@ class KnownQuantity implements ParsedQuantity {
     return this.#canonical;
   }
 
-  /** Canonical, with thousandths as the finest parts. */
+  /** Canonical, rounded to thousandths. */
   get rounded(): string {
     if (this.#rounded === undefined) {
       const nanos = divideAwayFromZero(this.nanos, nanosPerMilli) * nanosPerMilli;
@@ -102,21 +101,21 @@ class KnownQuantity implements ParsedQuantity {
   }
 }
 
-/** Parsed lately: objects ask for the same few amounts over and over. Emptied when full. */
-const parsed = new Map<string, KnownQuantity>();
+/** Cache of parsed quantities: objects repeat the same few amounts. Cleared when full. */
+const parsed = new Map<string, CachedQuantity>();
 const maxParsed = 1024;
-/** Longer texts are rare, and not kept. */
+/** Longer texts are rare and not cached. */
 const maxKeptLength = 24;
 
 /** The exact value of a quantity. Throws a QuantityError. */
 export function parseQuantity(text: string): ParsedQuantity {
-  return knownQuantity(text);
+  return cachedQuantity(text);
 }
 
-function knownQuantity(text: string): KnownQuantity {
-  const known = parsed.get(text);
-  if (known !== undefined) return known;
-  const quantity = new KnownQuantity(parse(text));
+function cachedQuantity(text: string): CachedQuantity {
+  const cached = parsed.get(text);
+  if (cached !== undefined) return cached;
+  const quantity = new CachedQuantity(parse(text));
   if (text.length <= maxKeptLength) {
     if (parsed.size >= maxParsed) parsed.clear();
     parsed.set(text, quantity);
@@ -136,7 +135,7 @@ function parse(text: string): ParsedQuantity {
   if (binaryPower !== undefined) {
     const scaled = (digits << BigInt(10 * binaryPower)) * nanosPerUnit;
     nanos = divideAwayFromZero(scaled, 10n ** BigInt(fraction.length));
-    // A fraction of one byte says more as a decimal than as a rounded binary amount.
+    // A fraction of one byte is more precise as a decimal than as a rounded binary amount.
     if (nanos === 0n || nanos >= nanosPerUnit) format = 'BinarySI';
     if (nanos > maxBinaryNanos) nanos = maxBinaryNanos;
   } else {
@@ -150,7 +149,7 @@ function parse(text: string): ParsedQuantity {
   return { nanos: sign === '-' ? -nanos : nanos, format };
 }
 
-/** True for a text that `parseQuantity` takes. */
+/** True if `parseQuantity` accepts the text. */
 export function isQuantity(text: string): boolean {
   if (parsed.has(text) || isCanonical(text)) return true;
   try {
@@ -165,7 +164,7 @@ export function isQuantity(text: string): boolean {
 function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   let number = nanos;
   let exponent = -9;
-  // The exponent is the largest multiple of three that leaves a whole number, as far as there are suffixes.
+  // Uses the largest exponent divisible by three that leaves a whole number and has a suffix.
   while (number % 1000n === 0n && (format === 'DecimalExponent' || exponent < 18)) {
     number /= 1000n;
     exponent += 3;
@@ -191,10 +190,8 @@ function formatQuantity(quantity: ParsedQuantity): string {
   return `${number}${binaryByPower[power]}`;
 }
 
-/**
- * The common texts, read without BigInt: up to 15 digits and a suffix. Gives digits and suffix, or undefined.
- */
-function simple(text: string): { digits: number; suffix: string } | undefined {
+/** Parses common texts without BigInt: up to 15 digits and a suffix. Undefined for other texts. */
+function parseCommon(text: string): { digits: number; suffix: string } | undefined {
   let digits = 0;
   let at = 0;
   for (; at < text.length && at < 15; at++) {
@@ -208,11 +205,11 @@ function simple(text: string): { digits: number; suffix: string } | undefined {
   return { digits, suffix };
 }
 
-/** True for common texts that are canonical already; false means only "not known to be". */
+/** True for common texts in canonical form; false only means unknown. */
 function isCanonical(text: string): boolean {
   const first = text.charCodeAt(0);
   if (first === 48) return text.length === 1;
-  const parts = simple(text);
+  const parts = parseCommon(text);
   if (parts === undefined) return false;
   const power = binarySuffixes[parts.suffix];
   if (power === undefined) return parts.digits % 1000 !== 0;
@@ -221,14 +218,14 @@ function isCanonical(text: string): boolean {
 
 /** The canonical form: `1000m` → `1`, `1024Mi` → `1Gi`, `0.5` → `500m`. Throws a QuantityError. */
 export function canonicalQuantity(text: string): string {
-  const known = parsed.get(text);
-  if (known !== undefined) return known.canonical;
-  return isCanonical(text) ? text : knownQuantity(text).canonical;
+  const cached = parsed.get(text);
+  if (cached !== undefined) return cached.canonical;
+  return isCanonical(text) ? text : cachedQuantity(text).canonical;
 }
 
-/** The value of a common text times `10^3` or `1`, exact, or undefined. */
+/** The exact value of a common text, times `10^3` for `milli`; undefined for other texts. */
 function fast(text: string, milli: boolean): number | undefined {
-  const parts = simple(text);
+  const parts = parseCommon(text);
   if (parts === undefined) return undefined;
   const power = binarySuffixes[parts.suffix];
   let result: number;
@@ -241,7 +238,7 @@ function fast(text: string, milli: boolean): number | undefined {
   return Number.isSafeInteger(result) ? result : undefined;
 }
 
-/** Whole units, rounded away from zero. Beyond 2^53 the number is the nearest one. Throws a QuantityError. */
+/** Whole units, rounded away from zero; the nearest number beyond 2^53. Throws a QuantityError. */
 export function value(text: string): number {
   return fast(text, false) ?? Number(divideAwayFromZero(parseQuantity(text).nanos, nanosPerUnit));
 }
@@ -251,7 +248,7 @@ export function milliValue(text: string): number {
   return fast(text, true) ?? Number(divideAwayFromZero(parseQuantity(text).nanos, nanosPerMilli));
 }
 
-/** Negative, zero or positive, as `a` is less than, equal to or more than `b`. Throws a QuantityError. */
+/** Negative, zero or positive if `a` is less than, equal to or more than `b`. Throws a QuantityError. */
 export function compareQuantities(a: string, b: string): number {
   if (a === b) return 0;
   const left = parseQuantity(a).nanos;
@@ -261,12 +258,12 @@ export function compareQuantities(a: string, b: string): number {
 
 /** -1, 0 or 1. Throws a QuantityError. */
 export function quantitySign(text: string): number {
-  return knownQuantity(text).sign;
+  return cachedQuantity(text).sign;
 }
 
-/** True when nothing is behind the point. Throws a QuantityError. */
+/** True without a fractional part. Throws a QuantityError. */
 export function isWholeQuantity(text: string): boolean {
-  return knownQuantity(text).isWhole;
+  return cachedQuantity(text).isWhole;
 }
 
 /** `a + b`, canonical, in the suffix family of `a` unless `a` is zero. Throws a QuantityError. */
@@ -289,7 +286,7 @@ export function subtractQuantities(a: string, b: string): string {
   });
 }
 
-/** Adds up many quantities, in the suffix family of the first that is not zero. */
+/** Adds many quantities, in the suffix family of the first nonzero one. */
 export class QuantitySum {
   #nanos = 0n;
   #format: QuantityFormat = 'DecimalSI';
@@ -313,17 +310,17 @@ export function roundUpToWhole(text: string): string {
   return formatQuantity({ nanos: divideAwayFromZero(nanos, nanosPerUnit) * nanosPerUnit, format });
 }
 
-/** The quantity of so many whole units: (1073741824, 'BinarySI') → `1Gi`. Throws a RangeError for a fraction. */
+/** The quantity of that many whole units: (1073741824, 'BinarySI') → `1Gi`. Throws a RangeError for a fraction. */
 export function quantityFromValue(units: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
   return formatQuantity({ nanos: BigInt(units) * nanosPerUnit, format });
 }
 
-/** The quantity of so many thousandths: 1500 → `1500m`, 2000 → `2`. Throws a RangeError for a fraction. */
+/** The quantity of that many thousandths: 1500 → `1500m`, 2000 → `2`. Throws a RangeError for a fraction. */
 export function quantityFromMilliValue(millis: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
   return formatQuantity({ nanos: BigInt(millis) * nanosPerMilli, format });
 }
 
-/** Rounds away from zero to thousandths, the finest that lists of resources keep: `1u` → `1m`. Throws a QuantityError. */
+/** Rounds away from zero to thousandths, the precision of resource lists: `1u` → `1m`. Throws a QuantityError. */
 export function roundUpToMilli(text: string): string {
-  return knownQuantity(text).rounded;
+  return cachedQuantity(text).rounded;
 }

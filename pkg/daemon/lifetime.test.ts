@@ -1,5 +1,5 @@
 import t from 'tap';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { Lifetime } from '#daemon/lifetime.js';
 
 t.test('work runs until close', async (t) => {

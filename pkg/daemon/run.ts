@@ -1,5 +1,5 @@
 /** Runs a daemon from a command line; the only function that `cmd/<name>/main.ts` calls. */
-import { shared } from '#apimachinery/async/shared-signal.js';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -203,7 +203,7 @@ async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: Run
   process.on('SIGINT', onSignal);
   let code = 0;
   try {
-    await daemon.start(shared(stop.signal));
+    await daemon.start(allowManyListeners(stop.signal));
     if (!stop.signal.aborted) log.info('daemon ended by itself');
   } catch (error) {
     // A failure while stopping counts, except for work that the stop itself aborted.

@@ -1,7 +1,7 @@
 /** Version information of the programs. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/once-per.js';
 
 /** The fields of `/version`. */
 export interface VersionInfo {

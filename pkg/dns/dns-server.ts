@@ -6,10 +6,10 @@
 import type { Registry } from 'prom-client';
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -82,7 +82,7 @@ export class DnsServer implements Daemon {
     const { dialect } = informers.client;
     this.#options = options;
     this.#services = informers.informer(services);
-    this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
+    this.#slices = informers.informer(endpointslices, { transform: trimEndpointSlice });
     this.#metrics = new DnsMetrics(options.metrics, dialect, `dns://:${options.port}`);
     this.#table = new RecordTable(dialect.labels.serviceName);
     this.#domain = labelsOf(domain);

@@ -5,10 +5,10 @@
 import type { Registry } from 'prom-client';
 import { secrets, services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { ingressclasses, ingresses } from '#api/networking/v1/resources.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
@@ -88,7 +88,7 @@ export class IngressController implements Daemon {
     this.#ingresses = informers.informer(ingresses);
     this.#classes = informers.informer(ingressclasses);
     this.#services = informers.informer(services, { transform: keepPorts });
-    this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
+    this.#slices = informers.informer(endpointslices, { transform: trimEndpointSlice });
     // Watches TLS secrets only.
     this.#secrets = informers.informer(secrets, { fieldSelector: `type=${client.dialect.secretTypes.tls}` });
     this.#endpoints = new Endpoints(this.#slices, client.dialect.labels.serviceName);

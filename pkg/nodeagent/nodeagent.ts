@@ -1,6 +1,6 @@
 /** The node agent: registers the node, runs its pods, and serves their logs and sessions. */
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';

@@ -4,7 +4,7 @@
  */
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { InformerFactory } from '#client/informer/informer.js';

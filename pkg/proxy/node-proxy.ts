@@ -4,7 +4,7 @@
  */
 import type { Registry } from 'prom-client';
 import { nodes } from '#api/core/v1/resources.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { InformerFactory } from '#client/informer/informer.js';

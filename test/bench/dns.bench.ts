@@ -9,7 +9,7 @@ import { encode } from 'dns-packet';
 import { Registry } from 'prom-client';
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
@@ -96,7 +96,7 @@ function inMemory(): void {
   const started = cpuSeconds();
   for (let n = 0; n < serviceCount; n++) {
     table.setService(headless(n));
-    table.setSlice(keepEndpoints(sliceOf(n, n * endpointCount)));
+    table.setSlice(trimEndpointSlice(sliceOf(n, n * endpointCount)));
   }
   const cpuUsed = cpuSeconds() - started;
   figure(
@@ -121,7 +121,7 @@ function inMemory(): void {
   const changes = rate(50_000, (n) => {
     const service = (n * 7919) % serviceCount;
     const first = (n + 1) * 16;
-    table.setSlice(keepEndpoints(sliceOf(service, first)));
+    table.setSlice(trimEndpointSlice(sliceOf(service, first)));
     const [bytes] = [answer(queries[service] ?? none)];
     const ip = address(first).split('.').map(Number);
     // The only record that starts with the slice's first address.

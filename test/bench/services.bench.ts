@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Nft } from '#proxy/nft/nft.js';
@@ -55,7 +55,7 @@ function sliceOf(n: number, first = n * endpointCount): EndpointSlice {
     uid: `${n}`,
     labels: { [dialect.labels.serviceName]: `s${n}` },
   };
-  return keepEndpoints({
+  return trimEndpointSlice({
     metadata,
     addressType: 'IPv4',
     ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],

@@ -3,9 +3,8 @@
  */
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { figure, machineLine } from '#test/bench/report.js';
-import { largestRequests } from '#test/fuzz/cost/largest.js';
+import { largestRequests, referenceMs } from '#test/fuzz/cost/largest.js';
 import { costOf } from '#test/fuzz/cost/meter.js';
-import { referenceMs } from '#test/fuzz/cost/reference.js';
 import { ThreadTime } from '#test/fuzz/cost/thread-time.js';
 
 const limitMs = 50;

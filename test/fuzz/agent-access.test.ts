@@ -1,16 +1,16 @@
-/** A second or two of requests that want more of a node agent than their account may have. */
+/** A second or two of requests to a node agent that exceed the rights of their accounts. */
 import t from 'tap';
 import { agentUnderTest, fuzzAgentAccess, judge, parts, targets } from '#test/fuzz/agent-access.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-t.test('no account gets more of a node agent than its rights', async (t) => {
+t.test('no account exceeds its rights at a node agent', async (t) => {
   t.comment(`SEED=${seed}`);
   const { answers, problems } = await fuzzAgentAccess(seed, (sent) => sent < 300);
   t.same(problems, []);
   for (const status of [400, 403]) t.ok(answers.has(status), `${status} is among the answers`);
 });
 
-t.test('each path is served for the one right that release 1.24 asks for', async (t) => {
+t.test('each path requires exactly the right of release 1.24', async (t) => {
   const agent = await agentUnderTest();
   t.teardown(() => agent.close());
   for (const { path, part, protocol } of targets) {
@@ -30,7 +30,7 @@ t.test('each path is served for the one right that release 1.24 asks for', async
   }
 });
 
-t.test('a scraper of a node opens no session', async (t) => {
+t.test('a metrics scraper cannot open a session', async (t) => {
   const agent = await agentUnderTest();
   t.teardown(() => agent.close());
   const rights = ['get metrics', 'get stats', 'get log', 'get spec'];

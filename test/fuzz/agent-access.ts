@@ -1,7 +1,6 @@
 /**
- * An oracle of access for the node agent: random accounts send requests whose paths are bent in every way, plain and as
- * upgrades. What an answer gives away is told by the answer itself, never by its path; the account must have had the
- * right to exactly that.
+ * A fuzzer for authorization in the node agent: random accounts send requests with altered paths, plain and as
+ * upgrades. The content of a response shows what it reveals; the account must have had exactly that right.
  */
 
 import { once } from 'node:events';
@@ -30,7 +29,7 @@ const verbOf: Readonly<Record<string, string>> = {
 };
 const methods = ['GET', 'GET', 'GET', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-/** What the agent serves, with the part of the node that release 1.24 asks for. */
+/** Paths of the agent, with the node subresource that release 1.24 requires. */
 export const targets = [
   { path: '/exec/default/web/main?command=echo&command=made&output=1', part: 'proxy', protocol: 'v4.channel.k8s.io' },
   { path: '/attach/default/web/main?output=1', part: 'proxy', protocol: 'v4.channel.k8s.io' },
@@ -47,7 +46,7 @@ export const targets = [
   { path: '/metrics/probes', part: 'metrics', protocol: '' },
 ] as const;
 
-/** By what only it can say, whose content an answer is. */
+/** Identifies the content of a response by text that only it contains. */
 const contents: readonly [pattern: RegExp, part: string][] = [
   [/^# (HELP|TYPE) /m, 'metrics'],
   [/"podRef"/, 'stats'],
@@ -72,13 +71,13 @@ export interface AccessRequest {
   readonly protocol: string;
 }
 
-/** What is wrong with the answer, undefined when it gives nothing away that the account had no right to. */
+/** The violation of a response; undefined if it reveals nothing beyond the account's rights. */
 export function judge({ rights, method }: AccessRequest, { status, body }: AccessAnswer): string | undefined {
   const verb = verbOf[method] ?? '';
   const may = (part: string) => rights.includes(`${verb} ${part}`);
   if (status === 101) return may('proxy') ? undefined : 'a session was opened';
   if (status >= 300) return undefined;
-  // An answer without a body tells that there is something: that too is for those who may read one of the parts.
+  // A response without body reveals existence, which requires a right to read one of the parts.
   if (method === 'HEAD' || method === 'OPTIONS') return parts.some(may) ? undefined : `${method} was answered`;
   const part = contents.find(([pattern]) => pattern.test(body))?.[1];
   if (part === undefined) return `an answer of unknown content: ${body.slice(0, 200)}`;
@@ -171,7 +170,7 @@ class AccessRequests {
   }
 }
 
-/** Whoever shows a token of rights has these. */
+/** A token lists the rights of its bearer. */
 const auth: DelegatedAuth = {
   authenticator: {
     authenticate: async ({ headers }) => {
@@ -181,12 +180,12 @@ const auth: DelegatedAuth = {
     },
   },
   authorizer: {
-    authorize: async (user, wanted) => {
+    authorize: async (user, attributes) => {
       const allowed =
-        'resource' in wanted &&
-        wanted.resource === 'nodes' &&
-        wanted.name === nodeName &&
-        user.groups.includes(`${wanted.verb} ${wanted.subresource}`);
+        'resource' in attributes &&
+        attributes.resource === 'nodes' &&
+        attributes.name === nodeName &&
+        user.groups.includes(`${attributes.verb} ${attributes.subresource}`);
       return { allowed, reason: '' };
     },
   },
@@ -199,7 +198,7 @@ export interface AgentUnderTest {
   close(): Promise<void>;
 }
 
-/** An agent with one running pod, whose server lets in who shows rights. */
+/** An agent with one running pod; its server authenticates such tokens. */
 export async function agentUnderTest(clock: Clock = realClock): Promise<AgentUnderTest> {
   const metrics = new Registry();
   const certificates = await loadServingCertificates({
@@ -224,7 +223,7 @@ export async function agentUnderTest(clock: Clock = realClock): Promise<AgentUnd
   });
   await fixture.agent.ready();
   const command = ['sh', '-c', 'echo written by the container; sleep 1000'];
-  // With a probe, so that there is something to say of probes.
+  // With a probe, so that there are probe metrics.
   const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 1 };
   const main = { name: 'main', image: 'docker.io/test/app:1.0', command, readinessProbe };
   fixture.api.seed(pods, testPod('web', { containers: [main] }));
@@ -255,7 +254,7 @@ async function send(port: number, { rights, method, target, upgrade, protocol }:
       if (text.startsWith('HTTP/1.1 101 ')) break;
     }
   } catch (error) {
-    // A connection that is cut has told all it will.
+    // A broken connection counts as complete.
     if (text === '') text = `HTTP/1.1 599 ${String(error)}\r\n\r\n`;
   }
   socket.destroy();
@@ -264,15 +263,15 @@ async function send(port: number, { rights, method, target, upgrade, protocol }:
 }
 
 export interface AccessFuzzResult {
-  /** By the status of their answers: how many requests there were. */
+  /** Number of requests by response status. */
   readonly answers: ReadonlyMap<number, number>;
-  /** What was given away that should not have been, with the request. */
+  /** Violations with their requests. */
   readonly problems: readonly { readonly problem: string; readonly request: AccessRequest }[];
 }
 
 const atOnce = 8;
 
-/** Sends requests until `more` says no. */
+/** Sends requests until `more` returns false. */
 export async function fuzzAgentAccess(seed: number, more: (sent: number) => boolean): Promise<AccessFuzzResult> {
   const agent = await agentUnderTest();
   const requests = new AccessRequests(seed);

@@ -1,4 +1,4 @@
-/** A few seconds of what `make fuzz` does for as long as one likes. */
+/** A few seconds of the unlimited run of `make fuzz`. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { fuzz } from '#test/fuzz/codec.js';

@@ -1,7 +1,7 @@
 /**
- * Feeds broken objects to a decoder. Whatever they are, the decoder either refuses them with a typed error or gives an
- * object that both encodings can carry; it reads no byte beside its input, answers in time, and makes of little input no
- * large object.
+ * Feeds broken objects to a decoder. The decoder must refuse them with a typed error or return an object that both
+ * encodings can carry; it must not read beyond its input, must finish in time, and must not expand small input into
+ * large objects.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -29,19 +29,19 @@ export interface FuzzOptions {
   readonly seed: number;
   readonly milliseconds: number;
   readonly clock: Clock;
-  /** Called before each input, so that somebody can see that the run goes on. */
+  /** Called before each input, to monitor progress. */
   readonly onInput?: (count: number) => void;
 }
 
 export interface FuzzResult {
   readonly inputs: number;
-  /** How many of them were refused. */
+  /** Number of refused inputs. */
   readonly refused: number;
-  /** Time that the slowest took; ms. */
+  /** Time of the slowest input; ms. */
   readonly slowest: number;
 }
 
-/** An input that breaks a promise; the message says which, and the beginning of the input follows in base64. */
+/** An input that violates a property; the message names it and quotes the beginning of the input in base64. */
 export class FuzzFailure extends Error {
   override readonly name = 'FuzzFailure';
 
@@ -51,9 +51,9 @@ export class FuzzFailure extends Error {
   }
 }
 
-/** Far beyond what 64 kB take, and beyond what a busy machine adds. */
+/** Far more than 64 kB need, even on a busy machine. */
 const maxMilliseconds = 3000;
-/** An empty element of two bytes can be a whole object of zeros. */
+/** An empty element of two bytes can become a whole object of zero values. */
 const maxGrowth = 600;
 
 const codec = new ObjectCodec(schemeFor(kubernetesDialect));
@@ -80,7 +80,7 @@ function samples(format: Format, seed: number): Sample[] {
   return result;
 }
 
-/** Objects inside raw fields of objects, and so on: some levels, and far more than any reader should follow. */
+/** Objects nested in raw fields: at several depths, and far deeper than any reader should follow. */
 function nestedEnvelopes(): Sample[] {
   const kind = codec.scheme.kind('apps/v1', 'ControllerRevision');
   if (kind === undefined) throw new Error('no kind with a raw field');
@@ -102,7 +102,7 @@ function nestedEnvelopes(): Sample[] {
   });
 }
 
-/** Breaks objects until the time is over. Throws a FuzzFailure. */
+/** Mutates objects until the time is over. Throws a FuzzFailure. */
 export function fuzz({ format, seed, milliseconds, clock, onInput }: FuzzOptions): FuzzResult {
   const random = seededRandom(seed);
   const all = samples(format, seed);
@@ -123,11 +123,11 @@ export function fuzz({ format, seed, milliseconds, clock, onInput }: FuzzOptions
   return result;
 }
 
-/** True when the input is an object after all. */
+/** True if the input is a valid object after all. */
 function check(format: Format, input: Buffer, expected: KindInfo): boolean {
   const outcome = attempt(format, input, expected);
   if (format === 'protobuf') {
-    // The same between bytes that are not its own.
+    // Embeds the input between other bytes.
     const inside = Buffer.concat([Buffer.alloc(64, 0x0a), input, Buffer.alloc(64, 0x0a)]);
     const again = attempt(format, inside.subarray(64, -64), expected);
     if (again.text !== outcome.text) throw new FuzzFailure('bytes beside the input are read', input);
@@ -141,7 +141,7 @@ function check(format: Format, input: Buffer, expected: KindInfo): boolean {
 }
 
 interface Outcome {
-  /** The object, or the words of the refusal. */
+  /** The object, or the refusal's message. */
   readonly text: string;
   readonly object?: Record<string, unknown>;
   readonly kind?: KindInfo;
@@ -168,7 +168,7 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
       first = toJSONText(ordered(unnamed(once, kind.type)));
       text = toJSONText(ordered(unnamed(object, kind.type)));
     } catch (error) {
-      // Each encoding counts levels in its own way; what is just within the limit of one may be beyond the other's.
+      // Each encoding counts nesting differently; an object within one limit may exceed the other.
       if (statusOf(error)?.message?.endsWith('exceeded max depth') === true) continue;
       throw new FuzzFailure(`an accepted object cannot be carried in ${encoding}`, input, error);
     }
@@ -178,8 +178,8 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
 }
 
 /**
- * Without its kind, which Protobuf keeps in the envelope and not every decoder repeats, and without those of the kinds
- * inside it (items of lists, claim templates, groups), which Protobuf does not carry at all.
+ * Drops the kind, which Protobuf stores in the envelope, and the kinds of nested objects (items of lists, claim
+ * templates, groups), which Protobuf does not store.
  */
 function unnamed(value: Record<string, unknown>, type: TypeInfo): Record<string, unknown> {
   const result: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
@@ -191,7 +191,7 @@ function unnamed(value: Record<string, unknown>, type: TypeInfo): Record<string,
   return result;
 }
 
-/** What a field holds: one value, or a list or a map of them. */
+/** A field's value: a single one, a list or a map. */
 function unnamedMember(member: unknown, { container, type }: FieldInfo): unknown {
   if (type?.shape !== 'struct') return member;
   const one = (value: unknown) => (isJsonObject(value) ? unnamed(value, type) : value);
@@ -201,8 +201,8 @@ function unnamedMember(member: unknown, { container, type }: FieldInfo): unknown
 }
 
 /**
- * Members by name: their order is the input's in JSON and the fields' in Protobuf. Without empty lists, which Protobuf
- * cannot tell from absent ones.
+ * Sorts members by name: JSON keeps the order of the input, Protobuf that of the fields. Drops empty lists, which
+ * Protobuf cannot distinguish from absent ones.
  */
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);

@@ -1,4 +1,4 @@
-/** A second of what `make fuzz` does to the name server for as long as one likes. */
+/** A second of the unlimited run of `make fuzz` for the DNS server. */
 import t from 'tap';
 import { fuzzDns } from '#test/fuzz/dns.js';
 

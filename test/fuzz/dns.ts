@@ -1,4 +1,4 @@
-/** Queries of broken clients and answers of broken resolvers: each is read, and what is answered is whole and fits. */
+/** Queries of broken clients and responses of broken resolvers: each is parsed, and replies are complete and fit. */
 import { type Answer, encode } from 'dns-packet';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { UpstreamAnswer } from '#dns/forward/upstream-answer.js';
@@ -10,7 +10,7 @@ import { mutate } from '#test/fuzz/mutate.js';
 
 export interface DnsFuzzReport {
   readonly inputs: number;
-  /** Queries that were refused or ignored, and answers that were not taken. */
+  /** Refused or ignored queries, and rejected responses. */
   readonly refused: number;
 }
 
@@ -23,7 +23,7 @@ const answers: Answer[] = [
   { name: 'example.com', type: 'SRV', ttl: 60, data: { priority: 1, weight: 2, port: 3, target: 'a.example.com' } },
 ];
 
-/** Until `goesOn` says no; it is told how many inputs there have been. Throws with the input that is at fault. */
+/** Runs until `goesOn` returns false; it receives the number of inputs. Throws with the failing input. */
 export function fuzzDns(seed: number, goesOn: (inputs: number) => boolean): DnsFuzzReport {
   const random = seededRandom(seed);
   const query = writeQuery(7, question);
@@ -33,7 +33,7 @@ export function fuzzDns(seed: number, goesOn: (inputs: number) => boolean): DnsF
   for (; goesOn(inputs); inputs++) {
     const ofClient = inputs % 2 === 0;
     const bytes = mutate('bytes', ofClient ? query : reply, random, ofClient ? reply : query);
-    if (!(ofClient ? answered(bytes, random) : taken(bytes, query, random))) refused += 1;
+    if (!(ofClient ? answered(bytes, random) : relayed(bytes, query, random))) refused += 1;
   }
   return { inputs, refused };
 }
@@ -46,8 +46,8 @@ function answered(bytes: Buffer, random: () => number): boolean {
   return read.kind === 'query';
 }
 
-/** What passes for an answer is given to clients, in full and with little room. */
-function taken(bytes: Buffer, query: Buffer, random: () => number): boolean {
+/** An accepted response is passed to clients, both in full and truncated. */
+function relayed(bytes: Buffer, query: Buffer, random: () => number): boolean {
   if (!isAnswerTo(bytes, query)) return false;
   const answer = UpstreamAnswer.read(bytes, 0);
   if (answer === undefined) return false;
@@ -66,7 +66,7 @@ function taken(bytes: Buffer, query: Buffer, random: () => number): boolean {
   try {
     answer.expandedAnswers(0);
   } catch {
-    // The package refuses what it cannot read, and the client is told of a failure.
+    // The package rejects invalid packets, and the client gets a failure.
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** A second or two of what `make fuzz` does to the client of etcd, and to the server's HTTP/2, for as long as one likes. */
+/** A second or two of the unlimited run of `make fuzz` for the etcd client and the HTTP/2 server. */
 import t from 'tap';
 import { resetCode } from '#http/http2/frames.js';
 import { fuzzHttp2 } from '#test/fuzz/http2/http2.js';

@@ -1,6 +1,6 @@
 /**
- * Fuzzes what `targets.ts` lists: `[--seconds N] [--seed N] [TARGET …]`. Prints the seed first; ends with 1 and the input
- * that was at fault. Each target runs in a thread of its own under watch: an input that is never answered is told, too.
+ * Fuzzes the targets in `targets.ts`: `[--seconds N] [--seed N] [TARGET …]`. Prints the seed first; exits with 1 and
+ * the failing input. Each target runs in its own monitored thread, so that hanging inputs are reported too.
  */
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -11,12 +11,12 @@ interface Job {
   readonly name: string;
   readonly seed: number;
   readonly seconds: number;
-  /** One number: inputs so far. */
+  /** A single number: inputs so far. */
   readonly progress: SharedArrayBuffer;
 }
 
-/** Inputs take milliseconds: one that takes this long never ends. */
-const patienceMs = 30_000;
+/** Inputs take milliseconds: one that takes this long hangs. */
+const hangTimeoutMs = 30_000;
 
 if (isMainThread) process.exitCode = await main();
 else await work(workerData as Job);
@@ -28,9 +28,9 @@ async function main(): Promise<number> {
   });
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   const seconds = Number(values.seconds);
-  const known = targets.map(({ name }) => name);
-  if (positionals.some((name) => !known.includes(name)) || !(seconds > 0) || !Number.isInteger(seed)) {
-    process.stderr.write(`usage: fuzz [--seconds N] [--seed N] [${known.join('|')} …]\n`);
+  const names = targets.map(({ name }) => name);
+  if (positionals.some((name) => !names.includes(name)) || !(seconds > 0) || !Number.isInteger(seed)) {
+    process.stderr.write(`usage: fuzz [--seconds N] [--seed N] [${names.join('|')} …]\n`);
     return 2;
   }
   for (const target of targets) {
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** What went wrong, undefined when nothing did. */
+/** The failure; undefined if there is none. */
 function run({ maxHeapMiB }: FuzzTarget, job: Job): Promise<string | undefined> {
   return new Promise((resolve) => {
     const worker = new Worker(new URL(import.meta.url), {
@@ -59,7 +59,7 @@ function run({ maxHeapMiB }: FuzzTarget, job: Job): Promise<string | undefined> 
       const now = Atomics.load(inputs, 0);
       if (now === seen) finish(`input ${now} has no end`);
       seen = now;
-    }, patienceMs);
+    }, hangTimeoutMs);
     const problems: string[] = [];
     const finish = (problem: string | undefined) => {
       clearInterval(watch);

@@ -1,4 +1,4 @@
-/** Changes that break encoded objects: of any bytes, of Protobuf, and of JSON. Pure: the randomness is handed in. */
+/** Mutations of encoded objects: of arbitrary bytes, of Protobuf, and of JSON. Pure: the caller provides randomness. */
 
 export type Random = () => number;
 
@@ -12,7 +12,7 @@ export function pick<T>(random: Random, values: readonly [T, ...T[]]): T {
 
 type Mutation = (bytes: Buffer, random: Random, other: Buffer) => Buffer;
 
-/** No input grows beyond this, so that a long run tests many inputs and not a few big ones. */
+/** Maximum bytes per input, so that a long run tests many inputs instead of a few large ones. */
 const maxBytes = 64 * 1024;
 
 const cut = (bytes: Buffer, from: number, to: number, by: Buffer): Buffer =>
@@ -67,7 +67,7 @@ const join: Mutation = (bytes, random, other) =>
 
 const everyFormat: readonly [Mutation, ...Mutation[]] = [overwrite, flipBit, truncate, remove, repeat, join];
 
-/** Longer than 64 bits; the longest that is not; lengths around 2^31, 2^32 and 2^64. */
+/** Longer than 64 bits; the longest valid one; lengths around 2^31, 2^32 and 2^64. */
 const oddVarints = [
   Buffer.alloc(11, 0xff),
   Buffer.concat([Buffer.alloc(9, 0xff), Buffer.from([0x01])]),
@@ -94,7 +94,7 @@ const insertInvalidUtf8: Mutation = (bytes, random) => {
   return cut(bytes, at, at + by.length, by);
 };
 
-/** A field inside itself, as often as it fits. */
+/** Nests a field in itself as often as it fits. */
 const nest: Mutation = (bytes, random) => {
   const field = 1 + below(random, 45);
   const key = varint(BigInt(field * 8 + 2));
@@ -110,7 +110,7 @@ const nest: Mutation = (bytes, random) => {
   return cut(bytes, at, at, Buffer.concat(parts.reverse()));
 };
 
-/** Groups, which no message has, and wire types that do not exist. */
+/** Groups, which no message contains, and undefined wire types. */
 const insertKey: Mutation = (bytes, random) => {
   const at = below(random, bytes.length + 1);
   return cut(bytes, at, at, varint(BigInt(below(random, 60) * 8 + below(random, 8))));
@@ -136,7 +136,7 @@ const insertJson: Mutation = (bytes, random) => {
   return cut(bytes, at, at + below(random, 5), Buffer.from(jsonParts[below(random, jsonParts.length)] ?? ''));
 };
 
-/** Something else in the place of a member's value, so that the text stays JSON. */
+/** Replaces a member's value, so that the text remains JSON. */
 const replaceValue: Mutation = (bytes, random) => {
   const text = bytes.toString('latin1');
   const start = text.indexOf('":', below(random, text.length));
@@ -173,7 +173,7 @@ const ofJson: readonly [Mutation, ...Mutation[]] = [
 
 const mutations = { bytes: everyFormat, json: ofJson, protobuf: ofProtobuf };
 
-/** `bytes` after one to six changes. `other` lends parts. */
+/** `bytes` after one to six mutations, which may use parts of `other`. */
 export function mutate(format: keyof typeof mutations, bytes: Buffer, random: Random, other: Buffer): Buffer {
   let result = bytes;
   for (let n = 1 + below(random, 6); n > 0; n--) {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { fuzzSchemas } from '#test/fuzz/schemas.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-t.test('verdicts on values are those of a reference validator', async (t) => {
+t.test('validation agrees with a reference validator', async (t) => {
   t.comment(`SEED=${seed}`);
   const { inputs, fitting } = fuzzSchemas(seed, (count) => count < 6000);
   t.ok(fitting > inputs / 10 && fitting < (inputs * 9) / 10, `${fitting} of ${inputs} fit`);

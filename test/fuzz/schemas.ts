@@ -1,6 +1,6 @@
 /**
- * Random structural schemas and random values: the verdict on each is that of a reference validator of JSON schemas, told
- * of what definitions have in its own words.
+ * Random structural schemas and random values: validation must agree with a reference validator of JSON schemas, for
+ * which extensions of definitions are translated.
  */
 
 import { Ajv, type ValidateFunction } from 'ajv';
@@ -23,12 +23,14 @@ export interface SchemaFuzzReport {
 const names = ['a', 'b', 'c', 'dé', 'constructor'];
 const texts = ['', 'a', 'ab', 'abc', '12', 'x-1', 'ünï', '𝒳𝒴', 'toString'];
 const patterns = ['^a', 'b$', '^[a-z]*$', '^\\d+$', '-'];
-/** A factor below 1 multiplies in 1.24, and a product beyond 2^53 is a multiple of nothing there. */
+/**
+ * Excludes factors below 1, by which 1.24 multiplies, and products beyond 2^53, which are a multiple of nothing there.
+ */
 const numbers = [-3, -1, 0, 1, 2, 3, 4, 10, 0.5, 1.5, 0.3, -2.25, 1e14];
 const valuesPerSchema = 40;
 const maxDepth = 3;
 
-/** Until `goesOn` says no; it is told how many values there have been. Throws with the schema and the value at fault. */
+/** Runs until `goesOn` returns false; it receives the number of values. Throws with the failing schema and value. */
 export function fuzzSchemas(seed: number, goesOn: (inputs: number) => boolean): SchemaFuzzReport {
   const making = new Making(seededRandom(seed));
   const ajv = new Ajv({ strict: false, ownProperties: true, multipleOfPrecision: 9, logger: false });
@@ -50,13 +52,16 @@ export function fuzzSchemas(seed: number, goesOn: (inputs: number) => boolean): 
       inputs += 1;
       if (fits) fitting += 1;
     }
-    // Functions of schemas that are not needed any more.
+    // Drops compiled schemas.
     ajv.removeSchema();
   }
   return { inputs, fitting };
 }
 
-/** What definitions have otherwise: bounds that are excluded by a flag, null besides a type, and numbers or texts. */
+/**
+ * Translates features that JSON Schema expresses differently: exclusive bounds by a flag, nullable types, and
+ * integer-or-string.
+ */
 function inReferenceWords(schema: JSONSchemaProps): object {
   const { nullable, exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...same } = schema;
   const { 'x-orch-int-or-string': intOrString, properties, items, additionalProperties, not, ...rest } = same;
@@ -84,7 +89,7 @@ function inReferenceWords(schema: JSONSchemaProps): object {
     ...(anyOf === undefined ? {} : { anyOf: all(anyOf) }),
     ...(oneOf === undefined ? {} : { oneOf: all(oneOf) }),
   };
-  // Of null only the type and the enumeration are asked, and no enumeration has it.
+  // For null only type and enum are checked, and no enum contains null.
   const typed = plain.type !== undefined || intOrString === true;
   if (values !== undefined || (typed && nullable !== true)) return translated;
   return { anyOf: [{ type: 'null' }, translated] };
@@ -94,7 +99,7 @@ type Type = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | '
 
 const scalars: readonly Type[] = ['string', 'integer', 'number', 'boolean', 'either'];
 
-/** Schemas, and values of which about half fit. */
+/** Generates schemas, and values of which about half fit. */
 class Making {
   readonly #random: () => number;
 
@@ -133,7 +138,7 @@ class Making {
     }
   }
 
-  /** What may be said of any value, and counts for those of some type. */
+  /** Constraints for any value, which apply only to values of some type. */
   #checks(): JSONSchemaProps {
     const checks: Replaceable<JSONSchemaProps> = {};
     if (this.#chance(0.2)) Object.assign(checks, this.#bounds('minLength', 'maxLength', 3));
@@ -183,8 +188,8 @@ class Making {
     if (type === 'object') {
       const inner = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : additionalProperties);
       return this.#object((name) => {
-        const known = inner(name);
-        return typeof known === 'object' ? this.value(known, depth + 1) : this.#anything(depth + 1);
+        const schema = inner(name);
+        return typeof schema === 'object' ? this.value(schema, depth + 1) : this.#anything(depth + 1);
       });
     }
     if (type === 'string') return this.#pick(texts);

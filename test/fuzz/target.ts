@@ -1,22 +1,22 @@
-/** Something that is fuzzed: one file for each below `targets/`, entered in `targets.ts`. */
+/** A fuzz target, listed in `targets.ts`. */
 export interface FuzzJob {
   readonly seed: number;
   readonly milliseconds: number;
-  /** To be told of each input: when it hears nothing for long, the last input has no end. */
+  /** Called for each input: without calls for long, the last input hangs. */
   readonly onInput: (inputs: number) => void;
 }
 
 export interface FuzzReport {
-  /** One line about what was tried. */
+  /** One line about the run. */
   readonly summary: string;
-  /** Empty when all is well. */
+  /** Empty without problems. */
   readonly problems: readonly string[];
 }
 
 export interface FuzzTarget {
   readonly name: string;
-  /** Of the thread that it runs in: what it keeps beyond that is a leak. */
+  /** Heap limit of its thread: more would be a leak. */
   readonly maxHeapMiB: number;
-  /** May also throw what went wrong. */
+  /** May also throw a failure. */
   run(job: FuzzJob): Promise<FuzzReport>;
 }

@@ -2,7 +2,7 @@ import { lstat, rm, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Command, Values } from '#cmd/orchctl/commands/command.js';

@@ -1,5 +1,5 @@
 /** Validates an object by its model, with the messages of kubectl 1.24 (kube-openapi, pkg/util/proto/validation). */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { Model } from '#cmd/orchctl/validation/model.js';
 
 /** @param name Name of the object in messages: its kind. */

@@ -3,7 +3,7 @@
  * servers the objects are validated here by the OpenAPI document.
  */
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { OpenAPIDocument } from '#cmd/orchctl/api/open-api.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';

@@ -1,10 +1,10 @@
-/** How Go names the fields of a message and in which order it has them, as far as pod templates go (k8s.io/api, `types.go`). */
+/** Names and order of message fields in Go, for the types of pod templates (k8s.io/api, `types.go`). */
 
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { GoField } from '#apimachinery/spew/dump.js';
 
-/** Names that do not follow from those in JSON. */
+/** Names that cannot be derived from the JSON names. */
 const oddNames: Readonly<Record<string, string>> = {
   'core.v1.AzureDiskVolumeSource.diskURI': 'DataDiskURI',
   'core.v1.FCVolumeSource.wwids': 'WWIDs',
@@ -26,10 +26,10 @@ const oddNames: Readonly<Record<string, string>> = {
   'meta.v1.ObjectMeta.clusterName': 'ZZZ_DeprecatedClusterName',
 };
 
-/** Pointers in JSON that 1.24 has as values in memory. */
+/** JSON pointers that are values in 1.24's memory. */
 const valuesInMemory: ReadonlySet<string> = new Set(['apps.v1.RollingUpdateStatefulSetStrategy.partition']);
 
-/** Numbers of fields in Go's order, where the declaration has another one: it is a union, whose order is of its rules. */
+/** Field numbers in Go's order, where declarations differ: unions follow the order of their rules. */
 const oddOrders: Readonly<Record<string, readonly number[]>> = {
   'core.v1.VolumeSource': [
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23],
@@ -37,11 +37,11 @@ const oddOrders: Readonly<Record<string, readonly number[]>> = {
   ],
 };
 
-/** What a name in JSON begins with and Go writes in capitals. */
+/** Prefixes of JSON names that Go writes in capitals. */
 const initialism =
   /^(?:api|uid|dns|ip|tcp|http|grpc|gce|aws|nfs|iscsi|rbd|fc|csi|fs|pd|os|tty|iqn|ssl|se(?=Linux))(?=[A-Z]|s?$)/;
 
-/** The fields of a struct as Go has them. Throws a RangeError for a type that no declaration lists. */
+/** The fields of a struct in Go. Throws a RangeError for a type without declaration. */
 export const goFieldsOf = oncePer((type: TypeInfo): readonly GoField[] => {
   const { declared, name, byNumber } = type;
   if (declared === undefined) throw new RangeError(`${name} has no declaration`);
@@ -58,8 +58,8 @@ function fieldOf({ fields }: TypeInfo, key: string): FieldInfo | undefined {
 }
 
 function goNameOf({ name: type }: TypeInfo, name: string): string {
-  const known = oddNames[`${type}.${name}`];
-  if (known !== undefined) return known;
+  const irregularName = oddNames[`${type}.${name}`];
+  if (irregularName !== undefined) return irregularName;
   const whole = name.replace(initialism, (letters) => letters.toUpperCase());
   return whole.charAt(0).toUpperCase() + whole.slice(1);
 }

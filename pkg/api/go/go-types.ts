@@ -1,6 +1,6 @@
 /**
- * Go types of fields whose values are text, numbers or maps with a name of their own in 1.24, which its decoders tell: by
- * group and version, the types, and the fields that have them (k8s.io/api, `types.go`).
+ * Named Go types of text, number and map fields in 1.24, which its decoders mention in errors: by group version, types
+ * and their fields (k8s.io/api, `types.go`).
  */
 const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'admission.v1': {
@@ -242,7 +242,9 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
 };
 
-/** The Go type of a field by its message and name: `core.v1.Container.imagePullPolicy`. Of a list, that of its elements. */
+/**
+ * The Go type of a field by message and name: `core.v1.Container.imagePullPolicy`. For lists, that of their elements.
+ */
 export const goTypes: ReadonlyMap<string, string> = new Map(
   Object.entries(fieldsByType).flatMap(([groupVersion, types]) =>
     Object.entries(types).flatMap(([goType, fields]) =>

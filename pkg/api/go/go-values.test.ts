@@ -1,8 +1,8 @@
 import t from 'tap';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 
-t.test('values in the syntax of Go, as 1.24 tells them', (t) => {
+t.test('values in Go syntax, as in messages of 1.24', (t) => {
   const small = (value: number, scale: number, text: string, format: string) =>
     `resource.Quantity{i:resource.int64Amount{value:${value}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"${text}", Format:"${format}"}`;
   const rows: readonly (readonly [{ toString(): string }, string])[] = [

@@ -1,5 +1,4 @@
-/** What messages show of values that have a type: Go's syntax of what 1.24 has in memory. */
-
+/** Formats typed values in messages: the Go syntax of 1.24's in-memory form. */
 import { goFieldsOf } from '#api/go/go-fields.js';
 import { goTypes } from '#api/go/go-types.js';
 import { declaration as intstr } from '#api/intstr/shared.js';
@@ -13,24 +12,28 @@ import { quantitySyntax } from '#apimachinery/spew/quantity.js';
 import { goFieldSyntax, goTypeSyntax } from '#apimachinery/spew/syntax.js';
 import { GoValue } from '#apimachinery/validation/failure.js';
 
+/** Values of metadata types. */
+
+export const metaValues = goValuesOf('meta', 'v1', []);
+
 const shared: readonly GroupVersionDeclaration[] = [
   { group: 'meta', version: 'v1', kinds: [meta] },
   { group: 'resource', version: '', kinds: [resource] },
   { group: 'intstr', version: '', kinds: [intstr] },
 ];
 
-/** Compiled when the first value is shown: most servers never show one. */
+/** Compiled on first use: most servers never format one. */
 const typesOf = oncePer((own: GroupVersionDeclaration) => compileTypes([own, ...shared], '', goTypes));
 
-/** Values of the types of a group, by the names of these. They are shown once the text is asked for. */
+/** Values of a group's types, formatted on demand. */
 export interface GoValues {
   /** `core.PodIP{IP:"x"}`. */
   of(type: string, value: object): GoValue;
-  /** What a field of a type holds: `[]core.PodIP(nil)`, `core.ResourceList{}`. */
+  /** A field's value: `[]core.PodIP(nil)`, `core.ResourceList{}`. */
   member(type: string, name: string, value: unknown): GoValue;
 }
 
-/** @param kinds Declarations of all types that the shown ones refer to. */
+/** @param kinds Declarations of all referenced types. */
 export function goValuesOf(
   group: GroupVersionDeclaration['group'],
   version: string,
@@ -54,7 +57,7 @@ export function goValuesOf(
   };
 }
 
-/** An amount: `resource.Quantity{…}`. */
+/** A quantity: `resource.Quantity{…}`. */
 export function goQuantityValue(text: string): GoValue {
   return new GoValue(() => quantitySyntax(text));
 }

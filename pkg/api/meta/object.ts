@@ -1,4 +1,4 @@
-/** Shapes that hold for every object of the API. */
+/** Types of all API objects. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Replaceable } from '#apimachinery/draft.js';
@@ -9,12 +9,12 @@ export interface ApiObjectShape {
   readonly metadata: ObjectMeta;
 }
 
-/** An object whose metadata are its own, and may get other members; all else of it may be shared. */
+/** An object with its own metadata, which may get other members; all other parts may be shared. */
 export interface OwnMetadata extends ApiObjectShape {
   readonly metadata: Replaceable<ObjectMeta>;
 }
 
-/** What a row says of its object besides the cells. */
+/** Conditions of a table row. */
 export interface TableRowCondition {
   readonly type: string;
   readonly status: string;
@@ -22,5 +22,5 @@ export interface TableRowCondition {
   readonly message: string;
 }
 
-/** One table row's cells, in the order of the resource's columns; null: there is nothing to show. */
+/** Cells of a table row in the order of the columns; null is an empty cell. */
 export type TableRowCells = (string | number | bigint | boolean | null)[];

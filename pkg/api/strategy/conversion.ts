@@ -1,12 +1,15 @@
 /**
- * Several versions of a kind are views of the same objects, which are stored in the form of one of them. The other ones
- * convert from and to that form: a conversion between any two of them goes through it.
+ * Versions of a kind are views of the same objects, which are stored in the form of one version. All others convert
+ * from and to the stored form; a conversion between two of them goes through it.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 
-/** `T` is the object as one version has it, `S` as it is stored. Neither function changes its argument, with which the result may share parts. */
+/**
+ * `T` is the form of this version, `S` the stored form. Neither function modifies its argument; the result may share
+ * parts with it.
+ */
 export interface Conversion<T extends ApiObjectShape = ApiObjectShape, S extends ApiObjectShape = ApiObjectShape> {
   toStored(object: T, scheme: Scheme): S;
   fromStored(stored: S, scheme: Scheme): T;
@@ -17,9 +20,9 @@ interface Version {
   readonly version: string;
 }
 
-/** Of versions whose objects differ in nothing but their `apiVersion`. */
+/** The conversion between versions that differ only in `apiVersion`. */
 export function renamed<T extends ApiObjectShape, S extends ApiObjectShape>(
-  of: Version,
+  own: Version,
   stored: Version,
 ): Conversion<T, S> {
   const as = (object: ApiObjectShape, { group, version }: Version, dialect: Dialect): ApiObjectShape => ({
@@ -28,6 +31,6 @@ export function renamed<T extends ApiObjectShape, S extends ApiObjectShape>(
   });
   return {
     toStored: (object, { dialect }) => as(object, stored, dialect) as S,
-    fromStored: (object, { dialect }) => as(object, of, dialect) as T,
+    fromStored: (object, { dialect }) => as(object, own, dialect) as T,
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The strategy of a version that is not the stored one. Rules are written once, for the stored form, as 1.24 has them for
- * its internal one: objects are converted, ruled on there, whose names of fields are also those of messages, and
- * converted back. Only defaults are each version's own.
+ * The strategy of a version that is not stored. Rules are written once, for the stored form, like 1.24's rules for its
+ * internal form: objects are converted, processed with the field names of the stored form, and converted back. Only
+ * defaults are specific to a version.
  */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -13,12 +13,15 @@ import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectShape> {
-  /** The rules of the stored form, where need be with what this version does in another way. */
+  /** The strategy of the stored form, adapted where this version differs. */
   readonly stored: Strategy<S>;
   readonly conversion: Conversion<T, S>;
-  /** What depends on more than the field itself: runs after the declared defaults. */
+  /** Defaults that depend on several fields; run after the declared ones. */
   defaults?(object: Draft<T>, context: StrategyContext): void;
-  /** Selectable fields that have other names than in the stored form: name here → name there. Others are not offered then. */
+  /**
+   * Selectable fields with other names than in the stored form: name in this version → stored name. No other fields are
+   * selectable then.
+   */
   readonly fieldLabels?: Readonly<Record<string, string>>;
   fieldRefusal?(field: string): string;
 }
@@ -30,19 +33,19 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
   return strategyOf(resource, rules as unknown as AnyRules) as unknown as Strategy<T>;
 }
 
-/** What holds for every kind knows nothing of any. */
+/** Generic rules of any kind. */
 type AnyRules = ConvertedRules<ApiObjectShape, ApiObjectShape>;
 
 function strategyOf(
   resource: ResourceDeclaration,
   { stored, conversion, defaults, fieldLabels, fieldRefusal }: AnyRules,
 ): Strategy {
-  // No kind of several versions has had a use for these.
+  // No kind with several versions needs these yet.
   const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
   if ((partUpdates ?? heldBySpec ?? terminating ?? scaleSelector) !== undefined)
-    throw new RangeError('the stored form says of its objects what nobody converts');
+    throw new RangeError('the stored strategy has rules without conversion: add them to convertedStrategy');
   const to = (object: ApiObjectShape, { scheme }: StrategyContext) => conversion.toStored(object, scheme);
-  // What it shares parts with is a draft itself.
+  // The parts that it shares belong to a draft.
   const draft = (object: Draft<ApiObjectShape>, context: StrategyContext) =>
     to(object, context) as Draft<ApiObjectShape>;
   const back = (object: Draft<ApiObjectShape>, changed: ApiObjectShape, { scheme }: StrategyContext): void =>
@@ -54,7 +57,7 @@ function strategyOf(
     defaults(object, context) {
       fillDefaults(context.scheme.resourceOf(resource).type, object, anyGate(context));
       defaults?.(object, context);
-      // Whatever 1.24 reads has been in its internal form, which knows some fields of a version by another name.
+      // 1.24 converts every object to its internal form, where some fields have another name.
       back(object, to(object, context), context);
     },
     ...(fieldLabels && { fieldLabels }),
@@ -121,7 +124,7 @@ function strategyOf(
   return Object.freeze(strategy);
 }
 
-/** Of a version whose objects differ from the stored ones in nothing but their `apiVersion`. */
+/** The strategy of a version that differs from the stored one only in `apiVersion`. */
 export function renamedStrategy<T extends ApiObjectShape>(
   resource: ResourceDeclaration,
   stored: Strategy<T>,
@@ -136,7 +139,7 @@ export function renamedStrategy<T extends ApiObjectShape>(
   });
 }
 
-/** Gives an object the members of another one, in place. */
+/** Replaces the members of an object by those of another one, in place. */
 function become(object: object, other: object): void {
   for (const name of Object.keys(object)) if (!(name in other)) Reflect.deleteProperty(object, name);
   Object.assign(object, other);

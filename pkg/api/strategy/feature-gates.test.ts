@@ -1,4 +1,4 @@
-/** Every gate that acts on the API, switched on and off: exactly what is declared changes. */
+/** Switches every gate that affects the API on and off: exactly the declared fields change. */
 
 import t from 'tap';
 import { apiGates } from '#api/api-gates.js';
@@ -42,7 +42,7 @@ function gatedFieldsOf(resource: ResourceDeclaration): GatedFields {
 
 const everyContainer = ['containers[*]', 'initContainers[*]', 'ephemeralContainers[*]'];
 
-/** What release 1.24 drops of pods, by gate. */
+/** Fields of pods that release 1.24 drops, by gate. */
 const ofPods: Readonly<Record<string, readonly string[]>> = {
   AltOSHostProcessContainers: [
     'securityContext.windowsOptions.hostProcess',
@@ -69,7 +69,7 @@ function podsAt(prefix: string): string[] {
 
 const template = podsAt('spec.template.spec');
 
-/** What release 1.24 drops of the stored versions of its kinds. */
+/** Fields of stored versions that release 1.24 drops. */
 const dropped: Readonly<Record<string, readonly string[]>> = {
   'apps/daemonsets': [...template, 'DaemonSetUpdateSurge spec.updateStrategy.rollingUpdate.maxSurge'],
   'apps/deployments': template,
@@ -116,11 +116,11 @@ function textOf({ gate, steps, whileOff }: GatedPath): string {
   return `${gate} ${path}${whileOff === undefined ? '' : `=${whileOff}`}`;
 }
 
-t.test('fields are gated that release 1.24 gates, and no others', async (t) => {
+t.test('exactly the fields that release 1.24 gates are gated', async (t) => {
   for (const resource of resources.filter(({ storedAs }) => storedAs === undefined)) {
     const name = `${resource.group}/${resource.resource}`;
-    const found = [...gatedFieldsOf(resource).byGate.values()].flat().map(textOf);
-    t.strictSame(found.sort(), [...(dropped[name] ?? [])].sort(), name);
+    const actual = [...gatedFieldsOf(resource).byGate.values()].flat().map(textOf);
+    t.strictSame(actual.sort(), [...(dropped[name] ?? [])].sort(), name);
   }
 });
 
@@ -161,7 +161,7 @@ function without(object: object, paths: readonly GatedPath[]): object {
   return copy;
 }
 
-t.test('a gate that is off takes exactly its fields from what is new, and leaves what is stored', async (t) => {
+t.test('a disabled gate drops exactly its fields from new objects and keeps stored ones', async (t) => {
   let rows = 0;
   for (const resource of resources) {
     const strategy = strategyFor(resource);
@@ -185,7 +185,7 @@ t.test('a gate that is off takes exactly its fields from what is new, and leaves
         rows += own.length;
       }
       if (resource.storedAs !== undefined || (ruleGates as readonly string[]).includes(gate)) continue;
-      // The same in what the resource really does to an object, other gates being on.
+      // The same through the strategy, with other gates on.
       const prepared = (gate: (name: string) => boolean): object => {
         const copy = copyJson(object);
         strategy.prepareForCreate?.(copy, { ...withGates({}), gate });
@@ -388,7 +388,7 @@ const cases: Readonly<Record<(typeof ruleGates)[number], RuleCase>> = {
   },
 };
 
-t.test('what rules do about a gate that is on, and off', async (t) => {
+t.test('rules with a gate on and off', async (t) => {
   for (const [gate, { act, on, off }] of Object.entries(cases)) {
     t.strictSame(act(withGates({ [gate]: true })), on, `${gate} on`);
     t.strictSame(act(withGates({ [gate]: false })), off, `${gate} off`);
@@ -396,7 +396,7 @@ t.test('what rules do about a gate that is on, and off', async (t) => {
   }
 });
 
-t.test('every gate that acts is walked', async (t) => {
+t.test('every gate of the API is tested', async (t) => {
   const ofFields = resources.flatMap((resource) => [...gatedFieldsOf(resource).byGate.keys()]);
   const ofResources = resources.flatMap(({ featureGate }) => featureGate ?? []);
   t.strictSame(apiGates(), [...new Set([...ofFields, ...ofResources, ...Object.keys(cases)])].sort());

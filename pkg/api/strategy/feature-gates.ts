@@ -1,4 +1,4 @@
-/** Feature gates that rules of kinds ask for. Rules may ask for these only; what each changes is in `feature-gates.test.ts`. */
+/** Feature gates that rules of kinds use. Rules may use no others; `feature-gates.test.ts` has the effects of each. */
 export const ruleGates = [
   'AnyVolumeDataSource',
   'AppArmor',
@@ -19,5 +19,5 @@ export const ruleGates = [
   'StatefulSetAutoDeletePVC',
 ] as const;
 
-/** True when the feature gate is on; one function always gives the same answers. */
+/** True if the feature gate is on; the same function always gives the same answers. */
 export type RuleGate = (name: (typeof ruleGates)[number]) => boolean;

@@ -1,6 +1,6 @@
 /**
- * Fields that exist only while their feature gate is on, as their declarations say. While it is off they are dropped
- * from what clients write, unless the stored object has them already: switching a feature off breaks nobody's objects.
+ * Fields that exist only while their declared feature gate is on. While it is off, writes drop them unless the stored
+ * object has them already, so that disabling a feature breaks no objects.
  */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -8,26 +8,26 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** The way to a gated field: names of fields, and `anyElement` for what is in a list. */
+/** The path to a gated field: field names, and `anyElement` for list elements. */
 export interface GatedPath {
   readonly gate: string;
   readonly steps: readonly string[];
-  /** The field is not dropped but gets this value, with which nobody uses it. */
+  /** The field gets this value instead of being dropped, which disables its use. */
   readonly whileOff?: string;
 }
 
 export const anyElement = '*';
 
 export interface Dropping {
-  /** One function always gives the same answers. */
+  /** The same function always gives the same answers. */
   readonly gate: (name: string) => boolean;
-  /** What is stored; absent on create. */
+  /** The stored object; absent on create. */
   readonly old?: ApiObjectShape | undefined;
   /** Whether the request writes the status, or everything else. */
   readonly part: 'status' | 'main';
 }
 
-/** Rules ask for gates of a list only; declarations may name any. */
+/** Rules use a fixed list of gates; declarations may name any gate. */
 export function anyGate({ gate }: Pick<StrategyContext, 'gate'>): Dropping['gate'] {
   return gate as Dropping['gate'];
 }
@@ -36,18 +36,18 @@ export function anyGate({ gate }: Pick<StrategyContext, 'gate'>): Dropping['gate
 export class GatedFields {
   readonly byGate: ReadonlyMap<string, readonly GatedPath[]>;
   readonly #statusApart: boolean;
-  /** What is off, by the function that says so. */
+  /** The tree of disabled fields, by gate function. */
   readonly #disabled = new WeakMap<Dropping['gate'], Branch>();
 
-  /** `statusApart`: the kind has a status that is written by requests of its own. */
+  /** `statusApart`: the kind's status has its own subresource. */
   constructor(type: TypeInfo, statusApart: boolean) {
     this.byGate = byGate(pathsBelow(type, { steps: [], ungated: [], within: [] }));
     this.#statusApart = statusApart;
   }
 
-  /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
+  /** Removes the fields with a disabled gate that the stored object does not use, in place. */
   drop(object: Draft<ApiObjectShape>, { gate, old, part }: Dropping): void {
-    // Hardly any object has such a field, and one look at all of them tells.
+    // Few objects have such a field, and one pass over the tree finds out.
     if (!hasAny(object, this.#disabledBy(gate))) return;
     for (const [name, paths] of this.byGate) {
       if (gate(name) || (old !== undefined && paths.some((path) => uses(old, path, 0)))) continue;
@@ -55,7 +55,7 @@ export class GatedFields {
     }
   }
 
-  /** Where nobody writes the status apart, it is written with the rest. */
+  /** Without a status subresource the status belongs to the main part. */
   #partOf({ steps }: GatedPath): Dropping['part'] {
     return this.#statusApart && steps[0] === 'status' ? 'status' : 'main';
   }
@@ -77,9 +77,9 @@ function byGate(paths: readonly GatedPath[]): ReadonlyMap<string, readonly Gated
 
 interface Place {
   readonly steps: readonly string[];
-  /** Gates that nothing here heeds. */
+  /** Gates that do not apply here. */
   readonly ungated: readonly string[];
-  /** Types around it: some contain themselves. */
+  /** Enclosing types: some are recursive. */
   readonly within: readonly TypeInfo[];
 }
 
@@ -105,21 +105,21 @@ function gatedHere(
   return [{ gate, steps, ...(whileOff !== undefined && { whileOff }) }];
 }
 
-/** The paths of all gates that are off as one tree. */
+/** The paths of all disabled gates as a tree. */
 class Branch {
-  /** The path that ends here; others may go on. */
+  /** The path that ends here; others may continue. */
   end: GatedPath | undefined;
-  /** An array, and not a map: all of them are looked at for each object. */
+  /** An array rather than a map: all entries are checked for each object. */
   readonly steps: { readonly step: string; readonly below: Branch }[] = [];
 
-  /** Adds what is left of the path, of which `at` steps are done. */
+  /** Adds the rest of a path from step `at` on. */
   grow(path: GatedPath, at: number): void {
     const step = path.steps[at];
     if (step === undefined) {
       this.end = path;
       return;
     }
-    let next = this.steps.find((known) => known.step === step)?.below;
+    let next = this.steps.find((entry) => entry.step === step)?.below;
     if (next === undefined) {
       next = new Branch();
       this.steps.push({ step, below: next });
@@ -128,7 +128,7 @@ class Branch {
   }
 }
 
-/** Whether anything is in use at the end of a path of the tree. */
+/** Whether the value uses a field of the tree. */
 function hasAny(value: unknown, { steps }: Branch): boolean {
   if (!isObject(value)) return false;
   for (const { step, below } of steps) {
@@ -152,7 +152,7 @@ function inUse(value: unknown, { whileOff }: GatedPath): boolean {
   return value !== undefined && value !== whileOff;
 }
 
-/** Whether `value` has something at the end of the path, of which `at` steps are done. */
+/** Whether the value uses the field at the rest of the path from step `at` on. */
 function uses(value: unknown, path: GatedPath, at: number): boolean {
   const step = path.steps[at];
   if (step === undefined) return inUse(value, path);
@@ -166,7 +166,7 @@ function drop(value: unknown, path: GatedPath, at: number): void {
   if (step === anyElement) {
     if (Array.isArray(value)) for (const element of value) drop(element, path, at + 1);
   } else if (at < path.steps.length - 1) drop(value[step], path, at + 1);
-  // What nobody uses already may be shared with the stored object, and is not written to.
+  // An unused value may be shared with the stored object, so it must not be written to.
   else if (!inUse(value[step], path)) return;
   else if (path.whileOff === undefined) delete value[step];
   else value[step] = path.whileOff;

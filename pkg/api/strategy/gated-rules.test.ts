@@ -1,4 +1,4 @@
-/** Rules and defaults that come with a feature gate. */
+/** Rules and defaults behind a feature gate. */
 
 import t from 'tap';
 import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
@@ -132,7 +132,7 @@ check(cronJobStrategy, 'CronJobTimeZone', cron, [
   ],
 ]);
 
-t.test('the mark of jobs that are counted by finalizers', (t) => {
+t.test('the annotation of jobs that track pods by finalizers', (t) => {
   const job: Draft = { metadata, spec: { template: { spec: jobPod } } };
   const mark = 'batch.orch.io/job-tracking';
   const on = created(jobStrategy, job, contextWith('JobTrackingWithFinalizers', true));
@@ -161,7 +161,7 @@ t.test('labels of jobs follow a generated name', (t) => {
   t.end();
 });
 
-t.test('a zone in the schedule is warned of once', (t) => {
+t.test('a time zone in the schedule causes one warning', (t) => {
   const warned = (schedule: string, old?: string): string[] => {
     const object = withField(cron, 'spec.schedule', schedule) as never;
     const before = old === undefined ? undefined : (withField(cron, 'spec.schedule', old) as never);

@@ -1,7 +1,7 @@
-/** Fields that nobody changes once the object exists, as their declarations say. */
+/** Fields that are declared immutable. */
 import { goFieldsOf } from '#api/go/go-fields.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { cut } from '#apimachinery/errors/shown.js';
+import { cut } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -9,13 +9,13 @@ import { goFieldSyntax } from '#apimachinery/spew/syntax.js';
 import { GoValue, invalidValue, none } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** The way to such a field: names of fields, and the message that has the last of them. */
+/** The path to such a field: field names, and the message that contains the last one. */
 export interface ImmutablePath {
   readonly names: readonly [string, ...string[]];
   readonly owner: TypeInfo;
 }
 
-/** Those of a kind, in the order of their numbers. None is in a list, whose elements come and go. */
+/** The immutable fields of a kind by number. None is inside a list, whose elements may be added and removed. */
 export function immutablePaths(type: TypeInfo, within: readonly TypeInfo[] = []): readonly ImmutablePath[] {
   if (within.includes(type)) return [];
   return [...type.byName.values()].flatMap((field): readonly ImmutablePath[] => {
@@ -28,7 +28,7 @@ export function immutablePaths(type: TypeInfo, within: readonly TypeInfo[] = [])
   });
 }
 
-/** `field is immutable` for each that changed. */
+/** `field is immutable` for each changed field. */
 export function validateImmutablePaths(
   paths: readonly ImmutablePath[],
   object: object,
@@ -44,7 +44,7 @@ export function validateImmutablePaths(
   return failures;
 }
 
-/** `field is immutable` for a field of the message that changed; the value is the new one. */
+/** `field is immutable` for a changed field of the message, with the new value. */
 export function changedField(
   owner: TypeInfo,
   { name, value }: { readonly name: string; readonly value: unknown },
@@ -53,7 +53,7 @@ export function changedField(
   return invalidValue(path, shownAs(owner, name, value), 'field is immutable');
 }
 
-/** What is not set is Go's zero, unless there is a pointer to it. */
+/** An unset field is shown as Go's zero value, unless it is a pointer. */
 function shownAs(owner: TypeInfo, name: string, value: unknown): unknown {
   const field = owner.byName.get(name);
   if (field === undefined) throw new RangeError(`${owner.name} has no ${name}`);
@@ -64,18 +64,18 @@ function shownAs(owner: TypeInfo, name: string, value: unknown): unknown {
     if (type.shape === 'time' || type.shape === 'microTime') return new GoValue(() => timeText(value));
     if (type.shape === 'rawJSON') return new GoValue(() => rawText(value));
   }
-  // The value itself is shown of what there is a pointer to.
+  // A pointer is shown as the value itself.
   return new GoValue(() => cut(goFieldSyntax(owner, { ...field, pointer: false }, value, goFieldsOf)));
 }
 
-/** As Go's times write themselves. */
+/** The format of Go's times. */
 function timeText(value: unknown): string {
   if (typeof value !== 'string') return '0001-01-01 00:00:00 +0000 UTC';
   const fraction = /\.\d*[1-9](?=0*Z$)/.exec(value)?.[0] ?? '';
   return `${value.slice(0, 10)} ${value.slice(11, 19)}${fraction} +0000 UTC`;
 }
 
-/** JSON that 1.24 keeps as bytes, with the keys in the order in which patches leave them. */
+/** JSON that 1.24 stores as bytes, with keys in the order that patches leave. */
 function rawText(value: unknown): string {
   const bytes = [...Buffer.from(toJSONText(inOrder(value)))].map((byte) => `0x${byte.toString(16)}`);
   const raw = `{${bytes.join(', ')}}`;

@@ -1,6 +1,6 @@
 /**
- * Builds a strategy from what is particular to a kind. What holds for every kind is here: rules of metadata, the
- * separation of status and the rest, and generations.
+ * Builds a strategy from the rules of a kind. Adds what all kinds share: metadata rules, the separation of status and
+ * spec, and generations.
  */
 
 import type { ApiObjectShape, TableRowCells, TableRowCondition } from '#api/meta/object.js';
@@ -22,44 +22,46 @@ import { joined, none } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors, type NameValidator, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** What a kind says about itself. Everything may be left out. */
+/** The rules of a kind. All are optional. */
 export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
-  /** Rule of names; absent: a DNS subdomain. */
+  /** Name validator; default: a DNS subdomain. */
   readonly name?: NameValidator;
-  /** Updates only ask of generateName that a path could hold it: 1.24 does not validate these kinds as a whole then. */
+  /**
+   * Updates only require generateName to be a valid path segment: 1.24 does not validate these kinds as a whole then.
+   */
   readonly anyGenerateNameOnUpdate?: boolean;
-  /** 1.24 leaves the metadata of new objects to its registry, which looks at them when nothing else is wrong. */
+  /** In 1.24 the registry validates metadata of new objects, after all other rules have passed. */
   readonly metadataLast?: boolean;
   /** Finalizers need no domain. */
   readonly anyFinalizer?: boolean;
   /**
-   * Fields whose change bumps metadata.generation, which then starts at 1; absent: the kind keeps none. Top-level
+   * Fields whose change increments metadata.generation, which then starts at 1; absent: the kind has none. Top-level
    * fields, or dotted paths such as `metadata.annotations`.
    */
   readonly generationFields?: readonly string[];
-  /** Objects have no generation until one of them has changed. */
+  /** Objects have no generation until their first change. */
   readonly generationFromFirstChange?: boolean;
   /** A client may create the object with its status, as node agents do. */
   readonly keepStatusOnCreate?: boolean;
-  /** Labels do not change with the status. */
+  /** Status updates do not change labels. */
   readonly statusUpdateKeepsLabels?: boolean;
-  /** What depends on more than the field itself: runs after the declared defaults. */
+  /** Defaults that depend on several fields; run after the declared ones. */
   defaults?(object: Draft<T>, context: StrategyContext): void;
-  /** Runs after status was removed. */
+  /** Runs after the status was removed. */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   completeCreate?(object: Draft<T>, context: StrategyContext): void;
-  /** Runs after the old status was put back, before generations are compared. */
+  /** Runs after the old status was restored, before generations are compared. */
   prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
-  /** Rules whose failures come before those of metadata, on create and on update. */
+  /** Rules whose failures precede those of metadata, on create and update. */
   validateFirst?(object: T, context: StrategyContext): readonly FieldFailure[];
-  /** Rules of everything but metadata, on create and on update. */
+  /** Rules of everything but metadata, on create and update. */
   validate?(object: T, context: StrategyContext, old?: T): readonly FieldFailure[];
-  /** What may not change, in addition to `validate`. */
+  /** Rules of changes, in addition to `validate`. */
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
-  /** What an update changes once it is known whether the generation goes up. In place. */
+  /** Changes made by an update after the generation was determined. In place. */
   completeUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
-  /** Failures of updates tell first of what may not change, and then of what is wrong with any object. */
+  /** Failures of forbidden changes precede all others of an update. */
   readonly changesFirst?: true;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   canonicalize?(object: Replaceable<T>, context: StrategyContext): void;
@@ -72,7 +74,7 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** See `Strategy.internalAnnotations`. */
   readonly internalAnnotations?: readonly string[];
   readonly allowCreateOnUpdate?: boolean;
-  /** Absent: allowed, as for almost every kind of 1.24. */
+  /** Default: allowed, as for almost every kind of 1.24. */
   readonly allowUnconditionalUpdate?: boolean;
   defaultGracePeriodSeconds?(
     object: T,
@@ -88,12 +90,12 @@ const metadataPath = FieldPath.of('metadata');
 
 type GatedFieldsOf = (scheme: Scheme) => GatedFields;
 
-/** What is declared is looked up when first asked for: most programs write objects of few resources. */
+/** Types are looked up on first use: most programs write few kinds. */
 function typeOfResource(resource: ResourceDeclaration): (scheme: Scheme) => TypeInfo {
   return oncePer((scheme) => scheme.resourceOf(resource).type);
 }
 
-/** The strategy of a resource. Metadata is validated here, so kinds do not do it themselves. */
+/** The strategy of a resource. It validates metadata, so kinds do not. */
 export function kindStrategy<T extends ApiObjectShape>(
   resource: ResourceDeclaration,
   rules: KindRules<T> = {},
@@ -101,7 +103,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   return strategyOf(resource, rules as unknown as AnyRules) as unknown as Strategy<T>;
 }
 
-/** What holds for every kind knows nothing of any. */
+/** Generic rules of any kind. */
 type AnyRules = KindRules<ApiObjectShape>;
 
 function strategyOf(resource: ResourceDeclaration, rules: AnyRules): Strategy {
@@ -205,14 +207,14 @@ function lifecycle(rules: AnyRules): Lifecycle {
   };
 }
 
-/** Makes everything but the metadata, and the named fields, a copy of what it is in `old`. */
+/** Replaces all members of `object` except metadata and the named fields by copies from `old`. */
 export function keepAllBut<T extends ApiObjectShape>(object: Draft<T>, old: T, fields: readonly string[]): void {
   for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (field !== 'metadata' && !fields.includes(field)) copyField(object, old, field);
   }
 }
 
-/** What an update of the status may bring; all else stays as it is stored. */
+/** Members that a status update may change; all others keep their stored value. */
 const ofStatusUpdate: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 function statusStrategy(rules: AnyRules, gated: GatedFieldsOf): Partial<Strategy> {
@@ -239,20 +241,15 @@ function statusStrategy(rules: AnyRules, gated: GatedFieldsOf): Partial<Strategy
 
 type Fields = Record<string, unknown>;
 
-/**
- * Makes a field of `object` a copy of what it is in `old`, absent included.
- */
+/** Copies a field from `old`, or removes it if absent there. */
 export function copyField<T extends object>(object: Draft<T>, old: T, field: string): void {
   const value = (old as Fields)[field];
   if (value !== undefined) (object as Fields)[field] = copyJson(value);
-  // Deleting is slow even where there is nothing, and makes the object slow where there is.
+  // Deletion is slow even for absent members, and slows down later accesses.
   else if (field in object) delete (object as Fields)[field];
 }
 
-/**
- * Makes all fields but the named ones what they are in `old`, and shares them with it: what puts an object back that nobody
- * changes from then on.
- */
+/** Shares all fields except the named ones with `old`: restores an object that is not modified afterwards. */
 export function shareAllBut<T extends object>(object: Replaceable<T>, old: T, fields: ReadonlySet<string>): void {
   for (const field of Object.keys(object)) if (!fields.has(field) && !(field in old)) delete (object as Fields)[field];
   for (const field of Object.keys(old)) if (!fields.has(field)) (object as Fields)[field] = (old as Fields)[field];

@@ -1,4 +1,4 @@
-/** A list may have more wrong elements than a function takes arguments. */
+/** A list may have more invalid elements than a function accepts arguments. */
 import t from 'tap';
 import { nodes, pods, resourcequotas } from '#api/core/v1/resources.gen.js';
 import { clusterroles } from '#api/rbac/v1/resources.gen.js';

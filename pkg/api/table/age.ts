@@ -1,11 +1,13 @@
-/** Durations as people read them in tables: two units at the most, coarser the longer ago. */
+/** Durations for tables: at most two units, coarser the longer ago. */
 import { parseTime } from '#apimachinery/clock.js';
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** `45s`, `5m10s`, `3h20m`, `2d4h`, `1y30d`. Clocks may disagree by a second; further in the future is `<invalid>`. */
+/**
+ * `45s`, `5m10s`, `3h20m`, `2d4h`, `1y30d`. Up to a second in the future counts as now; later times are `<invalid>`.
+ */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / secondMs);
   if (seconds < -1) return '<invalid>';
@@ -29,7 +31,7 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** How long before `now` (ms) the instant was; `<unknown>` when there is none. */
+/** The duration from a timestamp to `now` (ms); `<unknown>` without timestamp. */
 export function age(timestamp: string | undefined, now: number): string {
   const at = timestamp === undefined ? Number.NaN : parseTime(timestamp);
   return Number.isNaN(at) ? '<unknown>' : humanDuration(now - at);

@@ -1,4 +1,4 @@
-/** Cells of rows with something to tell, for kinds whose own tests show the plain ones. */
+/** Cells of nontrivial rows, for kinds whose own tests cover the simple ones. */
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
@@ -20,7 +20,7 @@ const template = {
 };
 const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'u', controller: true };
 
-/** The resource, an object, and cells by the names of their columns. */
+/** The resource, an object, and expected cells by column name. */
 const rows: [resource: string, object: object, cells: Record<string, string | number | boolean>][] = [
   [
     'apps/v1/controllerrevisions',
@@ -279,7 +279,7 @@ const rows: [resource: string, object: object, cells: Record<string, string | nu
 
 t.test('cells', (t) => {
   const { resources } = schemeFor(orchDialect);
-  for (const [key, object, wanted] of rows) {
+  for (const [key, object, expected] of rows) {
     const declaration = resources
       .map((info) => info.declaration)
       .find(({ group, version, resource }) => `${group}/${version}/${resource}` === key);
@@ -289,7 +289,7 @@ t.test('cells', (t) => {
     }
     const cells = strategyFor(declaration).cells?.(object as never, testContext) ?? [];
     const named = Object.fromEntries((declaration.columns ?? []).map(({ name }, i) => [name, cells[i]]));
-    t.match(named, wanted, `${key} ${JSON.stringify(wanted)}`);
+    t.match(named, expected, `${key} ${JSON.stringify(expected)}`);
   }
   t.end();
 });

@@ -3,18 +3,18 @@ import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 
 export const none = '<none>';
 
-/** The text, or `<none>` for an absent or empty one. */
+/** The text, or `<none>` if it is absent or empty. */
 export function orNone(text: string | undefined): string {
   return text === undefined || text === '' ? none : text;
 }
 
-/** `a=1,b=2`, in the order of keys. */
+/** `a=1,b=2`, sorted by key. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const entries = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return orNone(entries.map(([key, value]) => `${key}=${value}`).join(','));
 }
 
-/** `app=web,tier in (a,b),!old`, in the order of keys. */
+/** `app=web,tier in (a,b),!old`, sorted by key. */
 export function formatLabelSelector(selector: LabelSelector | undefined): string {
   const parts = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
   for (const { key, operator, values = [] } of selector?.matchExpressions ?? []) {

@@ -1,4 +1,4 @@
-/** For tests of strategies: tables of rules, one case for each. */
+/** Table tests of strategy rules. */
 
 import type { Strategy } from '#api/strategy/strategy.js';
 import {
@@ -11,10 +11,10 @@ import {
   withField,
 } from '#api/testing/strategy-table.js';
 
-/** One rule: a change of the base object (dotted path, new value) and all failures that it makes, as `path: message`. */
+/** A rule: a change of the base object (dotted path, new value) and all resulting failures, as `path: message`. */
 export type RuleRow = readonly [path: string, value: unknown, ...failures: string[]];
 
-/** What messages begin with, by the reason that their failures carry. */
+/** Beginnings of messages by failure reason. */
 const titles: Readonly<Record<string, string>> = {
   FieldValueDuplicate: 'Duplicate value',
   FieldValueForbidden: 'Forbidden',
@@ -27,12 +27,14 @@ const titles: Readonly<Record<string, string>> = {
   FieldValueTypeInvalid: 'Invalid value',
 };
 
-/** The part of a test that tables need. */
+/** The assertions that tables need. */
 export interface TableTest {
-  strictSame(found: unknown, wanted: unknown, message: string): void;
+  strictSame(actual: unknown, expected: unknown, message: string): void;
 }
 
-/** Every row on a create of the base object, which itself must be good; also that reasons and messages agree. */
+/**
+ * Creates the base object, which must be valid, with each row's change; also checks that reasons and messages agree.
+ */
 export function checkRules(
   t: TableTest,
   strategy: Strategy,
@@ -42,19 +44,20 @@ export function checkRules(
 ): void {
   t.strictSame(createFailures(strategy, base, context), [], 'the base');
   for (const [path, value, ...failures] of rows) {
-    const found = strategy.validateCreate?.(created(strategy, withField(base, path, value), context), context) ?? [];
+    const object = created(strategy, withField(base, path, value), context);
+    const reported = strategy.validateCreate?.(object, context) ?? [];
     const name = `${path} = ${JSON.stringify(value)?.slice(0, 100)}`;
     t.strictSame(
-      found.map(({ field, message }) => `${field}: ${message}`),
+      reported.map(({ field, message }) => `${field}: ${message}`),
       failures,
       name,
     );
-    const odd = found.filter(({ reason, message }) => !message.startsWith(titles[reason] ?? '?'));
+    const odd = reported.filter(({ reason, message }) => !message.startsWith(titles[reason] ?? '?'));
     t.strictSame(odd, [], `${name}: reasons`);
   }
 }
 
-/** Every row as an update of the base object. */
+/** Updates the base object with each row's change. */
 export function checkUpdateRules(t: TableTest, strategy: Strategy, base: Draft, rows: readonly RuleRow[]): void {
   for (const [path, value, ...failures] of rows) {
     const stored = created(strategy, base) as unknown as Draft;
@@ -63,7 +66,7 @@ export function checkUpdateRules(t: TableTest, strategy: Strategy, base: Draft, 
   }
 }
 
-/** Every row as a change of a good status: the path starts below `status`. */
+/** Updates a valid status with each row's change: the path starts below `status`. */
 export function checkStatusRules(
   t: TableTest,
   strategy: Strategy,

@@ -1,4 +1,4 @@
-/** For tests of strategies: an object goes through the steps of a request, and its failures come back as texts. */
+/** Test helpers that run the steps of a request on an object and return its failures as texts. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
@@ -8,10 +8,10 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
-/** An object as a client writes it: any shape, since rules exist for what does not fit. */
+/** An object from a client: of any shape, so that tests can violate the rules. */
 export type Draft = Record<string, unknown>;
 
-/** Gates of which rules ask and that release 1.24 leaves off. */
+/** Gates used by rules that are off by default in release 1.24. */
 const offByDefault: ReadonlySet<string> = new Set([
   'CronJobTimeZone',
   'CustomResourceValidationExpressions',
@@ -34,7 +34,7 @@ export const testContext: StrategyContext = {
   user: { name: 'u', groups: [] },
 };
 
-/** The context with some gates set otherwise. */
+/** The context with other settings of some gates. */
 export function withGates(gates: Readonly<Record<string, boolean>>): StrategyContext {
   return { ...testContext, gate: (name) => gates[name] ?? testContext.gate(name) };
 }
@@ -70,12 +70,12 @@ export function updateFailures(strategy: Strategy, before: Draft, after: Draft, 
   return changeFailures(strategy, created(strategy, before, context), after, context);
 }
 
-/** The same of an update of what is stored. */
+/** The same for an update of a stored object. */
 export function changeFailures(strategy: Strategy, old: ApiObjectShape, after: Draft, context = testContext): string[] {
   return texts(strategy.validateUpdate?.(updated(strategy, after, old, context), old, context));
 }
 
-/** `path: message` of every failure of an update of the status of what `before` became. */
+/** `path: message` of every failure of a status update, where `before` is created first. */
 export function statusFailures(
   strategy: Strategy,
   before: Draft,
@@ -100,9 +100,9 @@ export function withField(draft: Draft, path: string, value: unknown): Draft {
     const next: unknown = Reflect.get(at, step);
     if (typeof next === 'object' && next !== null) at = next;
     else {
-      const made = {};
-      Reflect.set(at, step, made);
-      at = made;
+      const container = {};
+      Reflect.set(at, step, container);
+      at = container;
     }
   }
   if (value === undefined) Reflect.deleteProperty(at, last);

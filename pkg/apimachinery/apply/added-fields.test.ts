@@ -15,25 +15,25 @@ const scheme = schemeFor(kubernetesDialect);
 const addedFields = (...call: Parameters<typeof addedSteps>) => allSteps(addedSteps(...call));
 const compared = (...call: Parameters<typeof compare>) => allSteps(compare(...call));
 
-t.test('new objects of every type have the fields that a comparison with nothing finds', async (t) => {
+t.test('the fields of a new object are those of a comparison with an empty object', async (t) => {
   const objects = new RandomObjects(seededRandom(seed));
   for (const name of scheme.typeNames()) {
     const type = scheme.type(name);
     if (type.shape !== 'struct') continue;
     for (let i = 0; i < 4; i++) {
       const object = i === 0 ? {} : withoutDuplicates(type, objects.object(type));
-      const { touched: wanted, removed, isSame } = compared(type, {}, object);
-      const found = addedFields(type, object);
-      // In the same order, too.
+      const { touched: expected, removed, isSame } = compared(type, {}, object);
+      const actual = addedFields(type, object);
+      // Also in the same order.
       const inSteps = addedFields(type, object, undefined, 3);
-      if (JSON.stringify(inSteps) !== JSON.stringify(found))
-        t.strictSame(inSteps, found, `steps of ${name}, SEED=${seed}`);
-      if (!setsEqual(found, wanted)) t.strictSame(found, wanted, `${name}, SEED=${seed}`);
-      if (sorted(found) !== found) t.fail(`${name} is in order, SEED=${seed}`);
-      const rest = recursiveDifference(found, hidden);
+      if (JSON.stringify(inSteps) !== JSON.stringify(actual))
+        t.strictSame(inSteps, actual, `steps of ${name}, SEED=${seed}`);
+      if (!setsEqual(actual, expected)) t.strictSame(actual, expected, `${name}, SEED=${seed}`);
+      if (sorted(actual) !== actual) t.fail(`${name} is in order, SEED=${seed}`);
+      const rest = recursiveDifference(actual, hidden);
       const seen = addedFields(type, object, hidden);
       if (!setsEqual(seen, rest)) t.strictSame(seen, rest, `what is seen of ${name}, SEED=${seed}`);
-      if (isSame !== isEmptySet(found) || !isEmptySet(removed)) t.fail(`${name} is the same, SEED=${seed}`);
+      if (isSame !== isEmptySet(actual) || !isEmptySet(removed)) t.fail(`${name} is the same, SEED=${seed}`);
     }
   }
 });
@@ -46,7 +46,7 @@ t.test('a large object takes many steps', async (t) => {
   t.ok(steps.length > 5, `${steps.length} steps`);
 });
 
-t.test('a new message without members has its nulls, as with 1.24', async (t) => {
+t.test('a new message without members owns its null members, as in 1.24', async (t) => {
   const pod = scheme.type('core.v1.Pod');
   const volumeClaimTemplate = { metadata: {}, spec: { resources: {} } };
   const volume = { name: 'v', ephemeral: { volumeClaimTemplate } };
@@ -74,7 +74,7 @@ t.test('lists that are never left out are null in a new message', (t) => {
   t.end();
 });
 
-t.test('a message that is one piece belongs to none while it is empty', (t) => {
+t.test('an empty atomic message has no manager', (t) => {
   const policy = scheme.type('networking.v1.NetworkPolicy');
   t.strictSame(addedFields(policy, { spec: { podSelector: {} } }), {});
   t.strictSame(addedFields(policy, { spec: { podSelector: { matchLabels: {} } } }), {

@@ -18,7 +18,7 @@ function deployment(spec: object, metadata: object = {}): JsonObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', ...metadata }, spec };
 }
 
-/** One object and all that happens to it, with a clock that moves a minute per write. */
+/** The history of one object, with a clock that advances one minute per write. */
 class Story {
   live: JsonObject | undefined;
   #now = start;
@@ -96,7 +96,7 @@ function conflictsOf(run: () => unknown): { message: string; fields: string[] } 
 const container = (image: string, more: object = {}) => ({ name: 'a', image, ...more });
 const template = (...containers: object[]) => ({ template: { spec: { containers } } });
 
-/** What is stored of it: with the messages that are always there. */
+/** The stored form, with the messages that are always present. */
 const stored = (spec: object) => decodeValue(structuredClone({ spec }), type).object.spec;
 
 t.test('a created object belongs to its creator', async (t) => {
@@ -159,7 +159,7 @@ t.test('a created object belongs to its creator', async (t) => {
   ]);
 });
 
-t.test('updates move fields to whoever changes them', async (t) => {
+t.test('an update moves changed fields to the updater', async (t) => {
   const story = new Story();
   story.update('a', (o) => Object.assign(o, deployment({ replicas: 1, paused: true, ...template(container('x')) })));
   const before = story.entries;
@@ -173,7 +173,7 @@ t.test('updates move fields to whoever changes them', async (t) => {
   story.update('b', (object) => {
     delete (object.spec as JsonObject).paused;
   });
-  t.notMatch(story.fields('a'), { 'f:spec': { 'f:paused': {} } }, 'what is gone belongs to nobody');
+  t.notMatch(story.fields('a'), { 'f:spec': { 'f:paused': {} } }, 'a removed field has no manager');
   story.update(
     'controller',
     (object) => Object.assign(object, { status: { replicas: 2, readyReplicas: 1 } }),
@@ -243,7 +243,7 @@ t.test('apply creates, changes and removes', async (t) => {
   );
 });
 
-t.test('what others put there stays', async (t) => {
+t.test('fields of other managers stay', async (t) => {
   const story = new Story();
   story.apply('me', deployment({ replicas: 1, ...template(container('x'), { name: 'b', image: 'b' }) }));
   story.update('other', (object) => {
@@ -263,8 +263,8 @@ t.test('what others put there stays', async (t) => {
 t.test('conflicts', async (t) => {
   const story = new Story();
   story.apply('me', deployment({ replicas: 1, ...template(container('x:1')) }));
-  const found = conflictsOf(() => story.apply('you', deployment({ replicas: 2, ...template(container('x:2')) })));
-  t.strictSame(found, {
+  const conflicts = conflictsOf(() => story.apply('you', deployment({ replicas: 2, ...template(container('x:2')) })));
+  t.strictSame(conflicts, {
     message:
       'Apply failed with 2 conflicts: conflicts with "me":\n- .spec.replicas\n- .spec.template.spec.containers[name="a"].image',
     fields: ['.spec.replicas', '.spec.template.spec.containers[name="a"].image'],
@@ -288,7 +288,7 @@ t.test('conflicts', async (t) => {
   story.update('hpa', (object) => Object.assign(object, { status: { replicas: 1 } }), 'status');
 });
 
-t.test('false and zero are wishes too', async (t) => {
+t.test('false and zero count as applied values', async (t) => {
   const story = new Story();
   story.update('a', (o) => Object.assign(o, deployment({ paused: true, ...template(container('x')) })));
   t.strictSame(conflictsOf(() => story.apply('b', deployment({ paused: false }))).fields, ['.spec.paused']);
@@ -306,7 +306,7 @@ t.test('fields of client-side apply are taken over', async (t) => {
     (object.metadata as JsonObject).annotations = { [annotation]: JSON.stringify(applied) };
   });
   const next = deployment({ replicas: 3, ...template(container('x:2')) });
-  t.not(conflictsOf(() => story.apply('someone', next, { clientSideApply })).message, '', 'not by others');
+  t.not(conflictsOf(() => story.apply('other', next, { clientSideApply })).message, '', 'not by others');
   story.apply('kubectl', next, { clientSideApply });
   t.match(story.spec, template(container('x:2')));
   const { annotations } = story.metadata;
@@ -317,7 +317,7 @@ t.test('fields of client-side apply are taken over', async (t) => {
   t.strictSame(
     conflictsOf(() => story.apply('kubectl', next, { clientSideApply })).fields,
     ['.spec.replicas'],
-    'not what somebody changed since',
+    'except fields that changed since',
   );
 });
 
@@ -357,7 +357,7 @@ t.test('refusals', async (t) => {
   t.match(story.entries, [{ manager: 'a' }], 'malformed entries are passed over');
 });
 
-t.test('members named like what every object has', async (t) => {
+t.test('members named like Object.prototype members', async (t) => {
   const story = new Story();
   story.update('a', (o) =>
     Object.assign(o, deployment(template(container('x')), { labels: { toString: 'x', b: 'y' } })),
@@ -370,7 +370,7 @@ t.test('members named like what every object has', async (t) => {
   t.equal(JSON.stringify(story.fields('a')).includes('toString'), false);
 });
 
-t.test('references are one piece', async (t) => {
+t.test('references are atomic', async (t) => {
   const pod = scheme.type('core.v1.Pod');
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u1' };
   const entries = withoutQuestions(
@@ -392,12 +392,12 @@ t.test('references are one piece', async (t) => {
       'f:finalizers': { '.': {}, 'v:"x/y"': {} },
       'f:ownerReferences': { '.': {}, 'k:{"uid":"u1"}': {} },
     },
-    // An empty list is another value than the null that a new object has there.
+    // An empty list differs from the null of a new object.
     'f:spec': { 'f:containers': {}, 'f:imagePullSecrets': { '.': {}, 'k:{"name":"s"}': {} }, 'f:nodeSelector': {} },
   });
 });
 
-t.test('null and empty stay apart where neither has parts', (t) => {
+t.test('null and empty remain distinct', (t) => {
   const labelled = (labels: unknown) => deployment({ template: { metadata: { labels } } });
   for (const [live, applied] of [
     [null, null],
@@ -422,7 +422,7 @@ t.test('null and empty stay apart where neither has parts', (t) => {
   t.end();
 });
 
-t.test('a list that is always there belongs to who writes it empty', (t) => {
+t.test('the writer of an empty required list becomes its manager', (t) => {
   const written = (spec: object) =>
     withoutQuestions(
       updateManagedFields({
@@ -436,11 +436,11 @@ t.test('a list that is always there belongs to who writes it empty', (t) => {
       }),
     );
   t.strictSame(written({ limits: [] })[0]?.fieldsV1, { 'f:spec': { 'f:limits': {} } });
-  t.strictSame(written({}), [], 'and to nobody where it is not said');
+  t.strictSame(written({}), [], 'and has no manager if it is absent');
   t.end();
 });
 
-t.test('what the endpoint resets is no change by itself', async (t) => {
+t.test('a reset of fields by the endpoint alone is no change', async (t) => {
   const story = new Story();
   story.apply('a', deployment({ replicas: 1 }));
   const before = story.live?.status;

@@ -1,12 +1,12 @@
 /**
- * Server-side apply: a manager says what it wants, and the server works out the object. Semantics of release 1.24
+ * Server-side apply: a manager states the fields it wants and the server computes the object. Follows release 1.24
  * (structured-merge-diff merge/update.go and apiserver endpoints/handlers/fieldmanager).
  */
 
+import { fieldsOf } from '#apimachinery/apply/applied-fields.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
 import { type Converting, withoutQuestions } from '#apimachinery/apply/conversions.js';
-import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
 import {
   difference,
   emptySet,
@@ -16,7 +16,6 @@ import {
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
-import { fieldsOf } from '#apimachinery/apply/fields-of.js';
 import {
   manageable,
   managerBeforeApply,
@@ -36,7 +35,8 @@ import {
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import { mergeSteps } from '#apimachinery/apply/merge.js';
-import { faultText, shapeFaults } from '#apimachinery/apply/shapes.js';
+import { AmbiguousElementError } from '#apimachinery/apply/path-elements.js';
+import { faultText, shapeFaults } from '#apimachinery/apply/schema-check.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type ChangesOf, changesByVersion, pruned } from '#apimachinery/apply/versions.js';
 import type { Steps } from '#apimachinery/async/steps.js';
@@ -51,39 +51,42 @@ import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 export interface ApplyRequest extends WriteInfo {
   /** Undefined when the object does not exist yet. */
   readonly live: JsonObject | undefined;
-  /** The configuration as it was parsed; not changed. */
+  /** The parsed configuration; never modified. */
   readonly applied: unknown;
-  /** Take over what others manage. */
+  /** Take over fields of other managers. */
   readonly force: boolean;
   /**
-   * The client's own manager name and the annotation in which it used to keep what it applied: fields that still are as
-   * that says are taken over without `force` from the manager that wrote them then.
+   * The client's own manager name and its last-applied annotation. Fields that still equal that annotation are taken
+   * over from the manager that wrote them, without `force`.
    */
   readonly clientSideApply?: { readonly manager: string; readonly annotation: string };
-  /** The version that conflicts name for updates, where the request speaks of a part in a version of its own. */
-  readonly toldAs?: string;
+  /**
+   * The API version that conflict messages name for updates, where the request addresses a part in a version of its
+   * own.
+   */
+  readonly conflictVersion?: string;
 }
 
-/** What is applied, without who does. */
+/** The applied configuration, without its manager. */
 export type Configuration = Pick<ApplyRequest, 'type' | 'apiVersion' | 'applied'>;
 
 export interface ApplyResult {
-  /** The merged object, with its managedFields; not yet defaulted or validated. */
+  /** The merged object with its managedFields; not defaulted or validated yet. */
   readonly object: Record<string, unknown>;
   readonly managedFields: ManagedFieldsEntry[];
-  /** False when nothing but, perhaps, who manages what has changed. */
+  /** False when the object itself stays the same; managers may have changed. */
   readonly changed: boolean;
 }
 
-/** A configuration as it was read. */
+/** A configuration after decoding. */
 interface ReadConfiguration {
-  /** With canonical values; zero values stay, since the applier wants them. As it came where there is a fault. */
+  /** Values are canonical. Zero values stay, because the manager wants them. Unconverted if there is a fault. */
   readonly applied: JsonObject;
-  /** A value that cannot be read, which 1.24 finds out once nothing conflicts. */
+  /** A value that cannot be decoded. Like 1.24, apply reports it only if there are no conflicts. */
   readonly fault?: Error;
 }
 
-/** Throws 400 for another version and for managers, and 500 for what has not the shape of the type. */
+/** Throws 400 for another version or for managedFields, and 500 when the shape of the type is violated. */
 export function* readApplied(request: Configuration): Steps<JsonObject> {
   const { applied, fault } = yield* readConfiguration(request);
   if (fault !== undefined) throw fault;
@@ -94,9 +97,9 @@ function* readConfiguration(request: Configuration): Steps<ReadConfiguration> {
   const { applied, type } = request;
   const { apiVersion, kind, metadata } = asObject(applied);
   if (apiVersion !== request.apiVersion) {
-    const given = typeof apiVersion === 'string' ? apiVersion : '';
+    const version = typeof apiVersion === 'string' ? apiVersion : '';
     throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${given}, expected: ${request.apiVersion}`,
+      `Incorrect version specified in apply patch. Specified patch version: ${version}, expected: ${request.apiVersion}`,
     );
   }
   if (Array.isArray(asObject(metadata).managedFields)) throw badRequest('metadata.managedFields must be nil');
@@ -106,7 +109,7 @@ function* readConfiguration(request: Configuration): Steps<ReadConfiguration> {
   const faults = shapeFaults(type, asObject(applied));
   if (faults.length > 0) throw untyped(faultText(faults));
   yield;
-  // The walk works in place.
+  // The walk modifies its input.
   const own = yield* copyJsonSteps(applied);
   yield;
   try {
@@ -117,20 +120,20 @@ function* readConfiguration(request: Configuration): Steps<ReadConfiguration> {
     const why = conversionFailure(type, applied) ?? error.message;
     const what = `unable to convert unstructured object to ${versionKind(request)}: ${why}`;
     const message = `failed to convert new object (${whereOf(request, applied)}) to proper version: ${what}`;
-    // 1.24 takes other bits of a number that is too large; who sends it is told instead.
+    // 1.24 truncates a number that is too large; this server rejects it with 400.
     const fault = /^cannot convert int64 to u?int32$/.test(why) ? badRequest(message) : unclassified(message);
     return { applied: (yield* copyJsonSteps(applied)) as JsonObject, fault };
   }
 }
 
-/** An object as messages of 1.24 name it: `default/web; apps/v1, Kind=Deployment`. */
+/** The name of an object in messages of 1.24: `default/web; apps/v1, Kind=Deployment`. */
 function whereOf(request: Configuration, object: unknown): string {
   const { namespace, name } = asObject(asObject(object).metadata);
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
   return `${text(namespace)}/${text(name)}; ${versionKind(request)}`;
 }
 
-/** Why nothing can be applied to an object that has elements which cannot be told apart. */
+/** The error for a live object with elements that cannot be told apart. */
 function untypedLive(request: ApplyRequest, live: JsonObject, isUnmanaged: boolean): Error {
   const where = whereOf(request, live);
   const why = faultText(shapeFaults(request.type, live));
@@ -141,13 +144,13 @@ function untypedLive(request: ApplyRequest, live: JsonObject, isUnmanaged: boole
   );
 }
 
-/** Version and kind of a configuration as messages of 1.24 name them: `/v1, Kind=Pod`. */
+/** Version and kind of a configuration in messages of 1.24: `/v1, Kind=Pod`. */
 function versionKind({ applied, apiVersion }: Configuration): string {
   const { kind } = asObject(applied);
   return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${typeof kind === 'string' ? kind : ''}`;
 }
 
-/** Fields of which the live object still holds what client-side apply put there, in the version that is applied now. */
+/** Fields whose live values still equal the last client-side apply, in the version of the request. */
 function* appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, annotation: string): Steps<FieldSet> {
   const text = asObject(asObject(live.metadata).annotations)[annotation];
   if (typeof text !== 'string') return emptySet;
@@ -158,7 +161,7 @@ function* appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, 
       parseJSONText(text),
     ) as JsonObject;
   } catch {
-    // The annotation is the client's own: an unreadable one allows nothing.
+    // The client owns the annotation: an unreadable one permits nothing.
     return emptySet;
   }
   if (last.apiVersion !== apiVersion) return emptySet;
@@ -172,8 +175,8 @@ function conflictsWith(others: readonly Manager[], changesFor: ChangesOf): Manag
     .filter(({ fields }) => !isEmptySet(fields));
 }
 
-/** What remains of the conflicts when fields of client-side apply may be taken over. */
-function* unforgiven(
+/** The conflicts that remain after fields of client-side apply were taken over. */
+function* remainingConflicts(
   conflicts: readonly ManagerConflict[],
   live: JsonObject,
   request: ApplyRequest,
@@ -187,7 +190,7 @@ function* unforgiven(
     .filter(({ fields }) => !isEmptySet(fields));
 }
 
-/** Keeps the annotation of client-side apply up to date where there is one, so that old clients go on working. */
+/** Updates the client-side apply annotation if present, so that old clients keep working. */
 function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyRequest): JsonObject {
   const client = request.clientSideApply;
   if (client === undefined || client.manager !== request.manager) return object;
@@ -201,15 +204,15 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
 }
 
 /**
- * Applies a configuration, where all versions are converted in the process. Throws 400 for another version and for managers,
- * 500 for what is not of the type, as 1.24 does, to which these are failures of its own, and 409 Conflict with one cause per
- * field when it changes what others manage and `force` is not set.
+ * Applies a configuration where all versions are converted in this process. Throws 400 for another version or for
+ * managedFields, 500 for a violated type (1.24 treats that as a server error), and 409 Conflict with one cause per
+ * field when it changes fields of other managers without `force`.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
   return withoutQuestions(applySteps(request));
 }
 
-/** The same step by step: each takes a time that goes with the size of the objects, and others may run in between. */
+/** The same in steps, each proportional to the size of the objects, so that other work can run in between. */
 export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
   const live = withoutEntries(request.live ?? {});
   let managers = readManagers(entriesOf(request.live)) ?? [];
@@ -231,11 +234,11 @@ function* applyTo(live: JsonObject, managers: readonly Manager[], request: Apply
   try {
     result = yield* merging;
   } catch (error) {
-    // These are found before any value is read. Whatever else goes wrong is because of the fault.
+    // 1.24 detects these before it reads any value; every other error is a consequence of the fault.
     if (error instanceof AmbiguousElementError || statusOf(error)?.code === 409) throw error;
     throw fault;
   }
-  // The value is reset, so that nothing of it is read.
+  // Only a reset field has the fault, so its value is never read.
   if (!result.changed) return result;
   throw fault;
 }
@@ -243,7 +246,7 @@ function* applyTo(live: JsonObject, managers: readonly Manager[], request: Apply
 interface Merge {
   readonly live: JsonObject;
   readonly managers: readonly Manager[];
-  /** As it was read. */
+  /** The decoded configuration. */
   readonly applied: JsonObject;
   readonly request: ApplyRequest;
 }
@@ -261,13 +264,13 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
   yield;
   const fields = yield* fieldsOf(type, applied);
   yield;
-  const wanted = sorted(manageable(fields, request));
+  const appliedFields = sorted(manageable(fields, request));
   yield;
   const merged = yield* mergeSteps(type, live, applied);
   yield;
-  const spoken = { type, apiVersion: request.apiVersion, versions: request.versions };
-  // What names the object is managed by nobody, and stays all the same.
-  const pruning = { ...spoken, object: merged, others, wanted, always: neverManaged };
+  const versionInfo = { type, apiVersion: request.apiVersion, versions: request.versions };
+  // Fields that identify the object have no manager and always stay.
+  const pruning = { ...versionInfo, object: merged, others, appliedFields, always: neverManaged };
   const result = previous === undefined ? merged : yield* pruned({ ...pruning, previous });
   yield;
 
@@ -276,7 +279,7 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
   yield;
   const changesFor = yield* changesByVersion(
     {
-      ...spoken,
+      ...versionInfo,
       live: request.live === undefined ? undefined : live,
       updated: result,
       changes: { touched: difference(changes.touched, neverManaged), removed: changes.removed },
@@ -285,23 +288,23 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
     },
     others,
   );
-  const left = yield* unforgiven(conflictsWith(others, changesFor), live, request);
-  if (left.length > 0) throw conflictError(left, request.toldAs);
+  const conflicts = yield* remainingConflicts(conflictsWith(others, changesFor), live, request);
+  if (conflicts.length > 0) throw conflictError(conflicts, request.conflictVersion);
   yield;
 
-  const kept = others.flatMap((other) => {
+  const otherManagers = others.flatMap((other) => {
     const theirs = changesFor(other);
     return theirs === undefined ? [] : [withoutFields(withoutFields(other, theirs.removed), theirs.touched)];
   });
   const manager = retimed(
     previous,
-    { ...self, fields: wanted, inOrder: true, entry: undefined },
+    { ...self, fields: appliedFields, inOrder: true, entry: undefined },
     request.now,
     !changes.isSame,
   );
   yield;
-  const managedFields = writeManagers([...kept, manager]);
-  // What the endpoint resets may be there in the result: it is no change by itself.
+  const managedFields = writeManagers([...otherManagers, manager]);
+  // Fields that the endpoint resets may differ in the result; alone they are no change.
   const object = refreshAnnotation(changes.isSame ? live : result, live, request);
   const metadata = asObject(object.metadata);
   return {

@@ -12,7 +12,7 @@ import {
 import { allSteps } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { changed, withoutDuplicates } from '#apimachinery/testing/random-change.js';
+import { randomChange, withoutDuplicates } from '#apimachinery/testing/random-change.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
@@ -25,14 +25,14 @@ const structs = [...scheme.typeNames()].map((name) => scheme.type(name)).filter(
 t.test('two versions of objects of every type', async (t) => {
   const random = seededRandom(seed);
   const objects = new RandomObjects(random);
-  const same = (found: FieldSet, wanted: FieldSet, what: string) => {
-    if (!setsEqual(found, wanted)) t.strictSame(found, wanted, `${what}, SEED=${seed}`);
+  const same = (actual: FieldSet, expected: FieldSet, what: string) => {
+    if (!setsEqual(actual, expected)) t.strictSame(actual, expected, `${what}, SEED=${seed}`);
   };
   let changes = 0;
   for (const type of structs) {
     const object = withoutDuplicates(type, objects.object(type));
     if (!compared(type, object, copyJson(object)).isSame) t.fail(`${type.name}: a copy differs, SEED=${seed}`);
-    const next = withoutDuplicates(type, changed(object, objects.object(type), random));
+    const next = withoutDuplicates(type, randomChange(object, objects.object(type), random));
     const there = compared(type, object, next);
     const copied = compared(type, object, copyJson(next));
     same(copied.touched, there.touched, `${type.name}: touched, whether shared or not`);
@@ -55,13 +55,13 @@ t.test('two versions of objects of every type', async (t) => {
 
 const hidden = setOfFields(['metadata.labels', 'metadata.name', 'status']);
 
-t.test('short steps find the same, in the same order', async (t) => {
+t.test('short steps give the same result in the same order', async (t) => {
   const random = seededRandom(seed);
   const objects = new RandomObjects(random);
   let changes = 0;
   for (const type of structs) {
     const object = withoutDuplicates(type, objects.object(type));
-    const next = withoutDuplicates(type, changed(object, objects.object(type), random));
+    const next = withoutDuplicates(type, randomChange(object, objects.object(type), random));
     const pairs = [
       [object, next],
       [next, object],
@@ -70,10 +70,11 @@ t.test('short steps find the same, in the same order', async (t) => {
     ] as const;
     for (const [left, right] of pairs) {
       for (const unseen of [undefined, hidden]) {
-        const wanted = compared(type, left, right, unseen);
-        const found = compared(type, left, right, unseen, 3);
-        if (JSON.stringify(found) !== JSON.stringify(wanted)) t.strictSame(found, wanted, `${type.name}, SEED=${seed}`);
-        if (!wanted.isSame) changes++;
+        const expected = compared(type, left, right, unseen);
+        const actual = compared(type, left, right, unseen, 3);
+        if (JSON.stringify(actual) !== JSON.stringify(expected))
+          t.strictSame(actual, expected, `${type.name}, SEED=${seed}`);
+        if (!expected.isSame) changes++;
       }
     }
   }
@@ -97,7 +98,7 @@ t.test('a large object takes many steps', async (t) => {
   }
 });
 
-t.test('null is a value where no field says what there is', (t) => {
+t.test('null is a value of an undeclared field', (t) => {
   const type = scheme.type('admissionregistration.v1.WebhookClientConfig');
   const { touched, removed } = compared(type, { a: 1 } as never, { a: 1, b: null } as never);
   t.strictSame([touched, removed], [{ 'f:b': {} }, {}]);

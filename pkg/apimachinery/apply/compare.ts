@@ -1,10 +1,11 @@
 /**
- * What changed between two versions of an object, as sets of paths. What one piece is to server-side apply is compared
- * as a whole. Rules of structured-merge-diff as of release 1.24. Parts that both versions share are not looked at.
+ * Compares two versions of an object; the changes are sets of paths. A field that server-side apply treats atomically
+ * is compared as a whole. Follows structured-merge-diff as of release 1.24. Parts that both versions share by identity
+ * are skipped.
  */
 
-import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
 import { emptySet, type FieldSet, inOrder, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
+import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/path-elements.js';
 import {
   asList,
   asObject,
@@ -31,12 +32,15 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
 
-/** The node of a value that was not there before. Maps and lists are in order: to sort a large one later takes as long again. */
+/**
+ * The node of a new value. Keys of maps and lists are added in sorted order; sorting a large node later would double
+ * the time.
+ */
 function* addedValue(value: unknown, declared: Structure, budget: StepBudget): Steps<FieldSet> {
   const structure = structureFor(declared, value);
   if (structure.kind === 'leaf') return addedLeaf(structure, value);
   if (budget.spend(1)) yield;
-  // A new message has its nulls, if nothing else.
+  // A new message without other members still has its null members.
   if (structure.kind !== 'struct' && hasNoParts(value)) return memberOnly;
   switch (structure.kind) {
     case 'struct':
@@ -66,7 +70,7 @@ function* addedMessage(members: Members, object: JsonObject, budget: StepBudget)
       node[declared.edge] = memberOnly;
     } else {
       const { structure } = declared;
-      // Most members are leaves, which need no generator.
+      // Most members are leaves; these need no generator.
       node[declared.edge] =
         structure.kind === 'leaf' ? addedLeaf(structure, value) : yield* addedValue(value, structure, budget);
     }
@@ -102,7 +106,7 @@ export function inAlphabet(object: JsonObject): readonly string[] {
   return names;
 }
 
-/** The elements of a list by their edges. Throws an AmbiguousElementError where these do not tell them apart. */
+/** The elements of a list by their path elements. Throws an AmbiguousElementError if two are equal. */
 function* elementsByEdge(
   structure: ElementsStructure,
   list: readonly unknown[],
@@ -134,23 +138,23 @@ function* addedList(structure: ElementsStructure, list: readonly unknown[], budg
 }
 
 export interface Comparison {
-  /** What is new or has another value. */
+  /** Paths that are new or have another value. */
   readonly touched: FieldSet;
   readonly removed: FieldSet;
   readonly isSame: boolean;
 }
 
-/** What has changed at and below a value, undefined when nothing has. */
+/** The changes at and below a value; undefined without changes. */
 interface Difference {
   readonly touched: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
 }
 
-/** It is new, or has another value. */
+/** The path is new or has another value. */
 const touched: Difference = { touched: memberOnly, removed: undefined };
 const gone: Difference = { touched: undefined, removed: memberOnly };
 
-/** Of the parts of a value: made when they are found, since most have none. */
+/** The changes of the parts of a value. Nodes are created on demand, because most values have none. */
 class Differences {
   touched: Node | undefined;
   removed: Node | undefined;
@@ -163,16 +167,16 @@ class Differences {
   }
 }
 
-/** Elements of a list that nothing tells apart share an edge. */
+/** List elements without distinct keys share a path element. */
 function withEdge(node: Node = {}, edge: string, child: FieldSet): Node {
-  const known = node[edge];
-  node[edge] = known === undefined ? child : unionBelow(known, child);
+  const previous = node[edge];
+  node[edge] = previous === undefined ? child : unionBelow(previous, child);
   return node;
 }
 
 /**
- * Compares two objects of the type; `unseen` is passed over, see `structOf`. In steps that each take some milliseconds;
- * `parts`: of one step, for tests. Throws an AmbiguousElementError for lists whose elements cannot be told apart.
+ * Compares two objects of the type and skips `unseen` (see `structOf`). Each step takes a few milliseconds; tests set
+ * `parts`, the size of one step. Throws an AmbiguousElementError for lists with equal elements.
  */
 export function* compare(
   type: TypeInfo,
@@ -187,7 +191,7 @@ export function* compare(
   return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }
 
-/** The paths of a new object, in order; the rest as for `compare`. */
+/** The paths of a new object, in order; otherwise like `compare`. */
 export function* addedFields(type: TypeInfo, object: unknown, unseen?: FieldSet, parts?: number): Steps<FieldSet> {
   const { touched } = yield* compare(type, {}, asObject(object), unseen, parts);
   yield;
@@ -212,13 +216,13 @@ class Comparer {
     const after = asObject(right);
     for (const declared of members.seen) {
       const old = member(before, declared.name);
-      const given = member(after, declared.name);
+      const next = member(after, declared.name);
       if (right === undefined && old === undefined && declared.alwaysThere) all.add(declared.edge, gone);
-      if (old !== given) yield* this.#member(all, declared, [old, given], right === undefined);
+      if (old !== next) yield* this.#member(all, declared, [old, next], right === undefined);
     }
     for (const name of members.undeclared(before)) {
-      const [old, given] = [before[name], member(after, name)];
-      if (old !== given) yield* this.#member(all, members.of(name), [old, given], right === undefined);
+      const [old, next] = [before[name], member(after, name)];
+      if (old !== next) yield* this.#member(all, members.of(name), [old, next], right === undefined);
     }
     for (const name of members.undeclared(after)) {
       if (!Object.hasOwn(before, name))
@@ -226,20 +230,20 @@ class Comparer {
     }
   }
 
-  /** `isGone`: with the message that it is a member of, which is empty otherwise rather than gone. */
+  /** `isGone`: the parent message is removed; otherwise an absent member counts as empty. */
   *#member(
     all: Differences,
     declared: Member,
-    [old, given]: readonly [old: unknown, given: unknown],
+    [old, next]: readonly [old: unknown, next: unknown],
     isGone: boolean,
   ): Steps<void> {
     const { whenEmpty, structure, edge } = declared;
-    if (given === undefined && isSilent(declared, old)) return;
-    if (old === undefined && isSilent(declared, given)) return;
+    if (next === undefined && isSilent(declared, old)) return;
+    if (old === undefined && isSilent(declared, next)) return;
     const left = old === undefined ? whenEmpty : old;
-    const right = given === undefined && !isGone ? whenEmpty : given;
+    const right = next === undefined && !isGone ? whenEmpty : next;
     if (left === right) return;
-    // Most members are leaves, which need no more steps.
+    // Most members are leaves; these need no further steps.
     all.add(
       edge,
       structure.kind === 'leaf'
@@ -248,11 +252,11 @@ class Comparer {
     );
   }
 
-  /** `left` is not `right`. */
+  /** Expects `left !== right`. */
   *#difference(left: unknown, right: unknown, declared: Structure): Steps<Difference | undefined> {
     if (this.#budget.spend(1)) yield;
     if (left === undefined) return { touched: yield* addedValue(right, declared, this.#budget), removed: undefined };
-    if (isRemade(declared, left, right)) {
+    if (isReplaced(declared, left, right)) {
       const touched = yield* addedValue(right, declared, this.#budget);
       const removed = isJsonObject(left) ? (yield* this.#difference(left, null, declared))?.removed : undefined;
       return { touched, removed };
@@ -260,7 +264,7 @@ class Comparer {
     const structure = comparedAs(declared, left, right);
     if (structure.kind === 'leaf') return leafDifference(structure, left, right);
     if (hasNoParts(left) && hasNoParts(right)) {
-      // With a message without members its nulls are gone.
+      // A message without other members takes its null members with it.
       if (right === undefined) {
         const isMessage = structure.kind === 'struct' && isJsonObject(left);
         const removed = isMessage ? yield* addedValue(left, structure, this.#budget) : memberOnly;
@@ -302,7 +306,7 @@ class Comparer {
 
   *#lists(all: Differences, structure: ElementsStructure, left: List, right: List): Steps<void> {
     const element = partStructure(structure);
-    if (inStep(structure, left, right)) {
+    if (haveSameElements(structure, left, right)) {
       for (const [i, old] of left.entries()) {
         if (old === right[i]) continue;
         const difference = yield* this.#difference(old, right[i], element);
@@ -328,24 +332,24 @@ class Comparer {
 
 type List = readonly unknown[];
 
-/** What both are compared as: where types are deduced, null is an object without members to another object. */
+/** The structure for both values. For deduced types, null next to an object counts as an empty object. */
 function comparedAs(declared: Structure, left: unknown, right: unknown): DefiniteStructure {
   if (declared.kind !== 'deduced') return declared;
   const [value, other] = isJsonObject(left) ? [left, right] : [right, left];
   return structureFor(declared, isJsonObject(other) || (other ?? null) === null ? value : undefined);
 }
 
-/** Where types are deduced: whether an object with members has taken the place of something else, or the other way. */
-function isRemade(declared: Structure, left: unknown, right: unknown): boolean {
+/** For deduced types: whether an object with members replaced another kind of value, or vice versa. */
+function isReplaced(declared: Structure, left: unknown, right: unknown): boolean {
   if (declared.kind !== 'deduced' || (left ?? null) === null || (right ?? null) === null) return false;
   return isJsonObject(left) ? !isJsonObject(right) && !hasNoParts(left) : isJsonObject(right) && !hasNoParts(right);
 }
 
-/** Longer lists are compared by their edges. */
+/** Longer lists are compared by path elements. */
 const maxInStep = 16;
 
-/** Whether two short lists name the same elements, each once, in the same order: true of most. */
-function inStep(structure: ElementsStructure, left: List, right: List): boolean {
+/** Whether two short lists have the same distinct elements in the same order, as most do. */
+function haveSameElements(structure: ElementsStructure, left: List, right: List): boolean {
   if (left.length !== right.length || left.length > maxInStep) return false;
   for (let i = 0; i < left.length; i++) {
     if (!sameElement(structure, left[i], right[i])) return false;

@@ -1,4 +1,4 @@
-/** What an applier is told whose configuration wants fields that others manage. */
+/** The error for a configuration that changes fields of other managers. */
 import { type FieldSet, paths, pathText } from '#apimachinery/apply/field-set.js';
 import type { Manager } from '#apimachinery/apply/managers.js';
 import { applyConflict, type StatusError } from '#apimachinery/errors/status.js';
@@ -14,7 +14,7 @@ function describe(manager: Manager, apiVersion = manager.apiVersion): string {
   return manager.operation === 'Update' ? `${full} using ${apiVersion}` : full;
 }
 
-/** 409 Conflict with one cause per field. `toldAs`: the version that is named for all updates. */
+/** 409 Conflict with one cause per field. `conflictVersion`: the API version to name for all updates. */
 export function conflictError(conflicts: readonly ManagerConflict[], toldAs?: string): StatusError {
   const all = conflicts
     .map(({ manager, fields }) => ({ who: describe(manager, toldAs), fields: [...paths(fields)].map(pathText) }))

@@ -1,6 +1,6 @@
 /**
- * Objects in other versions of their kind. Most are converted in the process; where somebody outside of it has to be asked,
- * the steps that need them stop with a question, and go on with the answer.
+ * Conversion of objects between versions of their kind. Most conversions run in this process; where a webhook must
+ * convert, the steps yield a question and continue with its answer.
  */
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
@@ -8,25 +8,28 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The versions of a kind. */
 export interface OtherVersions {
-  /** The type of the kind in that version; undefined when it has no such version. */
+  /** The type of the kind in that version; undefined if the version does not exist. */
   typeOf(apiVersion: string): TypeInfo | undefined;
-  /** Objects as that version has them; each says its own in `apiVersion`. Changes none. Absent: somebody is asked. */
+  /**
+   * Converts objects to that version without modifying them; each object names its current version in `apiVersion`.
+   * Absent: conversion needs a question.
+   */
   readonly convert?: (objects: readonly JsonObject[], apiVersion: string) => readonly JsonObject[];
 }
 
-/** Asks for objects as the version has them. One question is one call, so all that is needed at a time is in it. */
+/** A request to convert objects. One question is one webhook call, so it holds all objects needed at that point. */
 export interface ConversionQuestion {
   readonly objects: readonly JsonObject[];
   readonly apiVersion: string;
 }
 
-/** As many objects as were asked about, in their order; undefined: they cannot be had. */
+/** The converted objects in the same order; undefined if conversion is impossible. */
 export type ConversionAnswer = readonly JsonObject[] | undefined;
 
-/** Steps between which there may be questions as well as pauses. */
+/** Steps that yield questions as well as pauses. */
 export type Converting<T> = Generator<ConversionQuestion | undefined, T, ConversionAnswer>;
 
-/** The objects in the version; undefined where the answer was. */
+/** The objects in the version; undefined if the answer was. */
 export function* inVersion(
   versions: OtherVersions,
   objects: readonly JsonObject[],
@@ -41,40 +44,44 @@ export function* inVersion(
   return answer;
 }
 
-/** Runs steps to their end that have no questions. */
+/** Runs steps that never ask a question. */
 export function withoutQuestions<T>(steps: Converting<T>): T {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
-    if (step.value !== undefined) throw new RangeError(`nobody is there to convert to ${step.value.apiVersion}`);
+    if (step.value !== undefined) throw new RangeError(`no converter for version ${step.value.apiVersion}`);
   }
 }
 
 export interface Conversions {
-  /** Comes between the steps. */
+  /** Runs between the steps. */
   readonly pause: Pause;
-  /** Its rejection ends the steps, and is what the run rejects with. */
+  /** A rejection ends the steps and becomes the rejection of the run. */
   readonly ask: (question: ConversionQuestion) => Promise<ConversionAnswer>;
 }
 
-/** Runs steps to their end: at once, as long as nothing has to be waited for. */
+/** Runs steps to their end; synchronously while no promise is involved. */
 export function withQuestions<T>(steps: Converting<T>, conversions: Conversions): MaybePromise<T> {
   for (let step = steps.next(undefined); ; step = steps.next(undefined)) {
     if (step.done === true) return step.value;
-    const waiting = waitingFor(step.value, conversions);
-    if (waiting !== undefined) return restOf(steps, conversions, waiting);
+    const waiting = answerTo(step.value, conversions);
+    if (waiting !== undefined) return runRemaining(steps, conversions, waiting);
   }
 }
 
-async function restOf<T>(steps: Converting<T>, conversions: Conversions, first: Promise<ConversionAnswer>): Promise<T> {
+async function runRemaining<T>(
+  steps: Converting<T>,
+  conversions: Conversions,
+  first: Promise<ConversionAnswer>,
+): Promise<T> {
   let answer = await first;
   for (;;) {
     const step = steps.next(answer);
     if (step.done === true) return step.value;
-    answer = await waitingFor(step.value, conversions);
+    answer = await answerTo(step.value, conversions);
   }
 }
 
-function waitingFor(
+function answerTo(
   question: ConversionQuestion | undefined,
   { pause, ask }: Conversions,
 ): Promise<ConversionAnswer> | undefined {

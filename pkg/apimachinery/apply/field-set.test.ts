@@ -54,7 +54,7 @@ t.test('operations agree with plain sets of paths', async (t) => {
   }
 });
 
-t.test('what is not changed is shared', async (t) => {
+t.test('unchanged parts are shared', async (t) => {
   const a = setOfFields(['spec.a', 'spec.b', 'status.c']);
   t.equal(difference(a, setOfFields(['spec.z'])), a);
   t.equal(union(a, setOfFields(['spec.a'])), a);

@@ -1,7 +1,7 @@
 /**
- * Sets of paths into an object, in the form in which managedFields keep them (FieldsV1): a tree whose edges are
- * `f:<field>`, `k:<keys of a list's element>`, `v:<value>` and `i:<index>`. A node without edges is a member; one with
- * edges is a member when it has the edge `.` too. Sets are values: operations give new ones and share what is the same.
+ * Sets of paths into an object in the form of managedFields (FieldsV1): a tree with the edges `f:<field>`, `k:<keys of
+ * a list element>`, `v:<value>` and `i:<index>`. A node without edges is a member; a node with edges is a member if it
+ * also has the edge `.`. Sets are immutable: operations return new sets that share unchanged parts.
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -11,7 +11,7 @@ export interface FieldSet {
 }
 
 const member: FieldSet = Object.freeze({});
-/** The node of a member with nothing below it. */
+/** The node of a member without edges. */
 export const memberOnly = member;
 export const emptySet: FieldSet = Object.freeze({});
 
@@ -20,7 +20,7 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** Whether the node itself is a member. `hasEdges`: where that is known already. */
+/** Whether the node itself is a member. `hasEdges`: if the caller already knows that it has edges. */
 export function isMember(node: FieldSet | undefined, hasEdges = false): boolean {
   return node !== undefined && (Object.hasOwn(node, '.') || (!hasEdges && isEmptySet(node)));
 }
@@ -35,7 +35,7 @@ type MutableNode = Record<string, FieldSet>;
 interface Rule {
   /** Whether a path is a member of the result. */
   readonly member: (inLeft: boolean, inRight: boolean) => boolean;
-  /** What is taken as it is where the other side has nothing. */
+  /** A subtree without counterpart in the other set is kept. */
   readonly keepsLeft: boolean;
   readonly keepsRight: boolean;
 }
@@ -44,18 +44,18 @@ const unionRule: Rule = { member: (left, right) => left || right, keepsLeft: tru
 const intersectionRule: Rule = { member: (left, right) => left && right, keepsLeft: false, keepsRight: false };
 const differenceRule: Rule = { member: (left, right) => left && !right, keepsLeft: true, keepsRight: false };
 
-/** Looks only where both sides have something; gives `left` itself when nothing changes. Keeps order where it is. */
+/** Descends only where both sets have nodes; returns `left` itself if nothing changes. Preserves sorted order. */
 function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): FieldSet | undefined {
-  // What has edges is found on the way: to ask a node of many whether it has any takes as long as to walk over it.
+  // The loops record whether nodes have edges: asking a large node costs as much as iterating over it.
   let leftHasEdges = false;
   let rightHasEdges = false;
   let hasEdges = false;
-  let known: boolean | undefined;
+  let self: boolean | undefined;
   const isSelf = () => {
-    known ??= !isRoot && rule.member(isMember(left, leftHasEdges), isMember(right, rightHasEdges));
-    return known;
+    self ??= !isRoot && rule.member(isMember(left, leftHasEdges), isMember(right, rightHasEdges));
+    return self;
   };
-  // Made at the first difference.
+  // Created at the first difference.
   let node: MutableNode | undefined;
   for (const name in left) {
     leftHasEdges = true;
@@ -75,7 +75,7 @@ function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): 
       rightHasEdges = true;
       if (name !== '.' && !Object.hasOwn(left, name)) more.push(name);
     }
-    if (more.length > 0) return grown(node ?? left, right, more, isSelf());
+    if (more.length > 0) return withEdges(node ?? left, right, more, isSelf());
   }
   if (node === undefined) {
     if (isRoot || isSelf() === isMember(left, leftHasEdges)) return left;
@@ -85,8 +85,8 @@ function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): 
   return node;
 }
 
-/** The node with more edges, which are those of `right`, in order. Made at once: to put it in order later takes as long. */
-function grown(node: FieldSet, right: FieldSet, more: readonly string[], self: boolean): FieldSet {
+/** The node plus edges of `right`, in order. Built in one pass: sorting afterwards would double the time. */
+function withEdges(node: FieldSet, right: FieldSet, more: readonly string[], self: boolean): FieldSet {
   const names: string[] = [];
   for (const name in node) if (name !== '.') names.push(name);
   for (const name of more) names.push(name);
@@ -96,7 +96,7 @@ function grown(node: FieldSet, right: FieldSet, more: readonly string[], self: b
   return result;
 }
 
-/** A copy of the node without the edge `end` and what follows it; a member or not. */
+/** A copy of the node up to the edge `end`; `self`: whether it is a member. */
 function edgesBefore(node: FieldSet, end: string | undefined, self: boolean): MutableNode {
   const copy: MutableNode = self ? { '.': member } : {};
   for (const name in node) {
@@ -117,12 +117,15 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return combine(a, b, intersectionRule, true) ?? emptySet;
 }
 
-/** The union of two nodes, which are members or not themselves. */
+/** The union of two nodes, each of which may be a member. */
 export function unionBelow(a: FieldSet, b: FieldSet): FieldSet {
   return combine(a, b, unionRule, false) ?? member;
 }
 
-/** Members of `a` that are none of `b`; members below those of `b` stay. Gives `a` itself when there are none. */
+/**
+ * Members of `a` that are not members of `b`; members below those of `b` stay. Returns `a` itself if nothing is
+ * removed.
+ */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a;
   return combine(a, b, differenceRule, true) ?? emptySet;
@@ -167,7 +170,7 @@ function byKind(a: string, b: string): number {
   return kindOrder.indexOf(a.charAt(0)) - kindOrder.indexOf(b.charAt(0)) || (a < b ? -1 : 1);
 }
 
-/** The same set with its edges in the order in which release 1.24 writes them; gives the set itself where they are. */
+/** The set with its edges in the order of release 1.24; returns the set itself if it is sorted. */
 export function sorted(set: FieldSet): FieldSet {
   let result: MutableNode | undefined;
   let last = '';
@@ -184,7 +187,7 @@ export function sorted(set: FieldSet): FieldSet {
   return result ?? set;
 }
 
-/** Whether the node's own edges are in order: that of the alphabet as long as there are no indices. */
+/** Whether the node's own edges are sorted: alphabetical order, if there are no indexes. */
 function isInOrder(set: FieldSet): boolean {
   let last = '';
   for (const name in set) {
@@ -207,7 +210,7 @@ function putInOrder(names: string[]): void {
   names.sort(names.some((name) => name.charCodeAt(0) === indexKind) ? byKind : undefined);
 }
 
-/** The same node with its own edges in order; gives the node itself where they are. */
+/** The node with its own edges sorted; returns the node itself if they are. */
 export function inOrder(set: FieldSet): FieldSet {
   return isInOrder(set) ? set : reordered(set, (child) => child);
 }
@@ -220,13 +223,13 @@ function reordered(set: FieldSet, place: (child: FieldSet) => FieldSet): FieldSe
   return result;
 }
 
-/** Paths of all members, edges from the root on: at each place first those of the place, then those below them. */
+/** Paths of all members from the root on: at each node first its members, then the paths below them. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   for (const name in set) if (name !== '.' && isMember(set[name] ?? member)) yield [...prefix, name];
   for (const name in set) if (name !== '.') yield* paths(set[name] ?? member, [...prefix, name]);
 }
 
-/** A path as messages write it: `.spec.containers[name="a"].image`. */
+/** The path in messages: `.spec.containers[name="a"].image`. */
 export function pathText(path: readonly string[]): string {
   return path
     .map((element) => {
@@ -245,7 +248,7 @@ export function pathText(path: readonly string[]): string {
     .join('');
 }
 
-/** `{"name":"a"}` as `name="a"`; what a client wrote there may be no JSON at all. */
+/** `{"name":"a"}` as `name="a"`; a client may send keys that are not JSON. */
 function keysText(keys: string): string {
   try {
     return Object.entries(parseJSONText(keys) as object)
@@ -256,7 +259,7 @@ function keysText(keys: string): string {
   }
 }
 
-/** The set of these paths of field names: `['status', 'metadata.name']`. */
+/** The set of dotted field paths: `['status', 'metadata.name']`. */
 export function setOfFields(names: readonly string[]): FieldSet {
   const builder = new FieldSetBuilder();
   for (const name of names) builder.insert(name.split('.').map((part) => `f:${part}`));
@@ -267,22 +270,22 @@ interface MutableSet extends FieldSet {
   [element: string]: MutableSet;
 }
 
-/** A set that grows. Paths that follow each other in the order of a walk are put in fastest. */
+/** A growing set. Inserting paths in the order of a walk is fastest. */
 export class FieldSetBuilder {
-  /** Along the path that was inserted last: the root, and the node behind each of its elements. */
+  /** Nodes along the path inserted last: the root, then one for each element. */
   readonly #nodes: MutableSet[] = [{}];
-  /** Whether each of these has edges, where that is known: to ask a node of many edges takes as long as it has edges. */
+  /** Whether each node has edges, if known: asking a large node costs as much as iterating over it. */
   readonly #hasEdges: (boolean | undefined)[] = [];
   readonly #path: string[] = [];
 
   insert(path: readonly string[]): void {
     const nodes = this.#nodes;
     const hasEdges = this.#hasEdges;
-    const known = this.#path;
+    const lastPath = this.#path;
     let depth = 0;
-    while (depth < path.length && depth < known.length && known[depth] === path[depth]) depth++;
-    // What is behind the common part is forgotten, so the two stay equally long.
-    known.length = depth;
+    while (depth < path.length && depth < lastPath.length && lastPath[depth] === path[depth]) depth++;
+    // Truncate to the common prefix, so that all three stay in step.
+    lastPath.length = depth;
     nodes.length = depth + 1;
     hasEdges.length = depth + 1;
     let fresh = false;
@@ -291,31 +294,31 @@ export class FieldSetBuilder {
       const node = nodes[depth] as MutableSet;
       let next = node[element];
       if (next === undefined) {
-        // A member that gets its first edge has to say from now on that it is one.
+        // A member that gets its first edge must now be marked as a member.
         if (!fresh && depth > 0 && hasEdges[depth] !== true && isEmptySet(node)) node['.'] = member;
         next = {};
         node[element] = next;
         fresh = true;
       }
       hasEdges[depth] = true;
-      known.push(element);
+      lastPath.push(element);
       nodes.push(next);
     }
     const last = nodes[depth] as MutableSet;
     if (depth > 0 && !isEmptySet(last)) last['.'] = member;
   }
 
-  /** As it is now; nothing may be inserted any more. */
+  /** The finished set; no insertion may follow. */
   get set(): FieldSet {
     return this.#nodes[0] ?? emptySet;
   }
 }
-/** Nesting of sets that come from clients. */
+/** Maximum nesting of sets from clients. */
 const maxDepth = 500;
 
 const index = /^i:-?[0-9]+$/;
 
-/** Whether a name is one of `.`, `f:…`, `v:…`, `k:{…` and `i:<number>`. Asked of each edge of each set that is read. */
+/** Whether a name is `.`, `f:…`, `v:…`, `k:{…` or `i:<number>`. Called for every edge of every set that is read. */
 function isEdge(name: string): boolean {
   switch (name.charCodeAt(0)) {
     case 0x2e: // .
@@ -331,7 +334,7 @@ function isEdge(name: string): boolean {
 }
 const colon = 0x3a;
 
-/** What a value is: no set, a set, or a set whose edges are in the order in which sets are written. */
+/** The form of a value: not a set, an unsorted set, or a sorted set. */
 export type SetForm = 'none' | 'unordered' | 'ordered';
 
 export function formOf(value: unknown, depth = 0): SetForm {

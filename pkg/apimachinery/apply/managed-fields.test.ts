@@ -11,7 +11,7 @@ import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { changed, withoutDuplicates } from '#apimachinery/testing/random-change.js';
+import { randomChange, withoutDuplicates } from '#apimachinery/testing/random-change.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
@@ -35,7 +35,7 @@ const pathsOf = (set: FieldSet) => new Set([...paths(set)].map((path) => path.jo
 
 const setText = (fields: ReadonlySet<string> | undefined) => [...(fields ?? [])].sort().join(' | ');
 
-/** What managers have, as plain sets of paths. */
+/** The managers and their fields, as plain sets of paths. */
 class Books {
   readonly #fields = new Map<string, Set<string>>();
   readonly #times = new Map<string, string>();
@@ -77,11 +77,11 @@ const textOf = (entries: readonly ManagedFieldsEntry[]) =>
     .sort()
     .join('\n');
 
-/** Writes an object again and again, with books kept beside; how often more than one manager had something. */
+/** Writes an object repeatedly and compares with plain sets; returns how often several managers owned fields. */
 function story(
   type: TypeInfo,
   random: () => number,
-  check: (what: string, found: unknown, wanted: unknown) => void,
+  check: (what: string, actual: unknown, expected: unknown) => void,
 ): number {
   const objects = new RandomObjects(random);
   const books = new Books();
@@ -92,7 +92,7 @@ function story(
     const subresource = random() < 0.3 ? 'status' : '';
     const now = 1.7e12 + step * 60_000;
     const other = withoutDuplicates(type, objects.object(type));
-    const next = live === undefined ? other : withoutDuplicates(type, changed(live, other, random));
+    const next = live === undefined ? other : withoutDuplicates(type, randomChange(live, other, random));
     const before = (live?.metadata as JsonObject | undefined)?.managedFields as ManagedFieldsEntry[] | undefined;
     const given = random() < 0.5 ? before : copyJson(before);
     const updated: JsonObject = { ...next, metadata: { ...(next.metadata as object), managedFields: given } };
@@ -108,8 +108,8 @@ function story(
     check('fields', textOf(entries), books.text);
     for (const { fieldsV1 } of entries) check('order', sorted(fieldsV1 as FieldSet), fieldsV1);
     const earlier = [...(before ?? []), ...(given ?? [])];
-    const known = new Set(earlier.map((entry) => JSON.stringify(entry)));
-    const rewritten = entries.filter((entry) => !earlier.includes(entry) && known.has(JSON.stringify(entry)));
+    const earlierEntries = new Set(earlier.map((entry) => JSON.stringify(entry)));
+    const rewritten = entries.filter((entry) => !earlier.includes(entry) && earlierEntries.has(JSON.stringify(entry)));
     check('entries that are made again as they were', rewritten.length, 0);
     if (entries.length > 1) shared++;
     live = { ...updated, metadata: { ...(updated.metadata as object), managedFields: entries } };
@@ -123,8 +123,8 @@ t.test('writes of several managers agree with plain sets of paths', async (t) =>
   for (const { apiVersion, declaration } of scheme.resources) {
     const kind = scheme.kind(apiVersion, declaration.kind);
     if (kind === undefined) continue;
-    shared += story(kind.type, random, (what, found, wanted) => {
-      if (found !== wanted) t.equal(found, wanted, `${declaration.kind}: ${what}, SEED=${seed}`);
+    shared += story(kind.type, random, (what, actual, expected) => {
+      if (actual !== expected) t.equal(actual, expected, `${declaration.kind}: ${what}, SEED=${seed}`);
     });
   }
   t.ok(shared > 0);

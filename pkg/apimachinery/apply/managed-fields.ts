@@ -1,8 +1,7 @@
-/** Bookkeeping of who manages which fields, for writes other than server-side apply. */
+/** Tracks which manager owns which fields, for writes other than server-side apply. */
 
 import { addedFields, compare } from '#apimachinery/apply/compare.js';
 import type { Converting, OtherVersions } from '#apimachinery/apply/conversions.js';
-import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
 import {
   difference,
   emptySet,
@@ -26,6 +25,7 @@ import {
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
+import { AmbiguousElementError } from '#apimachinery/apply/path-elements.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion } from '#apimachinery/apply/versions.js';
 import type { Steps } from '#apimachinery/async/steps.js';
@@ -47,31 +47,31 @@ const neverManagedPaths = [
   'metadata.resourceVersion',
 ];
 
-/** What is never managed: it names the object or belongs to the server. */
+/** Fields that never have a manager: they identify the object or belong to the server. */
 export const neverManaged = setOfFields(['metadata', ...neverManagedPaths]);
 
 export interface WriteInfo {
   readonly type: TypeInfo;
-  /** `apps/v1`: the version that the request spoke. */
+  /** The API version of the request: `apps/v1`. */
   readonly apiVersion: string;
   readonly manager: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** Milliseconds since the epoch; absent: an entry keeps its time, and a new one has none. */
+  /** Milliseconds since the epoch; absent: an entry keeps its time, and a new entry has none. */
   readonly now?: number;
-  /** Absent: the status, or the spec where the subresource is the status. */
+  /** Absent: the status, or the spec for the status subresource. */
   readonly reset?: Unmanaged | undefined;
-  /** Other versions of the kind; absent: all managers are taken for those of this one. */
+  /** Other versions of the kind; absent: all managers count as managers of this version. */
   readonly versions?: OtherVersions;
 }
 
-/** What writing through an endpoint does not make anybody's. */
+/** Fields that a write through an endpoint does not manage. */
 export interface Unmanaged {
-  /** What the endpoint resets. */
+  /** Fields that the endpoint resets. */
   readonly reset: FieldSet;
-  /** That and what is never managed, but for `metadata` itself. */
+  /** `reset` and `neverManaged`, except `metadata` itself. */
   readonly all: FieldSet;
-  /** What a comparison passes over: the first, and the entries themselves. */
+  /** Fields that comparisons skip: `reset` and the managedFields. */
   readonly uncompared: FieldSet;
 }
 
@@ -93,33 +93,33 @@ export function unmanaged({ subresource, reset }: WriteInfo): Unmanaged {
   return subresource === '' ? byObject : byOthers;
 }
 
-/** The set without what is never managed. */
+/** The set without unmanaged fields. */
 export function manageable(set: FieldSet, info: WriteInfo): FieldSet {
   return difference(recursiveDifference(set, unmanaged(info).reset), neverManaged);
 }
 
 /**
- * The managers that a write starts from: those that the new object names (clients may edit them), or else those of the
- * live one, so that clients that know nothing of them do not erase them.
+ * The managers before a write: those in the new object, which clients may edit, or else those of the live object, so
+ * that clients without support for managedFields do not erase them.
  */
 function startingManagers(live: JsonObject | undefined, updated: JsonObject, info: WriteInfo): Manager[] {
-  const given = entriesOf(updated);
+  const entries = entriesOf(updated);
   if (info.subresource === '') {
-    if (isReset(given)) return [];
-    const managers = readManagers(given);
+    if (isReset(entries)) return [];
+    const managers = readManagers(entries);
     if (managers !== undefined && managers.length > 0) return managers;
   }
   return readManagers(entriesOf(live)) ?? [];
 }
 
 export interface UpdateRequest extends WriteInfo {
-  /** Undefined when the object is being created. */
+  /** Undefined if the object is being created. */
   readonly live: JsonObject | undefined;
-  /** As the request makes it, before admission. */
+  /** The object of the request, before admission. */
   readonly updated: JsonObject;
 }
 
-/** Undefined when the write changed nothing. What is touched is the writer's from now on, and in order. */
+/** Undefined if the write changed nothing. `touched` is sorted; the writer becomes its manager. */
 function* changesOf(request: UpdateRequest): Steps<Changes | undefined> {
   const { type, live, updated } = request;
   if (live === undefined) {
@@ -128,15 +128,15 @@ function* changesOf(request: UpdateRequest): Steps<Changes | undefined> {
   const { isSame, touched, removed } = yield* compare(type, live, updated, unmanaged(request).uncompared);
   if (isSame) return undefined;
   yield;
-  const counting = difference(touched, neverManaged);
+  const managedChanges = difference(touched, neverManaged);
   yield;
-  return { touched: sorted(counting), removed };
+  return { touched: sorted(managedChanges), removed };
 }
 
 /**
- * The managedFields of an object that is created, updated or patched: who changes a field manages it from now on,
- * alone. Neither object is changed. Never throws: entries that are not well-formed count as absent, and an object with
- * elements that cannot be told apart has no managers. Questions come only for kinds that others convert.
+ * The managedFields of an object that is created, updated or patched: a writer that changes a field becomes its only
+ * manager. Objects are not modified. Never throws: malformed entries count as absent, and an object with ambiguous list
+ * elements has no managers. Asks questions only for kinds that a webhook converts.
  */
 export function* updateManagedFields(request: UpdateRequest): Converting<ManagedFieldsEntry[]> {
   try {
@@ -149,13 +149,13 @@ export function* updateManagedFields(request: UpdateRequest): Converting<Managed
   }
 }
 
-/** The writer among the managers: as it was, and what is left to it. */
+/** The entry of the writer before the write, and its remaining fields. */
 interface Writer {
   readonly before: Manager;
   readonly left: Manager;
 }
 
-/** Puts what is left to the managers there are into `result`, but for the writer, which comes back if it gets more. */
+/** Adds the other managers with their remaining fields to `result` and returns the writer's own entry. */
 function* keepOthers(
   managers: readonly Manager[],
   request: UpdateRequest,
@@ -180,7 +180,7 @@ function* keepOthers(
   return writer;
 }
 
-/** Who manages what of an object that has no managers, for those who apply to it: `before-first-apply`, all of it. */
+/** The manager for an unmanaged object at its first apply: `before-first-apply` owns all fields. */
 export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps<Manager[]> {
   const { apiVersion, subresource, now } = request;
   const fields = yield* addedFields(request.type, live, unmanaged(request).all);
@@ -192,7 +192,7 @@ export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps
 
 function* withChanges(request: UpdateRequest, changes: Changes | undefined): Converting<ManagedFieldsEntry[]> {
   const managers = startingManagers(request.live, request.updated, request);
-  // 1.24 tracks no managers of an object without any until the object is applied.
+  // Like 1.24, an object without managers stays unmanaged until it is applied.
   if (managers.length === 0 && request.live !== undefined) return [];
   if (changes === undefined) return writeManagers(managers);
   const { touched } = changes;
@@ -202,11 +202,11 @@ function* withChanges(request: UpdateRequest, changes: Changes | undefined): Con
   const writer = managers.length === 0 ? undefined : yield* keepOthers(managers, request, changes, result);
   if (!isEmptySet(touched)) {
     const fields = union(writer?.left.fields ?? emptySet, touched);
-    // Its time is that of the last change of what it manages, not of the values.
+    // The time changes with the set of managed fields, not with their values.
     if (writer !== undefined && setsEqual(fields, writer.before.fields)) result.push(writer.before);
     else {
       const [time, inOrder] = [timeOf(now) ?? writer?.before.time, writer?.left.inOrder !== false];
-      // Spelled out: copies of members one by one cost as much as all the rest here.
+      // Written out: a spread costs as much as the rest of this function.
       result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
     }
   }

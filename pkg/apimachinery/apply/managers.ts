@@ -1,4 +1,4 @@
-/** The entries of metadata.managedFields: who manages what. */
+/** The entries of metadata.managedFields: which manager owns which fields. */
 
 import {
   difference,
@@ -29,19 +29,19 @@ export interface Manager {
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   readonly subresource: string;
-  /** RFC 3339, undefined when unknown. */
+  /** RFC 3339, undefined if unknown. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** True when the fields are known to be in the order in which they are written. */
+  /** Whether the fields are known to be in serialization order. */
   readonly inOrder: boolean;
-  /** The entry that this manager was read from, undefined once it has changed. */
+  /** The entry that this manager was read from; undefined after a change. */
   readonly entry: ManagedFieldsEntry | undefined;
 }
 
-/** What a manager is known by. */
+/** The identity of a manager. */
 export type ManagerIdentity = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>;
 
-/** Whether two entries are of the same manager. An applier stays the same in all versions. */
+/** Whether two entries belong to the same manager. An applier has the same identity in all versions. */
 export function sameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
   return (
     a.name === b.name &&
@@ -51,7 +51,7 @@ export function sameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
   );
 }
 
-/** True for the empty list, or the one empty entry, by which a client asks to forget everything. */
+/** True for the empty list or a single empty entry: a client's request to drop all managers. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   return entries?.length === 0 || (entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0);
 }
@@ -69,7 +69,7 @@ export function withoutEntries(object: JsonObject): JsonObject {
   return { ...object, metadata: rest };
 }
 
-/** What keeps entries from being read, in 1.24's words; undefined where nothing does. */
+/** The reason why entries are invalid, in the words of 1.24; undefined if they are valid. */
 export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined): string | undefined {
   for (const [i, { operation, apiVersion = '', fieldsType = '', fieldsV1 = {} }] of (entries ?? []).entries()) {
     if (operation !== 'Apply' && operation !== 'Update') return 'operation must be `Apply` or `Update`';
@@ -82,7 +82,7 @@ export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined)
   return undefined;
 }
 
-/** Reads the entries, of several of one manager the last; undefined when one of them is not well-formed. */
+/** Reads the entries; of several entries of one manager the last wins. Undefined if an entry is malformed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
   if (entriesFault(entries) !== undefined) return undefined;
   const managers: Manager[] = [];
@@ -125,46 +125,46 @@ function entryOf(manager: Manager): ManagedFieldsEntry {
   return entry;
 }
 
-function text(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The entries of the managers that manage anything, in the order of release 1.24. */
+/** The entries of all managers that own fields, in the order of release 1.24. */
 export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[] {
   return managers
     .filter((manager) => !isEmptySet(manager.fields))
     .sort(
       (a, b) =>
-        text(a.operation, b.operation) ||
-        text(a.time ?? '', b.time ?? '') ||
-        text(a.name, b.name) ||
-        text(a.apiVersion, b.apiVersion) ||
-        text(a.subresource, b.subresource),
+        compareText(a.operation, b.operation) ||
+        compareText(a.time ?? '', b.time ?? '') ||
+        compareText(a.name, b.name) ||
+        compareText(a.apiVersion, b.apiVersion) ||
+        compareText(a.subresource, b.subresource),
     )
     .map(entryOf);
 }
 
-/** The manager without these paths; the same one where it has none of them. */
-export function withoutFields(manager: Manager, taken: FieldSet): Manager {
-  const fields = difference(manager.fields, taken);
+/** The manager without these paths; returns the manager itself if it owns none of them. */
+export function withoutFields(manager: Manager, removed: FieldSet): Manager {
+  const fields = difference(manager.fields, removed);
   if (fields === manager.fields) return manager;
   const { name, operation, apiVersion, subresource, time, inOrder } = manager;
   return { name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined };
 }
 
-/** More updaters than that are joined, the oldest first, so that entries do not pile up. */
+/** Beyond this number the oldest updaters are merged, so that entries do not accumulate. */
 const maxUpdaters = 10;
 const joinedName = 'ancient-changes';
 
 /**
- * The oldest updaters of each version become one, until few enough are left. An updater that is the only old one of its
- * version stays what it is (1.24's capUpdateManagers).
+ * Merges the oldest updaters of each version until few enough remain. An updater that is the only old one of its
+ * version stays unchanged (1.24's capUpdateManagers).
  */
 export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[] {
   if (managers.length <= maxUpdaters) return managers;
   const updaters = managers
     .filter((manager) => manager.operation === 'Update' && !isEmptySet(manager.fields))
-    .sort((a, b) => text(a.time ?? '', b.time ?? '') || text(identifierOf(a), identifierOf(b)));
+    .sort((a, b) => compareText(a.time ?? '', b.time ?? '') || compareText(identifierOf(a), identifierOf(b)));
   const left = new Map(managers.map((manager) => [identifierOf(manager), manager]));
   const firsts = new Map<string, string>();
   let count = updaters.length;
@@ -192,7 +192,7 @@ export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[
   return [...left.values()];
 }
 
-/** What 1.24 knows an updater by, and sorts those of one time by. */
+/** The identifier of an updater in 1.24, which also orders updaters of the same time. */
 function identifierOf({ name, operation, apiVersion, subresource }: ManagerIdentity): string {
   return JSON.stringify({
     ...(name !== '' && { manager: name }),
@@ -202,7 +202,7 @@ function identifierOf({ name, operation, apiVersion, subresource }: ManagerIdent
   });
 }
 
-/** What a manager managed, with `fields` now; the time changes with the fields only. */
+/** The manager with a new time if its fields or values changed, or else its previous time. */
 export function retimed(
   previous: Manager | undefined,
   manager: Omit<Manager, 'time'>,
@@ -213,7 +213,7 @@ export function retimed(
   return { ...manager, time: same ? previous.time : (timeOf(nowMs) ?? previous?.time) };
 }
 
-/** `nowMs`: absent where times are not kept. */
+/** `nowMs`: absent if times are not tracked. */
 export function timeOf(nowMs: number | undefined): string | undefined {
   return nowMs === undefined ? undefined : formatTime(nowMs);
 }

@@ -1,4 +1,4 @@
-/** Lays an applied configuration over a live object, and takes out what nobody wants any more. */
+/** Merges an applied configuration into a live object and removes fields that no manager wants any more. */
 
 import { at, type FieldSet, isMember } from '#apimachinery/apply/field-set.js';
 import {
@@ -20,8 +20,9 @@ import { setMember } from '#apimachinery/collections/set-member.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
- * The live object with the applied values; elements of lists come in the order in which they are applied, between them those
- * that are not (structured-merge-diff v4.2.3, `visitListItems`). In steps that each take some milliseconds; `parts`: of one step, for tests.
+ * The live object with the applied values. List elements follow the applied order; other elements keep their place
+ * between them (structured-merge-diff v4.2.3, `visitListItems`). Each step takes a few milliseconds; tests set `parts`,
+ * the size of one step.
  */
 export function mergeSteps(type: TypeInfo, live: JsonObject, applied: JsonObject, parts?: number): Steps<JsonObject> {
   return new Merge(parts).message(type, live, applied);
@@ -48,14 +49,14 @@ class Merge {
       if (this.#budget.spend(1)) yield;
       const old = Object.hasOwn(live, name) ? live[name] : undefined;
       const value = applied[name];
-      const of = structure(name);
-      setMember(result, name, old === undefined ? value : yield* this.#value(old, value, of));
+      const memberType = structure(name);
+      setMember(result, name, old === undefined ? value : yield* this.#value(old, value, memberType));
     }
     return result;
   }
 
   *#value(live: unknown, applied: unknown, declared: Structure): Steps<unknown> {
-    // Null and empty stay apart.
+    // Null and empty remain distinct.
     if (hasNoParts(live) && hasNoParts(applied)) return applied;
     const structure = mergedAs(declared, live, applied);
     switch (structure.kind) {
@@ -75,23 +76,23 @@ class Merge {
 
   *#list(live: readonly unknown[], applied: readonly unknown[], structure: ElementsStructure): Steps<unknown[]> {
     const before = yield* this.#byEdge(live, structure);
-    const wanted = yield* this.#byEdge(applied, structure);
-    const [left, right] = [[...before.keys()], [...wanted.keys()]];
+    const appliedElements = yield* this.#byEdge(applied, structure);
+    const [left, right] = [[...before.keys()], [...appliedElements.keys()]];
     const shared = right.filter((edge) => before.has(edge))[Symbol.iterator]();
     let next = shared.next().value;
     const merged: unknown[] = [];
     for (let i = 0, j = 0; i < left.length || j < right.length; ) {
       if (this.#budget.spend(1)) yield;
       const [old, edge] = [left[i], right[j]];
-      if (old !== undefined && edge !== undefined && old !== edge && wanted.has(old) && next !== old) {
-        // It comes later, where it is applied.
+      if (old !== undefined && edge !== undefined && old !== edge && appliedElements.has(old) && next !== old) {
+        // This element follows later, at its applied position.
         i++;
-      } else if (old !== undefined && !wanted.has(old)) {
+      } else if (old !== undefined && !appliedElements.has(old)) {
         merged.push(before.get(old));
         i++;
       } else if (edge !== undefined) {
         const value = before.get(edge);
-        const other = wanted.get(edge);
+        const other = appliedElements.get(edge);
         merged.push(value === undefined ? other : yield* this.#value(value, other, partStructure(structure)));
         if (old === edge) i++;
         j++;
@@ -106,14 +107,14 @@ class Merge {
     for (const value of list) {
       if (this.#budget.spend(1)) yield;
       const edge = elementOf(structure, value);
-      // Of elements that nothing tells apart the first one counts.
+      // Of elements with equal keys the first one counts.
       if (!elements.has(edge)) elements.set(edge, value);
     }
     return elements;
   }
 }
 
-/** Where types are deduced, two objects are merged, and an applied null leaves an object with members as it is. */
+/** For deduced types, two objects are merged, and an applied null leaves a live object with members unchanged. */
 function mergedAs(declared: Structure, live: unknown, applied: unknown): DefiniteStructure {
   if (declared.kind !== 'deduced') return declared;
   const areMerged = !hasNoParts(live) && (applied === null || isJsonObject(applied));
@@ -121,8 +122,8 @@ function mergedAs(declared: Structure, live: unknown, applied: unknown): Definit
 }
 
 /**
- * Takes out what is in `last` (what the applier applied before) and that nothing in `kept` (what anybody manages now)
- * needs. A field goes with all that is in it; an element of a list or a map goes unless it is itself in `kept`.
+ * Removes fields in `last` (the manager's previous configuration) that are not in `kept` (the fields of all managers
+ * now). A field is removed with its whole value; an element of a list or map is removed unless it is itself in `kept`.
  */
 export function prune(type: TypeInfo, object: JsonObject, last: FieldSet, kept: FieldSet): JsonObject {
   return pruneMembers(object, { last, kept, keep: [] }, fieldsIn(type));
@@ -131,19 +132,19 @@ export function prune(type: TypeInfo, object: JsonObject, last: FieldSet, kept: 
 interface PruneContext {
   readonly last: FieldSet | undefined;
   readonly kept: FieldSet | undefined;
-  /** Members that never go: the keys of a list's element. */
+  /** Members that are never removed: the keys of a list element. */
   readonly keep: readonly string[];
 }
 
 interface PrunedMember {
   readonly structure: Structure;
-  /** A map's element rather than a field. */
+  /** An entry of a map rather than a field. */
   readonly isElement: boolean;
 }
 
 type MemberOf = (name: string) => PrunedMember;
 
-/** What no field declares is an element: a type that keeps such members is a map of them, too. */
+/** Undeclared members count as map entries: a type that preserves them is also a map. */
 function fieldsIn(type: TypeInfo): MemberOf {
   return (name) => ({ structure: memberStructure(type, name), isElement: !type.byName.has(name) });
 }
@@ -176,7 +177,7 @@ function pruneValue(value: unknown, last: FieldSet, kept: FieldSet | undefined, 
     case 'map': {
       const member: PrunedMember = { structure: structure.element, isElement: true };
       const left = pruneMembers(asObject(value), { last, kept, keep: [] }, () => member);
-      // What structured-merge-diff leaves of it. Where there is a schema, 1.24 goes on to refuse that null.
+      // The value that structured-merge-diff leaves. With a schema, 1.24 later rejects that null.
       return declared.kind === 'deduced' && hasNoParts(left) && !hasNoParts(value) ? null : left;
     }
     case 'set':

@@ -1,4 +1,6 @@
-/** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
+/** The structure of values for server-side apply: atomic, or with parts that have names or keys. */
+
+import { at, emptySet, type FieldSet, isEmptySet } from '#apimachinery/apply/field-set.js';
 import {
   AmbiguousElementError,
   checkEdges,
@@ -6,8 +8,7 @@ import {
   fieldEdge,
   valueEdge,
   zeroOf,
-} from '#apimachinery/apply/edges.js';
-import { at, emptySet, type FieldSet, isEmptySet } from '#apimachinery/apply/field-set.js';
+} from '#apimachinery/apply/path-elements.js';
 import { complete, isJsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -16,39 +17,39 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type Structure = DefiniteStructure | DeducedStructure;
 
-/** Of values that are all alike. */
+/** A structure that is the same for all values. */
 export type DefiniteStructure = LeafStructure | StructStructure | MapStructure | ElementsStructure;
 
-/** One piece. */
+/** An atomic value. */
 export interface LeafStructure {
   readonly kind: 'leaf';
-  /** Throws an AmbiguousElementError for values that have no typed form; undefined where all have one. */
+  /** Throws an AmbiguousElementError for values without a typed form; undefined if all values have one. */
   readonly check: ((value: unknown) => void) | undefined;
 }
 
-/** Any names. */
+/** Entries with arbitrary names. */
 interface MapStructure {
   readonly kind: 'map';
   readonly element: Structure;
 }
 
 /**
- * Where no schema says what values are: objects are maps of such values, and everything else is one piece. The deduced
- * type of structured-merge-diff.
+ * The deduced type of structured-merge-diff, for values without schema: objects are maps of such values, all other
+ * values are atomic.
  */
 class DeducedStructure {
   readonly kind = 'deduced';
   readonly asMap: MapStructure = { kind: 'map', element: this };
 }
 
-/** Of lists that are no leaf. */
+/** Lists that are not atomic. */
 export type ElementsStructure =
-  /** Scalars, each at most once. */
+  /** Distinct scalars. */
   | { readonly kind: 'set' }
-  /** Messages told apart by keys. */
+  /** Messages identified by keys. */
   | ListStructure;
 
-/** Fields of a message. */
+/** A message with fields. */
 class StructStructure {
   readonly kind = 'struct';
   readonly type: TypeInfo;
@@ -60,7 +61,7 @@ class StructStructure {
     this.#unseen = unseen;
   }
 
-  /** Made when first asked for: types refer to each other in circles. */
+  /** Created on first use, because types may be recursive. */
   get members(): Members {
     this.#members ??= new Members(this.type, this.#unseen);
     return this.#members;
@@ -82,36 +83,36 @@ const checkedLeaf = oncePer((field: FieldInfo): LeafStructure => {
   return check === undefined ? leaf : { kind: 'leaf', check };
 });
 
-/** What a walk has to know of a message's member. */
+/** Properties of a message member that walks need. */
 export interface Member {
   readonly name: string;
-  /** Undefined for members that are not declared. */
+  /** Undefined for undeclared members. */
   readonly field: FieldInfo | undefined;
   /** `f:<name>`. */
   readonly edge: string;
   readonly structure: Structure;
-  /** What an empty message has in its place: nothing, `[]` or `{}`. */
+  /** The member's value in an empty message: undefined, null, a zero value or an empty message. */
   readonly whenEmpty: unknown;
-  /** False when every value says something, see `saysNothing`. */
+  /** False if every value is significant, see `saysNothing`. */
   readonly maySayNothing: boolean;
-  /** True when it is passed over, whatever its value. */
+  /** True if comparisons skip it. */
   readonly unseen: boolean;
-  /** It is there in every message, as null where nothing is said. */
+  /** Every message has the member; it is null if unset. */
   readonly alwaysThere: boolean;
 }
 
 const none: readonly string[] = Object.freeze([]);
 
-/** The declared members of a type, looked up once for all objects. */
+/** The declared members of a type, computed once for all objects. */
 export class Members {
   readonly #declared = new Map<string, Member>();
   #undeclared: Structure | undefined;
-  /** The declared ones but for those that are passed over, in the order of their names, which is that of written sets. */
+  /** The declared members that are not skipped, sorted by name like written sets. */
   readonly seen: readonly Member[];
 
   constructor({ byName, prune }: TypeInfo, unseen: FieldSet) {
     const names = new Set(byName.keys());
-    // These may be undeclared, as `kind` is.
+    // Skipped members may be undeclared, such as `kind`.
     for (const edge in unseen) if (edge.startsWith('f:')) names.add(edge.slice(2));
     const seen: Member[] = [];
     for (const name of [...names].sort()) {
@@ -123,7 +124,7 @@ export class Members {
         name,
         field,
         edge,
-        structure: field === undefined ? leaf : partlySeen(structureOf(field), hidden),
+        structure: field === undefined ? leaf : withUnseen(structureOf(field), hidden),
         whenEmpty: emptyValue(field),
         maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
         unseen: isHidden,
@@ -139,7 +140,7 @@ export class Members {
     return this.#declared.get(name) ?? this.#other(name);
   }
 
-  /** The names of an object's members that no field declares, in their order. */
+  /** The names of an object's undeclared members, sorted. */
   undeclared(object: JsonObject): readonly string[] {
     let names: string[] | undefined;
     for (const name in object) {
@@ -150,7 +151,7 @@ export class Members {
     return names?.sort() ?? none;
   }
 
-  /** A member that no field declares: its type keeps what its schema does not name. */
+  /** An undeclared member of a type that preserves unknown fields. */
   #other(name: string): Member {
     this.#undeclared ??= new DeducedStructure();
     return {
@@ -166,15 +167,15 @@ export class Members {
   }
 }
 
-function partlySeen(structure: Structure, unseen: FieldSet | undefined): Structure {
+function withUnseen(structure: Structure, unseen: FieldSet | undefined): Structure {
   return unseen === undefined || structure.kind !== 'struct' ? structure : new StructStructure(structure.type, unseen);
 }
 
-/** Whether a member is as good as absent: zero and absent are the same to a field that cannot tell them apart. */
+/** Whether a member counts as absent: some fields cannot distinguish their zero value from absent. */
 export function isSilent({ field, maySayNothing, unseen }: Member, value: unknown): boolean {
   if (value === undefined || unseen) return true;
   if (!maySayNothing || field === undefined) return false;
-  // Most values are decided without a look at the field.
+  // Most values are decided without looking at the field.
   return (typeof value === 'object' || !value) && saysNothing(field, value);
 }
 
@@ -182,14 +183,14 @@ const structs = oncePer((unseen: FieldSet) => oncePer((type: TypeInfo) => new St
 const structures = oncePer(makeStructure);
 
 /**
- * The structure of a message whose members in `unseen` are passed over, and what is below them; where there are members
- * below them in `unseen`, only those. Kept as long as that very set is.
+ * The structure of a message that skips the members in `unseen`; if `unseen` has members below one, only those are
+ * skipped. Cached as long as that set object lives.
  */
 export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
   return structs(unseen)(type);
 }
 
-/** The structure of a list's element or a map's value. */
+/** The structure of a list element or map value. */
 function elementStructure(field: FieldInfo): Structure {
   const { type, element } = field;
   if (element !== undefined) return structureOf(element);
@@ -199,7 +200,7 @@ function elementStructure(field: FieldInfo): Structure {
   return isUntyped(type) ? new DeducedStructure() : leaf;
 }
 
-/** Types of which OpenAPI says nothing, so that what a value is shows in the value alone. */
+/** Types that OpenAPI leaves open, so that only the value shows its structure. */
 function isUntyped({ shape, shortName }: TypeInfo): boolean {
   switch (shape) {
     case 'rawJSON':
@@ -213,10 +214,10 @@ function isUntyped({ shape, shortName }: TypeInfo): boolean {
   }
 }
 
-/** The raw type that 1.24 takes for one piece (kube-openapi, pkg/schemaconv/smd.go). */
+/** The raw type that 1.24 treats as atomic (kube-openapi, pkg/schemaconv/smd.go). */
 const atomicRawType = 'RawExtension';
 
-/** What the structure is for that value. */
+/** The structure for that value. */
 export function structureFor(structure: Structure, value: unknown): DefiniteStructure {
   if (structure.kind !== 'deduced') return structure;
   return isJsonObject(value) ? structure.asMap : leaf;
@@ -248,17 +249,17 @@ function makeStructure(field: FieldInfo): Structure {
   }
 }
 
-/** The edge to an element of a list that is no leaf. */
+/** The edge to an element of a list that is not atomic. */
 export function elementOf(structure: ElementsStructure, element: unknown): string {
   return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : valueEdge(element);
 }
 
-/** Whether two elements have the same edge; false where it takes a look at the edges, as keys are no scalars. */
+/** Whether two elements have the same edge; false if keys are not scalars, so that callers must compare edges. */
 export function sameElement(structure: ElementsStructure, a: unknown, b: unknown): boolean {
   return structure.kind === 'set' ? a === b : structure.edges.same(asObject(a), asObject(b));
 }
 
-/** The structure of the elements of a list that is no leaf. */
+/** The structure of the elements of a list that is not atomic. */
 export function partStructure(structure: ElementsStructure): Structure {
   return structure.kind === 'list' ? structure.element : leaf;
 }
@@ -273,7 +274,7 @@ export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : nothing;
 }
 
-/** True for what has no parts: absent, `{}`, `[]`. */
+/** True for a value without parts: absent, scalar, `{}` or `[]`. */
 export function hasNoParts(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -282,8 +283,8 @@ export function hasNoParts(value: unknown): boolean {
 }
 
 /**
- * What a member is in an empty message: one that is always there on the wire counts as empty rather than absent, so that
- * nobody owns it for having filled it.
+ * The value of a member in an empty message. A member that is always serialized counts as empty rather than absent, so
+ * that filling it in makes no manager its owner.
  */
 function emptyValue(field: FieldInfo | undefined): unknown {
   if (field === undefined || field.pointer) return undefined;
@@ -300,8 +301,8 @@ const zeroMessage = oncePer((type: TypeInfo): JsonObject => {
 });
 
 /**
- * What 1.24 writes as null where it says nothing: a list or a map that is never left out, and a time that is no pointer,
- * also where it might be left out.
+ * Whether 1.24 writes the unset field as null: lists and maps without omitempty, and times that are no pointers, even
+ * with omitempty.
  */
 function isNullable(field: FieldInfo | undefined): boolean {
   if (field === undefined || field.pointer) return false;
@@ -309,17 +310,18 @@ function isNullable(field: FieldInfo | undefined): boolean {
   return field.type?.shape === 'time' || field.type?.shape === 'microTime';
 }
 
-/** Throws an AmbiguousElementError. Null and absent say nothing. */
+/** Throws an AmbiguousElementError. Null and absent always pass. */
 type PartsCheck = (value: unknown) => void;
 
 /**
- * Of the values of a field that is one piece. Nothing there has a manager of its own, and still release 1.24 has no typed form of
- * an object in which elements of a set, or of a list with keys, are there twice. Undefined where nothing inside has to be looked at. */
+ * Checks the values of an atomic field. Its parts have no managers, yet release 1.24 has no typed form of an object
+ * with duplicate elements of a set or keyed list in it. Undefined if nothing inside needs a check.
+ */
 function wholeFieldCheck(field: FieldInfo): PartsCheck | undefined {
   return fieldCheck(field, new Set());
 }
 
-/** `outer`: types that the field is inside of, which are not looked into again. */
+/** `outer`: enclosing types, which are not checked again. */
 function fieldCheck(field: FieldInfo, outer: ReadonlySet<TypeInfo>): PartsCheck | undefined {
   const { container, type, element } = field;
   const inside = element !== undefined ? fieldCheck(element, outer) : type && typeCheck(type, outer);
@@ -341,7 +343,7 @@ function edgesOf({ listKind, listMapKeys, type }: FieldInfo): ((element: unknown
 }
 
 function typeCheck(type: TypeInfo, outer: ReadonlySet<TypeInfo>): PartsCheck | undefined {
-  // Fields of managers are maps; everything else that is raw may be anything.
+  // Managed fields are maps; other raw values may be anything.
   if (type.shape === 'rawJSON') return type.shortName === 'FieldsV1' ? checkMap : undefined;
   if (type.shape !== 'struct' || type.prune !== undefined || outer.has(type)) return undefined;
   const within = new Set([...outer, type]);

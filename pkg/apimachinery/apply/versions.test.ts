@@ -1,4 +1,6 @@
-/** Managers of several versions of a kind: what each of them has after a story of writes, and what was asked for on the way. */
+/**
+ * Managers of several versions of a kind: their fields after a series of writes, and the conversions needed for them.
+ */
 import t from 'tap';
 import { customType } from '#api/apiextensions/v1/customresource/custom-type.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -25,7 +27,7 @@ const group = 'web.example.com';
 const text: JSONSchemaProps = { type: 'string' };
 const object = (properties: Record<string, JSONSchemaProps>): JSONSchemaProps => ({ type: 'object', properties });
 
-/** The same in three ways: `host: "a:80"`, `host` and `port`, and both below `address`. */
+/** The same data in three forms: `host: "a:80"`, `host` and `port`, and both below `address`. */
 const specs: Readonly<Record<string, JSONSchemaProps>> = {
   v1: object({ host: text, note: text, size: { type: 'integer' } }),
   v2: object({ host: text, port: text, note: text, size: { type: 'integer' } }),
@@ -59,32 +61,32 @@ interface Step {
   readonly by: string;
   readonly version: string;
   readonly apply?: object;
-  /** The whole spec, as it is to be. */
+  /** The whole new spec. */
   readonly update?: object;
   readonly force?: boolean;
   readonly subresource?: string;
-  /** The kind has these versions from now on. */
+  /** The kind has these versions from this step on. */
   readonly versions?: readonly string[];
-  /** Versions to which nothing can be converted. */
+  /** Versions that conversion fails for. */
   readonly failing?: readonly string[];
-  /** The spec afterwards in the request's version, or what the step fails with. */
+  /** The expected spec in the request's version, or the expected error. */
   readonly spec?: object;
   readonly fails?: string | RegExp;
-  /** `manager version: .spec.host .spec.port`, one after the other. */
+  /** `manager version: .spec.host .spec.port`, one per manager. */
   readonly owners?: readonly string[];
-  /** Questions, with how many objects in each: `v1: 2`. */
-  readonly asked?: readonly string[];
+  /** Expected questions with their numbers of objects: `v1: 2`. */
+  readonly questions?: readonly string[];
 }
 
 class Story {
-  /** In the version that was written last. */
+  /** In the version written last. */
   live: JsonObject | undefined;
-  asked: string[] = [];
+  questions: string[] = [];
   #now = Date.parse('2024-01-01T00:00:00Z');
 
   play(step: Step, isRemote: boolean): void {
     this.#now += 60_000;
-    this.asked = [];
+    this.questions = [];
     const apiVersion = `${group}/${step.version}`;
     const type = types.get(apiVersion) as TypeInfo;
     const served = step.versions ?? Object.keys(specs);
@@ -116,7 +118,7 @@ class Story {
       if (step.value === undefined) continue;
       const { objects, apiVersion } = step.value;
       const version = apiVersion.split('/')[1] ?? '';
-      this.asked.push(`${version}: ${objects.length}`);
+      this.questions.push(`${version}: ${objects.length}`);
       if (objects.some((one) => 'managedFields' in asObject(one.metadata))) throw new Error('more is sent than needed');
       const isFailing = failing.includes(version);
       if (isFailing && apply !== undefined) throw new Error(`conversion to ${version} failed`);
@@ -136,34 +138,34 @@ class Story {
 
 const stories: Readonly<Record<string, readonly Step[]>> = {
   'a manager alone in its version asks for nothing': [
-    { by: 'a', version: 'v1', apply: { host: 'x:80' }, asked: [], owners: ['a v1: .spec.host'] },
-    { by: 'b', version: 'v1', apply: { note: 'n' }, asked: [] },
-    { by: 'c', version: 'v1', update: { host: 'x:80', note: 'm' }, asked: [] },
+    { by: 'a', version: 'v1', apply: { host: 'x:80' }, questions: [], owners: ['a v1: .spec.host'] },
+    { by: 'b', version: 'v1', apply: { note: 'n' }, questions: [] },
+    { by: 'c', version: 'v1', update: { host: 'x:80', note: 'm' }, questions: [] },
     {
       by: 'a',
       version: 'v1',
       apply: { host: 'y:80' },
-      asked: [],
+      questions: [],
       owners: ['a v1: .spec.host', 'c v1: .spec.note'],
     },
   ],
   'two appliers in two versions': [
-    { by: 'a', version: 'v1', apply: { host: 'x:80' }, asked: [] },
+    { by: 'a', version: 'v1', apply: { host: 'x:80' }, questions: [] },
     {
       by: 'b',
       version: 'v2',
       apply: { note: 'n' },
       spec: { host: 'x', port: '80', note: 'n' },
-      asked: ['v1: 2'],
+      questions: ['v1: 2'],
       owners: ['a v1: .spec.host', 'b v2: .spec.note'],
     },
-    // The same once more: nothing can have changed for anybody.
-    { by: 'b', version: 'v2', apply: { note: 'n' }, asked: [] },
+    // The same apply again: no manager can be affected.
+    { by: 'b', version: 'v2', apply: { note: 'n' }, questions: [] },
     {
       by: 'b',
       version: 'v2',
       apply: { note: 'n', port: '81' },
-      asked: ['v1: 2'],
+      questions: ['v1: 2'],
       fails: 'Apply failed with 1 conflict: conflict with "a": .spec.host',
     },
     {
@@ -176,21 +178,21 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
     },
   ],
   'conflicts are told in the names of whom they are with': [
-    { by: 'u', version: 'v3', update: { address: { host: 'x', port: '80' } }, asked: [] },
+    { by: 'u', version: 'v3', update: { address: { host: 'x', port: '80' } }, questions: [] },
     {
       by: 'a',
       version: 'v1',
       apply: { host: 'y:81' },
-      asked: ['v3: 2'],
+      questions: ['v3: 2'],
       fails:
         /^Apply failed with 2 conflicts: conflicts with "u" using web.example.com\/v3:\n- .spec.address.host\n- .spec.address.port$/,
     },
-    // What is as it is wanted is shared.
+    // Unchanged parts are shared.
     {
       by: 'a',
       version: 'v1',
       apply: { host: 'x:80' },
-      asked: [],
+      questions: [],
       owners: ['a v1: .spec.host', 'u v3: .spec .spec.address .spec.address.host .spec.address.port'],
     },
   ],
@@ -201,19 +203,19 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       by: 'u',
       version: 'v2',
       update: { host: 'x', port: '81', note: 'n', size: 1 },
-      asked: ['v1: 2', 'v3: 2'],
+      questions: ['v1: 2', 'v3: 2'],
       owners: ['a v1: .spec.note', 'b v3: .spec.size', 'u v2: .spec.port'],
     },
-    { by: 'u', version: 'v2', update: { host: 'x', port: '81', note: 'n', size: 1 }, asked: [] },
+    { by: 'u', version: 'v2', update: { host: 'x', port: '81', note: 'n', size: 1 }, questions: [] },
     {
       by: 'w',
       version: 'v1',
       update: { host: 'x:81', size: 1 },
-      asked: ['v3: 2', 'v2: 2'],
+      questions: ['v3: 2', 'v2: 2'],
       owners: ['b v3: .spec.size', 'u v2: .spec.port'],
     },
   ],
-  'an applier that takes something back, which nobody else has': [
+  'an applier removes a field without other managers': [
     { by: 'a', version: 'v2', apply: { host: 'x', port: '80', note: 'n' } },
     { by: 'b', version: 'v1', apply: { size: 1 } },
     {
@@ -221,12 +223,12 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       version: 'v2',
       apply: { host: 'x', port: '80' },
       spec: { host: 'x', port: '80', size: 1 },
-      // What goes is looked at in the other version, and then what that means for whom.
-      asked: ['v1: 2', 'v1: 2'],
+      // Removed fields are looked up in the other version, then mapped back.
+      questions: ['v1: 2', 'v1: 2'],
       owners: ['a v2: .spec.host .spec.port', 'b v1: .spec.size'],
     },
   ],
-  'an applier that takes back what somebody has in another version': [
+  'an applier removes a field that another manager owns in another version': [
     { by: 'a', version: 'v2', apply: { host: 'x', port: '80', note: 'n' } },
     { by: 'b', version: 'v1', apply: { note: 'n', host: 'x:80' } },
     {
@@ -234,7 +236,7 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       version: 'v2',
       apply: { host: 'x' },
       spec: { host: 'x', port: '80', note: 'n' },
-      asked: ['v1: 2', 'v2: 1'],
+      questions: ['v1: 2', 'v2: 1'],
       owners: ['a v2: .spec.host', 'b v1: .spec.host .spec.note'],
     },
   ],
@@ -267,11 +269,11 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       version: 'v2',
       apply: { note: 'n' },
       versions: ['v2', 'v3'],
-      asked: ['v3: 2'],
+      questions: ['v3: 2'],
       owners: ['b v2: .spec.note', 'u v3: .spec.size'],
     },
-    { by: 'w', version: 'v2', update: { host: 'x', port: '80', note: 'n' }, versions: ['v2'], asked: [] },
-    { by: 'u', version: 'v2', update: { host: 'y' }, versions: ['v2'], asked: [], owners: ['u v2: .spec.host'] },
+    { by: 'w', version: 'v2', update: { host: 'x', port: '80', note: 'n' }, versions: ['v2'], questions: [] },
+    { by: 'u', version: 'v2', update: { host: 'y' }, versions: ['v2'], questions: [], owners: ['u v2: .spec.host'] },
   ],
   'an applier whose version is gone gives up nothing': [
     { by: 'a', version: 'v1', apply: { host: 'x:80', note: 'n' } },
@@ -281,7 +283,7 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       apply: { host: 'x' },
       versions: ['v2', 'v3'],
       spec: { host: 'x', port: '80', note: 'n' },
-      asked: [],
+      questions: [],
       owners: ['a v2: .spec.host'],
     },
   ],
@@ -292,7 +294,7 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       version: 'v2',
       subresource: 'status',
       update: { ready: 'yes' },
-      asked: ['v1: 2'],
+      questions: ['v1: 2'],
       owners: ['a v1: .spec.host', 's/status v2: .status .status.ready'],
     },
     {
@@ -309,7 +311,7 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
       subresource: 'status',
       apply: { ready: 'no' },
       force: true,
-      asked: ['v1: 2', 'v2: 2'],
+      questions: ['v1: 2', 'v2: 2'],
       owners: ['a v1: .spec.host', 's/status v2: .status', 't/status v3: .status.ready'],
     },
   ],
@@ -317,25 +319,25 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
     { by: 'a', version: 'v1', apply: { host: 'x:80', note: 'n' } },
     { by: 'b', version: 'v2', apply: { size: 2 }, failing: ['v1'], fails: 'conversion to v1 failed' },
     { by: 'b', version: 'v3', apply: { size: 1 } },
-    // An update leaves those alone whose changes it cannot know.
+    // An update leaves managers alone if their changes cannot be computed.
     {
       by: 'u',
       version: 'v2',
       update: { host: 'y', port: '80', size: 2 },
       failing: ['v1'],
-      asked: ['v1: 2', 'v3: 2'],
+      questions: ['v1: 2', 'v3: 2'],
       owners: ['a v1: .spec.host .spec.note', 'u v2: .spec.host .spec.size'],
     },
   ],
 };
 
 for (const isRemote of [true, false]) {
-  t.test(isRemote ? 'converted by somebody else' : 'converted in the process', async (t) => {
+  t.test(isRemote ? 'converted by a webhook' : 'converted in the process', async (t) => {
     for (const [name, steps] of Object.entries(stories)) {
       if (!isRemote && steps.some(({ failing }) => failing !== undefined)) continue;
       const story = new Story();
       steps.forEach((step, i) => {
-        const told = `${name}, ${i + 1}`;
+        const label = `${name}, ${i + 1}`;
         const before = story.live;
         let failure: string | undefined;
         try {
@@ -344,17 +346,18 @@ for (const isRemote of [true, false]) {
           failure = messageOf(error);
           t.equal(story.live, before);
         }
-        if (step.fails === undefined) t.equal(failure, undefined, told);
-        else t.match(failure, step.fails, told);
-        if (step.spec !== undefined) t.same(story.live?.spec, step.spec, `${told}: spec`);
-        if (step.owners !== undefined) t.same([...story.owners].sort(), [...step.owners].sort(), `${told}: owners`);
-        if (step.asked !== undefined) t.same(story.asked, isRemote ? step.asked : [], `${told}: questions`);
+        if (step.fails === undefined) t.equal(failure, undefined, label);
+        else t.match(failure, step.fails, label);
+        if (step.spec !== undefined) t.same(story.live?.spec, step.spec, `${label}: spec`);
+        if (step.owners !== undefined) t.same([...story.owners].sort(), [...step.owners].sort(), `${label}: owners`);
+        if (step.questions !== undefined)
+          t.same(story.questions, isRemote ? step.questions : [], `${label}: questions`);
       });
     }
   });
 }
 
-t.test('nobody is there to ask', async (t) => {
+t.test('a question without a converter is an error', async (t) => {
   const story = new Story();
   story.play({ by: 'a', version: 'v1', apply: { host: 'x:80' } }, true);
   const [apiVersion, type] = [`${group}/v2`, types.get(`${group}/v2`) as TypeInfo];
@@ -363,6 +366,6 @@ t.test('nobody is there to ask', async (t) => {
   const versions = { typeOf: (version: string) => types.get(version) };
   const write = { type, apiVersion, manager: 'u', subresource: '', now: 0, versions, live, updated };
   t.throws(() => withoutQuestions(updateManagedFields(write)), {
-    message: 'nobody is there to convert to web.example.com/v1',
+    message: 'no converter for version web.example.com/v1',
   });
 });

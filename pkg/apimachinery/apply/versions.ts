@@ -1,20 +1,21 @@
 /**
- * Managers that wrote another version of the kind than a request speaks: what they manage has names of that version, so
- * changes are compared there, and what is taken out is taken out there (structured-merge-diff v4.2 merge/update.go).
- * Conversions are asked for only where there are such managers, and something that they manage may have changed.
+ * Managers that wrote another version of the kind than the request: their fields are named in that version, so changes
+ * are compared and fields are pruned there (structured-merge-diff v4.2 merge/update.go). Objects are converted only for
+ * such managers, and only if their fields may have changed.
  */
+
+import { fieldsOf } from '#apimachinery/apply/applied-fields.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { type Converting, inVersion, type OtherVersions } from '#apimachinery/apply/conversions.js';
 import { emptySet, type FieldSet, setsEqual, union } from '#apimachinery/apply/field-set.js';
-import { fieldsOf } from '#apimachinery/apply/fields-of.js';
 import { type Manager, withoutEntries } from '#apimachinery/apply/managers.js';
 import { prune } from '#apimachinery/apply/merge.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** What a write does to the object. */
+/** The changes of a write to the object. */
 export interface Changes {
-  /** Fields that it adds or changes. */
+  /** Fields that are added or changed. */
   readonly touched: FieldSet;
   readonly removed: FieldSet;
 }
@@ -22,15 +23,15 @@ export interface Changes {
 const noChanges: Changes = { touched: emptySet, removed: emptySet };
 
 export interface Write {
-  /** The version that the request speaks. */
+  /** The API version of the request. */
   readonly apiVersion: string;
   readonly versions: OtherVersions | undefined;
-  /** Undefined when the object is being created. */
+  /** Undefined if the object is being created. */
   readonly live: JsonObject | undefined;
   readonly updated: JsonObject;
   /** In the request's version. */
   readonly changes: Changes;
-  /** True when that is all the same, in whatever version. */
+  /** True if nothing changed, in any version. */
   readonly isSame?: boolean;
   /** Fields whose changes get no manager. */
   readonly uncompared: FieldSet;
@@ -39,48 +40,51 @@ export interface Write {
 export type ChangesOf = (manager: Manager) => Changes | undefined;
 
 /**
- * The changes of a write in the version of each of these managers; undefined for managers of versions that there are no
- * more. Where the object cannot be had in a version, nothing has changed for its managers.
+ * The changes of a write in the version of each of these managers; undefined for managers of removed versions. If
+ * conversion fails, the managers of that version count as unaffected.
  */
 export function* changesByVersion(write: Write, managers: readonly Manager[]): Converting<ChangesOf> {
   const { versions, live, updated, changes, isSame = false } = write;
-  // Who comes with a new object, or where nothing is known of versions: taken as it is.
+  // A new object, or a kind with a single version: the managers keep their fields.
   if (versions === undefined || live === undefined) return () => changes;
-  const known = new Map<string, Changes | undefined>([[write.apiVersion, changes]]);
+  const changesOf = new Map<string, Changes | undefined>([[write.apiVersion, changes]]);
   for (const { apiVersion } of managers) {
-    if (known.has(apiVersion)) continue;
+    if (changesOf.has(apiVersion)) continue;
     const type = versions.typeOf(apiVersion);
-    known.set(apiVersion, type === undefined ? undefined : noChanges);
+    changesOf.set(apiVersion, type === undefined ? undefined : noChanges);
     if (type === undefined || isSame) continue;
     const [before, after] =
       (yield* inVersion(versions, [withoutEntries(live), withoutEntries(updated)], apiVersion)) ?? [];
     if (before === undefined || after === undefined) continue;
-    known.set(apiVersion, yield* compare(type, before, after, write.uncompared));
+    changesOf.set(apiVersion, yield* compare(type, before, after, write.uncompared));
     yield;
   }
-  return ({ apiVersion }) => known.get(apiVersion);
+  return ({ apiVersion }) => changesOf.get(apiVersion);
 }
 
 export interface Pruning {
-  /** Of the request's version, as are the object and what is wanted. */
+  /** The type in the request's version, like `object` and `appliedFields`. */
   readonly type: TypeInfo;
   readonly apiVersion: string;
   readonly versions: OtherVersions | undefined;
   readonly object: JsonObject;
-  /** What the applier has applied before. */
+  /** The previous configuration of the applier. */
   readonly previous: Manager;
   readonly others: readonly Manager[];
-  /** What it applies now. */
-  readonly wanted: FieldSet;
-  /** Stays, whoever manages it. */
+  /** The fields of the current configuration. */
+  readonly appliedFields: FieldSet;
+  /** Fields that always stay. */
   readonly always: FieldSet;
 }
 
-/** The object without what the applier has applied before, and neither wants now nor shares with others. */
+/**
+ * The object without fields that were in the applier's previous configuration, are not in the current one and have no
+ * other manager.
+ */
 export function* pruned(pruning: Pruning): Converting<JsonObject> {
-  const { type, apiVersion, versions, object, previous, others, wanted, always } = pruning;
+  const { type, apiVersion, versions, object, previous, others, appliedFields, always } = pruning;
   if (versions === undefined || ![previous, ...others].some((manager) => manager.apiVersion !== apiVersion)) {
-    let kept = union(wanted, always);
+    let kept = union(appliedFields, always);
     for (const manager of others) {
       yield;
       kept = union(kept, manager.fields);
@@ -89,11 +93,11 @@ export function* pruned(pruning: Pruning): Converting<JsonObject> {
     return prune(type, object, previous.fields, kept);
   }
   const own = versions.typeOf(previous.apiVersion);
-  // What it said then has no names any more.
+  // The version was removed, so its field names mean nothing now.
   if (own === undefined) return object;
   const managed = managedByVersion(pruning, versions);
   yield;
-  // From here on in the version in which the applier spoke then.
+  // From here on in the version of the previous configuration.
   const [whole] = yield* allInVersion(versions, [object], previous.apiVersion);
   let kept = union(managed.get(previous.apiVersion) ?? emptySet, always);
   let result = prune(own, whole, previous.fields, kept);
@@ -103,9 +107,9 @@ export function* pruned(pruning: Pruning): Converting<JsonObject> {
     if (version === previous.apiVersion || theirs === undefined) continue;
     yield;
     const [before, after] = yield* allInVersion(versions, [object, result], version);
-    const left = yield* fieldsOf(theirs, after);
-    const shared = prune(theirs, before, yield* fieldsOf(theirs, before), union(left, fields));
-    if (setsEqual(yield* fieldsOf(theirs, shared), left)) continue;
+    const remaining = yield* fieldsOf(theirs, after);
+    const shared = prune(theirs, before, yield* fieldsOf(theirs, before), union(remaining, fields));
+    if (setsEqual(yield* fieldsOf(theirs, shared), remaining)) continue;
     const [needed] = yield* allInVersion(versions, [shared], previous.apiVersion);
     kept = union(kept, yield* fieldsOf(own, needed));
     result = prune(own, whole, previous.fields, kept);
@@ -115,18 +119,21 @@ export function* pruned(pruning: Pruning): Converting<JsonObject> {
   return back;
 }
 
-/** What is managed after the write, by version; versions that there are no more are left out. */
-function managedByVersion({ apiVersion, wanted, others }: Pruning, { typeOf }: OtherVersions): Map<string, FieldSet> {
-  const managed = new Map<string, FieldSet>([[apiVersion, wanted]]);
+/** The managed fields after the write, by version; removed versions are omitted. */
+function managedByVersion(
+  { apiVersion, appliedFields, others }: Pruning,
+  { typeOf }: OtherVersions,
+): Map<string, FieldSet> {
+  const managed = new Map<string, FieldSet>([[apiVersion, appliedFields]]);
   for (const manager of others) {
-    const known = managed.get(manager.apiVersion);
-    if (known === undefined && typeOf(manager.apiVersion) === undefined) continue;
-    managed.set(manager.apiVersion, union(known ?? emptySet, manager.fields));
+    const previous = managed.get(manager.apiVersion);
+    if (previous === undefined && typeOf(manager.apiVersion) === undefined) continue;
+    managed.set(manager.apiVersion, union(previous ?? emptySet, manager.fields));
   }
   return managed;
 }
 
-/** The same of conversions without which there is no result. */
+/** Like `inVersion`, but throws if the conversion fails. */
 function* allInVersion<T extends readonly JsonObject[]>(
   versions: OtherVersions,
   objects: readonly [...T],

@@ -1,10 +1,9 @@
 /**
- * The few parts of ASN.1 DER (X.690) that certificates and certificate requests are made of. Writing is done by
- * nesting calls; reading walks the elements of a buffer without copying.
- *
- * Why not @peculiar/x509, which could carry the fields of 1.24: loading it, bundled, takes some 50 ms more CPU at the
- * start of each program, and 10 MB more memory, than this and all that makes certificates with it. It also wants a
- * polyfill that adds to the platform's `Reflect`, and keys of WebCrypto where all else here has key objects.
+ * The subset of ASN.1 DER (X.690) for certificates and certificate requests. Nested calls write; readers walk a buffer
+ * without copying.
+ *  Not @peculiar/x509, although it supports the fields of 1.24: bundled, it costs 50 ms more CPU at each start and 10
+ *  MB more memory than this code with all its users. It also needs a polyfill that extends the global `Reflect`, and
+ *  WebCrypto keys where all other code uses key objects.
  */
 
 export const tag = {
@@ -25,12 +24,12 @@ export const tag = {
   set: 0x31,
 } as const;
 
-/** Bytes that are no DER of the expected form. */
+/** Bytes that are not DER of the expected form. */
 export class DerError extends Error {
   override readonly name = 'DerError';
 }
 
-/** One element with its tag, length and contents. */
+/** An element with tag, length and contents. */
 export function element(tagByte: number, ...contents: readonly Buffer[]): Buffer {
   const length = contents.reduce((sum, part) => sum + part.length, 0);
   return Buffer.concat([Buffer.from([tagByte]), lengthBytes(length), ...contents]);
@@ -53,7 +52,7 @@ export const trueValue = (): Buffer => element(tag.boolean, Buffer.from([0xff]))
 export const bitString = (bytes: Buffer): Buffer => element(tag.bitString, Buffer.from([0]), bytes);
 /** `[n]` around a whole element. */
 export const explicit = (n: number, ...parts: readonly Buffer[]): Buffer => element(0xa0 | n, ...parts);
-/** `[n]` in place of a primitive element's own tag. */
+/** `[n]` in place of a primitive element's tag. */
 export const implicit = (n: number, bytes: Buffer): Buffer => element(0x80 | n, bytes);
 
 /** A non-negative integer from its big-endian bytes. */
@@ -78,14 +77,14 @@ export function oid(dotted: string): Buffer {
   return element(tag.oid, Buffer.from(bytes));
 }
 
-/** UTCTime until 2049, GeneralizedTime after, as RFC 5280 4.1.2.5 asks. Fractions of a second are dropped. */
+/** UTCTime until 2049, GeneralizedTime after (RFC 5280 4.1.2.5). Drops fractions of a second. */
 export function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().slice(0, 19).replace(/[-:T]/g, '');
   if (Number(digits.slice(0, 4)) < 2050) return element(tag.utcTime, Buffer.from(`${digits.slice(2)}Z`, 'latin1'));
   return element(tag.generalizedTime, Buffer.from(`${digits}Z`, 'latin1'));
 }
 
-/** One element as read. */
+/** A parsed element. */
 export interface DerElement {
   readonly tag: number;
   /** Contents without tag and length. */
@@ -94,7 +93,7 @@ export interface DerElement {
   readonly bytes: Buffer;
 }
 
-/** The elements of a buffer, one behind the other. Throws `DerError`. */
+/** The consecutive elements of a buffer. Throws a `DerError`. */
 function readElements(buffer: Buffer): DerElement[] {
   const elements: DerElement[] = [];
   let offset = 0;
@@ -124,19 +123,19 @@ function readElement(buffer: Buffer, start: number): DerElement {
   return { tag: tagByte, contents: buffer.subarray(at, at + length), bytes: buffer.subarray(start, at + length) };
 }
 
-/** The elements inside a SEQUENCE (or whatever `expected` names). Throws `DerError` for another tag. */
-export function children(of: DerElement | undefined, expected: number = tag.sequence): DerElement[] {
-  if (of === undefined) throw new DerError('element is missing');
-  if (of.tag !== expected)
-    throw new DerError(`expected tag 0x${expected.toString(16)}, found 0x${of.tag.toString(16)}`);
-  return readElements(of.contents);
+/** The elements inside a SEQUENCE, or another `expected` tag. Throws a `DerError` for a different tag. */
+export function children(parent: DerElement | undefined, expected: number = tag.sequence): DerElement[] {
+  if (parent === undefined) throw new DerError('element is missing');
+  if (parent.tag !== expected)
+    throw new DerError(`expected tag 0x${expected.toString(16)}, found 0x${parent.tag.toString(16)}`);
+  return readElements(parent.contents);
 }
 
 /** The single element that fills the whole buffer. */
 export function readOne(buffer: Buffer): DerElement {
-  const found = readElement(buffer, 0);
-  if (found.bytes.length !== buffer.length) throw new DerError('trailing bytes');
-  return found;
+  const result = readElement(buffer, 0);
+  if (result.bytes.length !== buffer.length) throw new DerError('trailing bytes');
+  return result;
 }
 
 /** The dotted form of an object identifier's contents. */
@@ -156,7 +155,7 @@ export function oidText(contents: Buffer): string {
   return arcs.join('.');
 }
 
-/** Text of one of the string types that names use. */
+/** The text of a string type that names use. */
 export function stringText(value: DerElement): string {
   switch (value.tag) {
     case tag.utf8String:
@@ -166,7 +165,7 @@ export function stringText(value: DerElement): string {
     case tag.teletexString:
       return value.contents.toString('latin1');
     case tag.bmpString: {
-      // Big-endian UTF-16; an odd last byte cannot be part of a character.
+      // Big-endian UTF-16; an odd last byte is not part of a character.
       const even = Buffer.from(value.contents.subarray(0, value.contents.length & ~1));
       return even.swap16().toString('utf16le');
     }

@@ -12,7 +12,7 @@ export function encodePem(label: string, der: Buffer): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** All blocks of a text, in order; text between the blocks is skipped. */
+/** All blocks of a text, in order; skips text between the blocks. */
 export function decodePem(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   for (const match of text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g))

@@ -1,16 +1,16 @@
-/** Certificate requests of PKCS#10 (RFC 2986): reads what is asked for, and checks that who asks has the private key. */
+/** Certificate requests in PKCS#10 (RFC 2986): parses them and verifies that the requester has the private key. */
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { children, type DerElement, DerError, oidText, readOne, sequence, tag } from '#apimachinery/asn1/der.js';
 import { decodePem } from '#apimachinery/asn1/pem.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
-/** Not a certificate request, or not one that its key has signed. */
+/** Not a certificate request, or not signed by its own key. */
 export class CertificateRequestError extends Error {
   override readonly name = 'CertificateRequestError';
 }
 
-/** Hashes of the signature algorithms in use; null where the algorithm has its own. */
+/** Hashes of the supported signature algorithms; null if the algorithm includes its hash. */
 const hashes: Readonly<Record<string, string | null>> = {
   '1.2.840.113549.1.1.5': 'sha1',
   '1.2.840.113549.1.1.11': 'sha256',
@@ -26,23 +26,23 @@ const hashes: Readonly<Record<string, string | null>> = {
 const extensionRequestOid = '1.2.840.113549.1.9.14';
 const alternativeNamesOid = '2.5.29.17';
 
-/** Context tags of the alternative names that certificates of the cluster use (RFC 5280 4.2.1.6). */
+/** Context tags of supported alternative names (RFC 5280 4.2.1.6). */
 const nameTags = { email: 0x81, dns: 0x82, uri: 0x86, ip: 0x87 } as const;
 
-/** Further names that a certificate is asked for. */
+/** Requested subject alternative names. */
 export interface AlternativeNames {
   readonly dns: readonly string[];
   readonly emails: readonly string[];
   readonly uris: readonly string[];
   /** 4 or 16 bytes each. */
   readonly ips: readonly Buffer[];
-  /** These names, and no others of the request, as they are to stand in a certificate; undefined when there are none. */
+  /** The supported names in DER, ready for the certificate; undefined without names. */
   readonly der: Buffer | undefined;
 }
 
-/** A request whose key has signed it. */
+/** A certificate request with a valid signature. */
 export interface CertificateRequest {
-  /** The name of who is to have the certificate. */
+  /** The subject of the certificate. */
   readonly subject: DerElement;
   readonly publicKey: KeyObject;
   readonly names: AlternativeNames;
@@ -60,7 +60,7 @@ export function readCertificateRequest(request: string): CertificateRequest {
 }
 
 interface SignedRequest extends CertificateRequest {
-  /** What is signed. */
+  /** The signed bytes. */
   readonly info: Buffer;
   readonly algorithm: string;
   readonly signature: Buffer;
@@ -73,7 +73,7 @@ function parse(der: Buffer): SignedRequest {
     if (version?.tag !== tag.integer || version.contents.length !== 1 || version.contents[0] !== 0) {
       throw new DerError('unsupported version');
     }
-    // Names are sequences of sets; their texts are for whoever needs them.
+    // Names are sequences of sets; their texts are not decoded here.
     for (const part of children(subject)) children(part, tag.set);
     const [id] = children(algorithm);
     if (info === undefined || subject === undefined || publicKey === undefined || id?.tag !== tag.oid) {
@@ -86,7 +86,7 @@ function parse(der: Buffer): SignedRequest {
       publicKey: createPublicKey({ key: publicKey.bytes, format: 'der', type: 'spki' }),
       names: alternativeNames(attributes),
       algorithm: oidText(id.contents),
-      // The first byte counts unused bits, of which signatures have none.
+      // The first byte counts unused bits; signatures have none.
       signature: signature.contents.subarray(1),
     };
   } catch (error) {
@@ -101,7 +101,7 @@ function alternativeNames(attributes: DerElement | undefined): AlternativeNames 
   const emails: string[] = [];
   const uris: string[] = [];
   const ips: Buffer[] = [];
-  const known: Buffer[] = [];
+  const supportedNames: Buffer[] = [];
   for (const { tag: kind, contents, bytes } of requested === undefined ? [] : children(readOne(requested))) {
     if (kind === nameTags.dns) dns.push(contents.toString('latin1'));
     else if (kind === nameTags.email) emails.push(contents.toString('latin1'));
@@ -110,13 +110,13 @@ function alternativeNames(attributes: DerElement | undefined): AlternativeNames 
       if (contents.length !== 4 && contents.length !== 16) throw new DerError('an IP address has 4 or 16 bytes');
       ips.push(contents);
     } else continue;
-    known.push(bytes);
+    supportedNames.push(bytes);
   }
-  return { dns, emails, uris, ips, der: known.length === 0 ? undefined : sequence(...known) };
+  return { dns, emails, uris, ips, der: supportedNames.length === 0 ? undefined : sequence(...supportedNames) };
 }
 
-/** Attributes are sets of values by object identifier; one of them holds the extensions that are asked for. */
-function requestedExtension(attributes: DerElement | undefined, wanted: string): Buffer | undefined {
+/** Attributes are sets of values by object identifier; one holds the requested extensions. */
+function requestedExtension(attributes: DerElement | undefined, extensionOid: string): Buffer | undefined {
   if (attributes === undefined) return undefined;
   for (const attribute of children(attributes, 0xa0)) {
     const [type, values] = children(attribute);
@@ -125,7 +125,7 @@ function requestedExtension(attributes: DerElement | undefined, wanted: string):
       const parts = children(extension);
       const value = parts.at(-1);
       if (parts[0]?.tag !== tag.oid || value?.tag !== tag.octetString) throw new DerError('no extension');
-      if (oidText(parts[0].contents) === wanted) return value.contents;
+      if (oidText(parts[0].contents) === extensionOid) return value.contents;
     }
   }
   return undefined;
@@ -139,7 +139,7 @@ function signatureHolds({ info, publicKey, algorithm, signature }: SignedRequest
   try {
     return verify(hash, info, publicKey, signature);
   } catch {
-    // A key of another sort than the algorithm's: no signature of that key.
+    // The key does not fit the algorithm, so the signature is invalid.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** A signal that aborts after a time or with the caller's own; `release` must be called when the wait is over. */
+/** A signal that aborts after a time or with the caller's signal. Call `release` when the wait is over. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 

@@ -5,7 +5,7 @@ export interface Deferred<T> {
   reject(reason: unknown): void;
 }
 
-/** An unhandled rejection of the promise is no failure of the process: nobody may ever wait for it. */
+/** The process does not fail on an unhandled rejection of this promise, since callers may never await it. */
 export function deferred<T = void>(): Deferred<T> {
   let resolve: (value: T) => void = () => undefined;
   let reject: (reason: unknown) => void = () => undefined;

@@ -1,9 +1,9 @@
-/** Long work in steps that each take some milliseconds, so that others may run in between. */
+/** Long work in steps of a few milliseconds each, so that other work can run in between. */
 
-/** What may be at hand: then it comes without a promise, which costs more than the answer where every request asks for it. */
+/** A value that may be available synchronously: on hot paths a promise would cost more than the work itself. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What `next` makes of the value: at once where that is at hand. */
+/** Applies `next` to the value, synchronously if it is available. */
 export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
@@ -11,7 +11,7 @@ export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybeP
 /** A part takes about a microsecond. */
 const partsPerStep = 8000;
 
-/** Counts parts; says when it is time for a pause. */
+/** Counts parts and tells when to pause. */
 export class StepBudget {
   readonly #parts: number;
   #left: number;
@@ -21,7 +21,7 @@ export class StepBudget {
     this.#left = parts;
   }
 
-  /** True: it is time for a pause. */
+  /** True if it is time for a pause. */
   spend(parts: number): boolean {
     this.#left -= parts;
     if (this.#left > 0) return false;
@@ -30,27 +30,27 @@ export class StepBudget {
   }
 }
 
-/** Each value that it yields is a place for a pause. */
+/** Each yield is an opportunity to pause. */
 export type Steps<T> = Generator<undefined, T>;
 
-/** Undefined: the next step may follow at once. */
+/** Undefined: the next step may follow immediately. */
 export type Pause = () => Promise<void> | undefined;
 
-/** Runs steps to their end without a pause. */
+/** Runs all steps without a pause. */
 export function allSteps<T>(steps: Steps<T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** Runs steps to their end, with a pause between them: at once, as long as nothing has to be waited for. */
+/** Runs all steps with pauses in between; synchronously while no pause returns a promise. */
 export function inSteps<T>(steps: Steps<T>, pause: Pause): MaybePromise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
     const pausing = pause();
-    if (pausing !== undefined) return restOf(steps, pause, pausing);
+    if (pausing !== undefined) return runRemaining(steps, pause, pausing);
   }
 }
 
-async function restOf<T>(steps: Steps<T>, pause: Pause, first: Promise<void>): Promise<T> {
+async function runRemaining<T>(steps: Steps<T>, pause: Pause, first: Promise<void>): Promise<T> {
   await first;
   for (;;) {
     const step = steps.next();

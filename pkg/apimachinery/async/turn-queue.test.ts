@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 
-t.test('work of many takes no longer in one turn than work of one', async (t) => {
+t.test('many tasks take no longer per turn than one', async (t) => {
   let nowMs = 0;
   const turnQueue = new TurnQueue({ clock: { monotonic: () => nowMs }, defer: setImmediate });
   const sliceMs = 0.5;
@@ -38,7 +38,7 @@ t.test('short work does not wait', (t) => {
   t.end();
 });
 
-/** Turns that come when they are told to. */
+/** Turns that the test runs explicitly. */
 function byHand(nowMs: () => number) {
   const deferred: (() => void)[] = [];
   const turns = new TurnQueue({ clock: { monotonic: nowMs }, defer: (fn) => deferred.push(fn) });
@@ -48,7 +48,7 @@ function byHand(nowMs: () => number) {
   return { turns, turn };
 }
 
-t.test('two queues have turns and clocks of their own', async (t) => {
+t.test('two queues are independent', async (t) => {
   let nowMs = 0;
   const busy = byHand(() => nowMs);
   const still = byHand(() => 0);

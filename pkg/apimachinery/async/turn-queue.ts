@@ -1,24 +1,24 @@
-/** Long work in short turns, so that it does not hold up everybody else. */
+/** Splits long work into short turns of the event loop, so that it does not delay other work. */
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface TurnQueueOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Calls a function in a later turn of the event loop, after what is ready by then: `setImmediate`. */
+  /** Calls a function in the next turn of the event loop, after the events that are ready by then: `setImmediate`. */
   readonly defer: (fn: () => void) => void;
 }
 
-/** Longest turn of the event loop that all long work takes together. */
+/** Maximum time per turn of the event loop for all long work together. */
 const maxTurnMs = 4;
 
 /**
- * Those who have work for more than one turn. Each turn goes to one of them, so that many hold the event loop no longer
- * than one does: as long as all of a server share one queue.
+ * A queue of long tasks. Each turn runs one of them, so that many hold up the event loop no longer than one, provided
+ * that the whole server shares one queue.
  */
 export class TurnQueue {
   readonly #options: TurnQueueOptions;
   readonly #waiting: (() => void)[] = [];
   #scheduled = false;
-  /** When work of the present turn began, as far as anybody has asked. */
+  /** Start of work in the current turn, if `pause` was called in it. */
   #sinceMs: number | undefined;
 
   constructor(options: TurnQueueOptions) {
@@ -26,8 +26,7 @@ export class TurnQueue {
   }
 
   /**
-   * To be called now and then during long work. Returns a promise to wait for when the present turn has lasted long enough,
-   * with whatever long work others have done in it.
+   * Call this regularly during long work. Returns a promise to await once all long work has used up the current turn.
    */
   pause(): Promise<void> | undefined {
     const now = this.#options.clock.monotonic();
@@ -39,7 +38,7 @@ export class TurnQueue {
     return now - this.#sinceMs < maxTurnMs ? undefined : this.next();
   }
 
-  /** Resolves in a later turn, one turn for each that waits: between the steps of work that is long. */
+  /** Resolves in a later turn, one turn per waiting task. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

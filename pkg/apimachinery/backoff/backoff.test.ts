@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Backoff, exponentialDelayMs, jittered, spreadAround } from '#apimachinery/backoff/backoff.js';
 
-t.test('doubles up to the longest delay, and begins anew after a success', async (t) => {
+t.test('delays double up to the maximum and start over after a success', async (t) => {
   const backoff = new Backoff({ initialMs: 100, maxMs: 500 });
   t.same(
     [1, 2, 3, 4, 5].map(() => backoff.nextMs()),
@@ -12,12 +12,12 @@ t.test('doubles up to the longest delay, and begins anew after a success', async
   t.equal(backoff.nextMs(), 100);
 });
 
-t.test('any number of failures has a finite delay', async (t) => {
+t.test('the delay is finite for any number of failures', async (t) => {
   t.equal(exponentialDelayMs(5000, 100, 500), 500);
   t.equal(exponentialDelayMs(3, 10, 1000, 3), 270);
 });
 
-t.test('jitter lengthens only, a spread goes both ways', async (t) => {
+t.test('jitter only lengthens delays, spread also shortens them', async (t) => {
   t.same(
     [0, 0.5].map((part) => jittered(100, 1, () => part)),
     [100, 150],

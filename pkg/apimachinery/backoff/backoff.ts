@@ -1,37 +1,37 @@
-/** Exponential back-off with jitter. Pure arithmetic plus one small counter; waiting is the caller's. */
+/** Exponential backoff with jitter. Computes delays; the caller waits. */
 
 export interface BackoffOptions {
   /** First delay. */
   readonly initialMs: number;
-  /** No delay is longer than this before jitter. */
+  /** Maximum delay before jitter. */
   readonly maxMs: number;
-  /** Growth from one failure to the next; 2 unless told. */
+  /** Growth per failure; default 2. */
   readonly factor?: number;
-  /** Each delay is lengthened by a random part of up to `jitter` times itself; 0 unless told. */
+  /** Adds a random part of up to `jitter` times the delay; default 0. */
   readonly jitter?: number;
-  /** Instead of `jitter`: each delay is made longer or shorter by a random part of up to `spread` times itself. */
+  /** Instead of `jitter`: lengthens or shortens each delay by a random part of up to `spread` times the delay. */
   readonly spread?: number;
-  /** Returns [0, 1). Without it delays are neither jittered nor spread. */
+  /** Returns [0, 1). Without it delays have neither jitter nor spread. */
   readonly random?: () => number;
 }
 
-/** The delay after `failures` failures in a row (0 for the first): `initial * factor^failures`, capped. */
+/** The delay after `failures` consecutive failures (0 for the first): `initial * factor^failures`, capped. */
 export function exponentialDelayMs(failures: number, initialMs: number, maxMs: number, factor = 2): number {
   const delay = initialMs * factor ** failures;
   return Number.isFinite(delay) ? Math.min(delay, maxMs) : maxMs;
 }
 
-/** `ms` lengthened by a random part of up to `jitter` times itself. */
+/** `ms` plus a random part of up to `jitter` times `ms`. */
 export function jittered(ms: number, jitter: number, random: () => number): number {
   return ms + random() * jitter * ms;
 }
 
-/** `ms` made longer or shorter by a random part of up to `spread` times itself. */
+/** `ms` plus or minus a random part of up to `spread` times `ms`. */
 export function spreadAround(ms: number, spread: number, random: () => number): number {
   return ms * (1 + spread * (2 * random() - 1));
 }
 
-/** Counts failures and says how long to wait after each. */
+/** Counts failures and computes the delay after each. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
@@ -45,7 +45,7 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Counts one failure and returns the delay before the next attempt, in milliseconds. */
+  /** Counts a failure and returns the delay before the next attempt, in milliseconds. */
   nextMs(): number {
     const { initialMs, maxMs, factor = 2, jitter = 0, spread = 0, random } = this.#options;
     const delay = exponentialDelayMs(this.#failures, initialMs, maxMs, factor);
@@ -54,7 +54,7 @@ export class Backoff {
     return spread > 0 ? spreadAround(delay, spread, random) : jittered(delay, jitter, random);
   }
 
-  /** To be called after a success. */
+  /** Call this after a success. */
   reset(): void {
     this.#failures = 0;
   }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 
-t.test('waits double, and are forgotten after a good time', async (t) => {
+t.test('delays double, and expire without events', async (t) => {
   let now = 1_000_000;
   const backOff = new KeyedBackoff({ initialMs: 10, maxMs: 40, now: () => now });
   t.equal(backOff.waitUntil('a', now), 0);
@@ -14,7 +14,7 @@ t.test('waits double, and are forgotten after a good time', async (t) => {
   t.equal(backOff.waitUntil('a', now), 0);
 });
 
-t.test('a clock that is set back makes nobody wait for it', async (t) => {
+t.test('a clock that is set back causes no wait', async (t) => {
   let now = 1_000_000;
   const backOff = new KeyedBackoff({ initialMs: 10, maxMs: 40, now: () => now });
   const failedAt = now;

@@ -1,10 +1,45 @@
-/** Expressions of the Common Expression Language (CEL) as trees, with macros already spelled out. */
+/** Syntax trees of Common Expression Language (CEL) expressions, after macro expansion. */
 import type { Value } from '#apimachinery/cel/values.js';
 
+export function constant(value: Value, offset: number): Expr {
+  return { kind: 'const', value, offset, depth: 1 };
+}
+
+export function accumulated(offset: number): Expr {
+  return { kind: 'ident', name: accumulator, offset, depth: 1 };
+}
+
+export function call(fn: string, args: readonly Expr[], offset: number, target?: Expr): Expr {
+  const below = args.reduce((depth, arg) => Math.max(depth, arg.depth), target?.depth ?? 0);
+  return { kind: 'call', fn, target, args, offset, depth: below + 1 };
+}
+
+/** Joins terms with the operators between them, one fewer, into a balanced tree. */
+export function join(fn: string, terms: readonly Expr[], offsets: readonly number[]): Expr {
+  const [first] = terms;
+  if (first === undefined) throw new Error('terms are never none');
+  return terms.length === 1 ? first : joinBetween({ fn, terms, offsets }, 0, offsets.length - 1);
+}
+
+interface Terms {
+  readonly fn: string;
+  readonly terms: readonly Expr[];
+  readonly offsets: readonly number[];
+}
+
+function joinBetween(all: Terms, from: number, to: number): Expr {
+  const middle = Math.trunc((from + to + 1) / 2);
+  const { fn, terms, offsets } = all;
+  const left = middle === from ? terms[middle] : joinBetween(all, from, middle - 1);
+  const right = middle === to ? terms[middle + 1] : joinBetween(all, middle + 1, to);
+  if (left === undefined || right === undefined) throw new Error('there is one term more than offsets');
+  return call(fn, [left, right], offsets[middle] ?? 0);
+}
+
 interface Node {
-  /** Where it is in the text, in UTF-16 units; errors point there. */
+  /** Position in the text in UTF-16 units, for errors. */
   readonly offset: number;
-  /** Of the tree below and including it. */
+  /** Depth of the tree, including this node. */
   readonly depth: number;
 }
 
@@ -48,7 +83,10 @@ export interface MessageLiteral extends Node {
   readonly name: string;
 }
 
-/** What macros over lists and maps become: `accu = init; for (variable of range) if (condition) accu = step; result`. */
+/**
+ * The expansion of macros over lists and maps: `accu = init; for (variable of range) if (condition) accu = step;
+ * result`.
+ */
 export interface Fold extends Node {
   readonly kind: 'fold';
   readonly variable: string;
@@ -61,10 +99,10 @@ export interface Fold extends Node {
 
 export type Expr = Const | Ident | Select | Call | ListLiteral | MapLiteral | MessageLiteral | Fold;
 
-/** The variable that folds accumulate in. */
+/** The accumulator variable of folds. */
 export const accumulator = '__result__';
 
-/** Names of the operators' functions, as error messages have them. */
+/** Function names of operators, as in error messages. */
 export const operators = {
   conditional: '_?_:_',
   and: '_&&_',

@@ -5,7 +5,7 @@ import { CelFailure, CelList, CelMap, noSuchOverload, Uint, type Value } from '#
 export type Evaluate = (run: Run) => Value;
 export type Qualify = (run: Run, of: Value) => Value;
 
-/** Something that selections can be made of. */
+/** A value with selections applied to it. */
 export class Attribute {
   readonly #base: Evaluate;
   readonly #qualifiers: Qualify[] = [];
@@ -18,7 +18,7 @@ export class Attribute {
     this.#qualifiers.push(qualifier);
   }
 
-  /** Without being charged for itself. */
+  /** Evaluates the chain; this itself costs nothing. */
   resolve(run: Run): Value {
     let value = this.#base(run);
     for (const qualify of this.#qualifiers) {
@@ -29,7 +29,7 @@ export class Attribute {
   }
 }
 
-/** One of two, and what is selected of it. */
+/** A ternary with selections applied to both branches. */
 export class Conditional {
   readonly #condition: Evaluate;
   readonly #yes: Attribute | Conditional;
@@ -54,12 +54,12 @@ export class Conditional {
   }
 }
 
-/** What is at an index or a key. */
+/** The value at an index or key. */
 export function selected(of: Value, index: Value): Value {
   if (index instanceof CelFailure) return index;
   if (of instanceof CelMap) {
-    const found = of.find(index);
-    return found === undefined ? new CelFailure(`no such key: ${shown(index)}`) : found;
+    const value = of.find(index);
+    return value === undefined ? new CelFailure(`no such key: ${shown(index)}`) : value;
   }
   if (!(of instanceof CelList)) return of instanceof CelFailure ? of : noSuchOverload();
   return of.get(index);

@@ -1,7 +1,4 @@
-/**
- * Finds the types of an expression's parts, and what is wrong with them. Source: github.com/google/cel-go v0.10,
- * checker/{checker,errors}.go.
- */
+/** Type-checks an expression. Source: github.com/google/cel-go v0.10, checker/{checker,errors}.go. */
 import { accumulator, type Call, type Expr, type Fold, type Select } from '#apimachinery/cel/ast.js';
 import { functions, type Overload, typeNames } from '#apimachinery/cel/declarations.js';
 import { qualifiedName } from '#apimachinery/cel/parser.js';
@@ -24,15 +21,15 @@ import {
 export interface CheckedExpression {
   readonly expr: Expr;
   readonly type: CelType;
-  /** Of every part. */
+  /** Types of all parts. */
   readonly types: ReadonlyMap<Expr, CelType>;
-  /** Ids of the overloads that each call may mean. */
+  /** Ids of the possible overloads of each call. */
   readonly overloads: ReadonlyMap<Expr, readonly string[]>;
-  /** Variables of the environment that are used. */
+  /** Used variables of the environment. */
   readonly variables: ReadonlySet<string>;
-  /** Selections that are names of types. */
+  /** Selections that are type names. */
   readonly named: ReadonlyMap<Expr, string>;
-  /** What is wrong, in the order of the text; where it is not empty the rest means nothing. */
+  /** Errors in the order of the text; if there are any, the other results are meaningless. */
   readonly errors: readonly CelError[];
 }
 
@@ -50,7 +47,7 @@ class Checker {
   readonly #used = new Set<string>();
   readonly #errors: CelError[] = [];
   readonly #bindings = new Bindings();
-  /** Variables of the folds around, innermost last. */
+  /** Variables of enclosing folds, innermost last. */
   readonly #scopes: (readonly [name: string, type: CelType])[] = [];
   #params = 0;
 
@@ -59,13 +56,14 @@ class Checker {
   }
 
   result(expr: Expr): CheckedExpression {
-    const found = new Map<Expr, CelType>();
-    const known = new Map<string, CelType>();
-    for (const [part, type] of this.#types) found.set(part, this.#bindings.resolve(type, types.dyn, known));
+    const resolvedTypes = new Map<Expr, CelType>();
+    const typeParams = new Map<string, CelType>();
+    for (const [part, type] of this.#types)
+      resolvedTypes.set(part, this.#bindings.resolve(type, types.dyn, typeParams));
     return {
       expr,
-      type: found.get(expr) ?? types.error,
-      types: found,
+      type: resolvedTypes.get(expr) ?? types.error,
+      types: resolvedTypes,
       overloads: this.#overloads,
       variables: this.#used,
       named: this.#named,
@@ -128,7 +126,7 @@ class Checker {
     }
   }
 
-  /** Undefined: there is no variable and no type of that name. */
+  /** Undefined if no variable or type has that name. */
   #lookUp(expr: Expr, name: string): CelType | undefined {
     const plain = name.startsWith('.') ? name.slice(1) : name;
     for (let i = this.#scopes.length - 1; i >= 0 && plain === name; i--) {
@@ -159,16 +157,16 @@ class Checker {
       return;
     }
     this.check(operand);
-    const found = this.#fieldOf(this.#typeOf(operand), field, offset);
-    this.#set(expr, test ? types.bool : found);
+    const fieldType = this.#fieldOf(this.#typeOf(operand), field, offset);
+    this.#set(expr, test ? types.bool : fieldType);
   }
 
   #fieldOf(type: CelType, field: string, offset: number): CelType {
     if (type.kind === 'map') return type.value;
     if (type.kind === 'object') {
-      const found = type.field(field);
-      if (found === undefined) this.#report(offset, `undefined field '${field}'`);
-      return found ?? types.error;
+      const fieldType = type.field(field);
+      if (fieldType === undefined) this.#report(offset, `undefined field '${field}'`);
+      return fieldType ?? types.error;
     }
     if (type.kind === 'param') {
       this.#bindings.assign(types.dyn, type);
@@ -217,7 +215,7 @@ class Checker {
     return result;
   }
 
-  /** The type of all, undefined for none. All must be of one: this is what 1.24 asks of literals. */
+  /** The common type of all parts; undefined without parts. 1.24 requires the parts of a literal to have one type. */
   #join(parts: readonly Expr[]): CelType | undefined {
     let joined: CelType | undefined;
     for (const part of parts) {
@@ -269,9 +267,9 @@ class Checker {
   }
 
   #expect(expr: Expr, type: CelType): void {
-    const found = this.#typeOf(expr);
-    if (this.#bindings.assign(type, found)) return;
-    this.#report(expr.offset, `expected type '${format(type)}' but found '${format(found)}'`);
+    const exprType = this.#typeOf(expr);
+    if (this.#bindings.assign(type, exprType)) return;
+    this.#report(expr.offset, `expected type '${format(type)}' but found '${format(exprType)}'`);
   }
 }
 

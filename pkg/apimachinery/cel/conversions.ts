@@ -1,13 +1,13 @@
-/** Conversions between types of the Common Expression Language (CEL). */
+/** Conversions between Common Expression Language (CEL) types. */
 
 import { toDuration, toInt, toTimestamp, toUint } from '#apimachinery/cel/numbers.js';
-import { formatDuration, formatTimestamp, parseDurationText, parseTimestamp } from '#apimachinery/cel/times.js';
+import { formatDuration, formatTimestamp, parseDurationText, parseTimestamp } from '#apimachinery/cel/timestamps.js';
 import { CelFailure, Duration, Timestamp, TypeName, typeNameOf, Uint, type Value } from '#apimachinery/cel/values.js';
 import { goFloat } from '#apimachinery/errors/go-value.js';
 
 type Convert = (value: Value) => Value | undefined;
 
-/** By the name of the type's function. */
+/** By the name of the type function. */
 const conversions: Readonly<Record<string, Convert>> = {
   int: (value) => {
     if (typeof value === 'bigint') return value;
@@ -75,12 +75,12 @@ const fullNames: Readonly<Record<string, string>> = {
   duration: 'google.protobuf.Duration',
 };
 
-/** Undefined: the function is none of a type. */
+/** Undefined if the function is not a type conversion. */
 export function converted(fn: string, value: Value): Value | undefined {
   const convert = Object.hasOwn(conversions, fn) ? conversions[fn] : undefined;
   if (convert === undefined) return undefined;
-  const found = convert(value);
-  if (found !== undefined) return found;
+  const result = convert(value);
+  if (result !== undefined) return result;
   return new CelFailure(`type conversion error from '${typeNameOf(value)}' to '${fullNames[fn] ?? fn}'`);
 }
 

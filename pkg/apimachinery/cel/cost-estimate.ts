@@ -1,14 +1,15 @@
 /**
- * The least and the most that an expression may cost, from the sizes that its environment's values may have. Sources:
- * github.com/google/cel-go v0.10, checker/cost.go; 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/
- * cel/library/cost.go. Any change would refuse what was accepted.
+ * Estimates the minimum and maximum cost of an expression from the possible sizes of its variables. Sources:
+ * github.com/google/cel-go v0.10, checker/cost.go; 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ cel/library/cost.go. A change would refuse
+ * expressions that were accepted.
  */
 import { accumulator, type Call, type Expr, type Fold } from '#apimachinery/cel/ast.js';
 import type { CheckedExpression } from '#apimachinery/cel/checker.js';
 import { costs, exactly, plus, type Range, scaled, times, union, unlimited } from '#apimachinery/cel/size-range.js';
 import { type CelType, types } from '#apimachinery/cel/types.js';
 
-/** How large a value may be: elements, characters. `path` begins with a variable; undefined: that is not known. */
+/** The maximum size of a value: elements or characters. `path` begins with a variable; undefined if unknown. */
 export type SizeOfPath = (path: readonly string[]) => number | undefined;
 
 export function estimateCost(checked: CheckedExpression, sizeOfPath: SizeOfPath): Range {
@@ -20,7 +21,7 @@ type Path = readonly string[];
 interface Part {
   readonly type: CelType;
   readonly path: Path | undefined;
-  /** Undefined: the part of a list that is no expression of its own. */
+  /** Undefined for the element of a list that is not an expression of its own. */
   readonly expr: Expr | undefined;
   readonly size: Range | undefined;
 }
@@ -38,7 +39,7 @@ class Estimate {
   readonly #sizeOfPath: SizeOfPath;
   readonly #paths = new Map<Expr, Path>();
   readonly #sizes = new Map<Expr, Range>();
-  /** What the variables of the folds around range over, innermost last. */
+  /** The ranges of the variables of enclosing folds, innermost last. */
   readonly #ranges: (readonly [variable: string, range: Expr])[] = [];
 
   constructor(checked: CheckedExpression, sizeOfPath: SizeOfPath) {
@@ -102,11 +103,11 @@ class Estimate {
 
   #part(expr: Expr): Part {
     const path = this.#paths.get(expr);
-    const known = path !== undefined && path.length > 0 && path[0] !== accumulator ? path : undefined;
-    return { type: this.#typeOf(expr), path: known, expr, size: this.#sizes.get(expr) ?? literalSize(expr) };
+    const knownPath = path !== undefined && path.length > 0 && path[0] !== accumulator ? path : undefined;
+    return { type: this.#typeOf(expr), path: knownPath, expr, size: this.#sizes.get(expr) ?? literalSize(expr) };
   }
 
-  /** Undefined: nothing is known. */
+  /** Undefined if unknown. */
   #knownSize({ size, path }: Part): Range | undefined {
     if (size !== undefined) return size;
     const max = path === undefined ? undefined : this.#sizeOfPath(path);
@@ -117,7 +118,7 @@ class Estimate {
     return this.#knownSize(part) ?? (isScalar(part.type) ? one : { min: 0, max: unlimited });
   }
 
-  /** As 1.24's own functions have it, which know of no scalars. */
+  /** The size in 1.24's own functions, which do not consider scalars. */
   #libSize(part: Part): Range {
     return this.#knownSize(part) ?? { min: 0, max: unlimited };
   }
@@ -154,9 +155,9 @@ class Estimate {
     return plus(targetCost, cost);
   }
 
-  #function(asked: AskedCall): CallEstimate {
-    const { overload, target, args, argCosts } = asked;
-    const own = this.#ownFunction(asked);
+  #function(request: CallRequest): CallEstimate {
+    const { overload, target, args, argCosts } = request;
+    const own = this.#ownFunction(request);
     const sum = argCosts.reduce(plus, none);
     if (own !== undefined) return { cost: plus(own, sum) };
     const [first, second, third] = args;
@@ -209,8 +210,11 @@ class Estimate {
     return over(one);
   }
 
-  /** Of 1.24's own functions and those for texts; undefined for others. What size they give, nobody is told there. */
-  #ownFunction({ fn, target, args }: AskedCall): Range | undefined {
+  /**
+   * The cost of 1.24's own and of text functions; undefined for others. The original does not estimate the sizes of
+   * their results.
+   */
+  #ownFunction({ fn, target, args }: CallRequest): Range | undefined {
     const [first, second] = args;
     switch (fn) {
       case 'isSorted':
@@ -265,7 +269,7 @@ class Estimate {
   }
 }
 
-interface AskedCall {
+interface CallRequest {
   readonly fn: string;
   readonly overload: string;
   readonly target: Part | undefined;
@@ -289,7 +293,7 @@ function elementOf({ type, path }: Part): Part | undefined {
   };
 }
 
-/** Of what is written down. */
+/** The size of a literal. */
 function literalSize(expr: Expr): Range | undefined {
   if (expr.kind === 'list') return exactly(expr.elements.length);
   if (expr.kind === 'map') return exactly(expr.entries.length);
@@ -299,7 +303,7 @@ function literalSize(expr: Expr): Range | undefined {
   return exactly(value instanceof Uint8Array ? value.length : 1);
 }
 
-/** Values of the type are all of one size. */
+/** All values of the type have the same size. */
 function isScalar(type: CelType): boolean {
   return (
     (type.kind === 'primitive' && type !== types.string && type !== types.bytes) ||

@@ -1,5 +1,5 @@
 /**
- * Functions that expressions may call: those of the language, of its extension for texts, and 1.24's own for lists, regular
+ * Declarations of callable functions: those of the language, of its text extension, and 1.24's own for lists, regular
  * expressions and URLs. Sources: github.com/google/cel-go v0.10, {checker/standard,ext/strings}.go; 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/library.
  */
@@ -7,11 +7,11 @@ import { type CelType, listOf, mapOf, param, typeOf, types, url } from '#apimach
 
 export interface Overload {
   readonly id: string;
-  /** Called on its first argument. */
+  /** Called as a method of its first argument. */
   readonly onValue: boolean;
   readonly args: readonly CelType[];
   readonly result: CelType;
-  /** Names among the types that stand for any type. */
+  /** Type parameters among the types. */
   readonly params: readonly string[];
 }
 
@@ -208,15 +208,15 @@ const relations: readonly (readonly [fn: string, word: string])[] = [
 ];
 
 function named(name: string): CelType {
-  const found = names[name];
-  if (found === undefined) throw new Error(`there is no type ${name}`);
-  return found;
+  const entry = names[name];
+  if (entry === undefined) throw new Error(`there is no type ${name}`);
+  return entry;
 }
 
-/** By the function's name. */
+/** By function name. */
 export const functions: ReadonlyMap<string, readonly Overload[]> = declared();
 
-/** Types that expressions may name, as values. */
+/** Types that expressions may use as values. */
 export const typeNames: ReadonlyMap<string, { readonly type: CelType; readonly runtimeName: string }> = new Map(
   [
     ['bool', types.bool],

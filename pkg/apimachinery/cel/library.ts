@@ -1,11 +1,11 @@
 /**
- * What functions do, by their names and the values that they are called with. Sources: github.com/google/cel-go v0.10,
+ * Implementations of functions, by name and argument types. Sources: github.com/google/cel-go v0.10,
  * interpreter/functions; 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/library.
  */
 import { converted } from '#apimachinery/cel/conversions.js';
 import { add, divide, modulo, multiply, negate, subtract } from '#apimachinery/cel/numbers.js';
-import { joined, textFunctions } from '#apimachinery/cel/texts.js';
-import { durationPart, timestampPart } from '#apimachinery/cel/times.js';
+import { joined, textFunctions } from '#apimachinery/cel/strings.js';
+import { durationPart, timestampPart } from '#apimachinery/cel/timestamps.js';
 import { parseUrl, urlPart } from '#apimachinery/cel/urls.js';
 import {
   CelFailure,
@@ -26,13 +26,13 @@ import {
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Pattern } from '#apimachinery/patterns/pattern.js';
 
-/** What an evaluation gives its functions. */
+/** The part of an evaluation that functions use. */
 export interface Running extends Work {
-  /** Throws an error that says what is wrong with it. */
+  /** Throws an error that describes an invalid pattern. */
   pattern(text: string): Pattern;
 }
 
-/** `overload`: which is meant, where only one may be. None of the values is a failure. */
+/** `overload`: the overload if there is only one. None of the values is a failure. */
 export type Implementation = (args: readonly Value[], run: Running, overload: string) => Value;
 
 const ordering = (fn: string, holds: (order: number) => boolean): Implementation => {
@@ -59,8 +59,8 @@ const operators: Readonly<Record<string, Implementation>> = {
   '@in': ([value = null, within = null], run) => {
     if (within instanceof CelList) return within.contains(value, run);
     if (!(within instanceof CelMap)) return noSuchOverload();
-    const found = within.find(value);
-    return found instanceof CelFailure ? found : found !== undefined;
+    const position = within.find(value);
+    return position instanceof CelFailure ? position : position !== undefined;
   },
 };
 
@@ -135,14 +135,14 @@ const calls: Readonly<Record<string, Implementation>> = {
   findAll: ([text, pattern, limit = -1n], run) => {
     if (typeof text !== 'string' || typeof pattern !== 'string' || typeof limit !== 'bigint') return noSuchOverload();
     const most = limit < 0n ? Infinity : Number(limit);
-    return withPattern(pattern, text, run, 'Illegal regex: ', (found) => new PlainList(found.find(text, most)));
+    return withPattern(pattern, text, run, 'Illegal regex: ', (compiled) => new PlainList(compiled.find(text, most)));
   },
   url: ([text]) => (typeof text === 'string' ? parseUrl(text) : noSuchOverload()),
   isURL: ([text]) => (typeof text === 'string' ? !(parseUrl(text) instanceof CelFailure) : noSuchOverload()),
   join: ([list, separator], run) => (list instanceof CelList ? joined(list, separator, run) : noSuchOverload()),
 };
 
-/** How much longer a state of a pattern's takes than what is counted. */
+/** Work per state of a pattern beyond the counted cost. */
 const unitsPerState = 0.5;
 
 function withPattern(
@@ -163,10 +163,10 @@ function withPattern(
   return use(compiled);
 }
 
-/** Of the function. Throws for one that is not declared. */
+/** The implementation of a function. Throws for an undeclared one. */
 export function implementationOf(fn: string): Implementation {
-  const known = Object.hasOwn(calls, fn) ? calls[fn] : undefined;
-  if (known !== undefined) return known;
+  const implementation = Object.hasOwn(calls, fn) ? calls[fn] : undefined;
+  if (implementation !== undefined) return implementation;
   const onText = Object.hasOwn(textFunctions, fn) ? textFunctions[fn] : undefined;
   return (args, run, overload) => {
     const [first = null, ...rest] = args;

@@ -1,9 +1,8 @@
-/** Macros: calls that become other expressions. Source: github.com/google/cel-go v0.10, parser/macro.go. */
-import { type Expr, operators } from '#apimachinery/cel/ast.js';
+/** Macro expansion. Source: github.com/google/cel-go v0.10, parser/macro.go. */
+import { accumulated, call, constant, type Expr, operators } from '#apimachinery/cel/ast.js';
 import { CelError } from '#apimachinery/cel/tokens.js';
-import { accumulated, call, constant } from '#apimachinery/cel/trees.js';
 
-/** The call, or what it becomes. `offset` is that of its opening parenthesis. */
+/** The expanded macro, or the call itself. `offset` is that of its opening parenthesis. */
 export function expandMacro(name: string, target: Expr | undefined, args: readonly Expr[], offset: number): Expr {
   const [first, second, third] = args;
   if (target === undefined) {
@@ -20,14 +19,14 @@ export function expandMacro(name: string, target: Expr | undefined, args: readon
       case 'exists_one':
         return existsOne(over, second);
       case 'map':
-        return gathering(over, undefined, second);
+        return mapExpression(over, undefined, second);
       case 'filter':
-        return gathering(over, second, first);
+        return mapExpression(over, second, first);
       default:
         break;
     }
   }
-  if (name === 'map' && args.length === 3 && third !== undefined) return gathering(over, second, third);
+  if (name === 'map' && args.length === 3 && third !== undefined) return mapExpression(over, second, third);
   return call(name, args, offset, target);
 }
 
@@ -73,11 +72,11 @@ function existsOne(over: Over, predicate: Expr): Expr {
   });
 }
 
-/** A list of what is made of each element that the filter lets through. */
-function gathering(over: Over, filter: Expr | undefined, made: Expr): Expr {
+/** Collects a value for each element that passes the filter. */
+function mapExpression(over: Over, filter: Expr | undefined, element: Expr): Expr {
   const { offset } = over;
   const accu = accumulated(offset);
-  const one: Expr = { kind: 'list', elements: [made], offset, depth: made.depth + 1 };
+  const one: Expr = { kind: 'list', elements: [element], offset, depth: element.depth + 1 };
   const added = call(operators.add, [accu, one], offset);
   if (over.variable.kind !== 'ident') throw new CelError('argument is not an identifier', offset);
   return fold(over, {

@@ -1,4 +1,4 @@
-/** Arithmetic of the Common Expression Language (CEL): 64 bits, and an error where they do not suffice. */
+/** Arithmetic of the Common Expression Language (CEL): 64 bits with overflow errors. */
 import {
   CelFailure,
   CelList,

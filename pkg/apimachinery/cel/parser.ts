@@ -1,14 +1,13 @@
 /**
- * Parser of the Common Expression Language (CEL). Messages and their places are those of the implementation that 1.24 has,
- * as far as they do not come from its parser's generator. Source: github.com/google/cel-go v0.10, parser/parser.go.
+ * Parses the Common Expression Language (CEL). Messages and positions equal those of 1.24, except for messages of its
+ * generated parser. Source: github.com/google/cel-go v0.10, parser/parser.go.
  */
-import { binaryOperators, type Expr, operators } from '#apimachinery/cel/ast.js';
+import { binaryOperators, call, constant, type Expr, join, operators } from '#apimachinery/cel/ast.js';
 import { expandMacro } from '#apimachinery/cel/macros.js';
-import { bytesOf, CelError, type Token, textOf, tokenize } from '#apimachinery/cel/tokens.js';
-import { call, constant, join } from '#apimachinery/cel/trees.js';
+import { bytesValue, CelError, type Token, textValue, tokenize } from '#apimachinery/cel/tokens.js';
 import { Uint } from '#apimachinery/cel/values.js';
 
-/** The nesting that other implementations take. */
+/** The maximum nesting of other implementations. */
 const maxDepth = 250;
 
 const reserved = new Set(
@@ -52,7 +51,7 @@ class Parser {
     throw new CelError(`Syntax error: ${what} '${text}'${expecting}`, offset);
   }
 
-  /** Takes the symbol or keyword when it is next. */
+  /** Consumes the symbol or keyword if it is next. */
   #take(...texts: string[]): boolean {
     const { kind, text } = this.#next;
     if ((kind !== 'symbol' && kind !== 'keyword') || !texts.includes(text)) return false;
@@ -87,7 +86,7 @@ class Parser {
     return call(operators.conditional, [condition, yes, no], offset);
   }
 
-  /** Terms that all count the same, however many: their tree is balanced. */
+  /** A chain of the same operator becomes a balanced tree. */
   #logical(fn: string, symbol: '||' | '&&'): Expr {
     const term = () => (symbol === '||' ? this.#logical(operators.and, '&&') : this.#binary(0));
     const terms = [term()];
@@ -115,7 +114,7 @@ class Parser {
     const { text, offset, kind } = this.#next;
     if (kind !== 'symbol' || (text !== '!' && text !== '-')) return this.#member();
     const after = this.#tokens[this.#position + 1]?.kind;
-    // A number's own sign, unless there are several.
+    // The sign of a number literal, unless there are several signs.
     if (text === '-' && (after === 'int' || after === 'double')) return this.#member();
     let count = 0;
     while (this.#take(text)) count++;
@@ -160,9 +159,9 @@ class Parser {
       case 'double':
         return number(token, '');
       case 'string':
-        return constant(textOf(token), token.offset);
+        return constant(textValue(token), token.offset);
       case 'bytes':
-        return constant(bytesOf(token), token.offset);
+        return constant(bytesValue(token), token.offset);
       case 'keyword':
         if (token.text !== 'in') return constant(token.text === 'null' ? null : token.text === 'true', token.offset);
         break;
@@ -208,7 +207,7 @@ class Parser {
     return this.#fail('mismatched input');
   }
 
-  /** `dot`: what stands before it, where it is to be looked up from the root. */
+  /** `dot`: set for a name that is resolved from the root. */
   #name({ text, offset }: Token, dot: '' | '.'): Expr {
     if (reserved.has(text)) throw new CelError(`reserved identifier: ${text}`, offset);
     if (this.#take('(')) {
@@ -218,16 +217,16 @@ class Parser {
     return { kind: 'ident', name: dot + text, offset, depth: 1 };
   }
 
-  /** Values up to the closing symbol. A list may end with a comma. */
+  /** Expressions up to the closing symbol; a trailing comma is allowed. */
   #list(close: string): Expr[] {
-    const found: Expr[] = [];
-    if (this.#take(close)) return found;
+    const elements: Expr[] = [];
+    if (this.#take(close)) return elements;
     do {
-      if (close === ']' && this.#take(close)) return found;
-      found.push(this.#expression());
+      if (close === ']' && this.#take(close)) return elements;
+      elements.push(this.#expression());
     } while (this.#take(','));
     this.#expect(close);
-    return found;
+    return elements;
   }
 
   #entries(offset: number): Expr {
@@ -243,7 +242,7 @@ class Parser {
     return { kind: 'map', entries, offset, depth: depthOver(entries.flatMap(({ key, value }) => [key, value])) };
   }
 
-  /** A message of a named type. There are none that rules could make, so that its fields do not matter. */
+  /** A message literal. Rules can construct no messages, so its fields do not matter. */
   #message(type: Expr): Expr {
     const { offset } = this.#last;
     const name = qualifiedName(type);
@@ -277,7 +276,7 @@ function number({ kind, text, offset }: Token, sign: '' | '-'): Expr {
   return constant(value, offset);
 }
 
-/** `a.b.c`, undefined for anything else. */
+/** `a.b.c`; undefined for other expressions. */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.test) return undefined;
@@ -285,7 +284,7 @@ export function qualifiedName(expr: Expr): string | undefined {
   return prefix === undefined ? undefined : `${prefix}.${expr.field}`;
 }
 
-/** From the loosest to the tightest. Relations may be chained, as the grammar has it. */
+/** Binary operators from loosest to tightest. The grammar allows chained relations. */
 const levels: readonly (readonly string[])[] = [
   ['==', '!=', '<', '<=', '>', '>=', 'in'],
   ['+', '-'],

@@ -1,6 +1,6 @@
 /**
- * Makes something that runs of a checked expression: functions that call each other, one for each part. What each step costs
- * is what it costs in 1.24. Source: github.com/google/cel-go v0.10, interpreter/{planner,interpretable,decorators}.go.
+ * Compiles a checked expression into nested functions, one for each part. Each step charges the cost of 1.24. Source:
+ * github.com/google/cel-go v0.10, interpreter/{planner,interpretable,decorators}.go.
  */
 import { accumulator, type Call, type Expr, type Fold, operators } from '#apimachinery/cel/ast.js';
 import { Attribute, Conditional, type Evaluate, selected } from '#apimachinery/cel/attribute.js';
@@ -23,28 +23,28 @@ import {
 } from '#apimachinery/cel/values.js';
 import { patternError } from '#apimachinery/patterns/pattern.js';
 
-/** The order of the environment's variables in a run. Throws a PlanError. */
+/** `variables`: the order of the environment's variables in a run. Throws a PlanError. */
 export function plan(checked: CheckedExpression, variables: readonly string[]): Evaluate {
   return new Planner(checked, variables).plan(checked.expr).evaluate;
 }
 
-/** An expression that could only fail. */
+/** An expression that always fails. */
 export class PlanError extends Error {
   override readonly name = 'PlanError';
 }
 
 interface Planned {
-  /** Charges for itself. */
+  /** Charges its own cost. */
   readonly evaluate: Evaluate;
-  /** Undefined: what is selected of it begins a chain. */
+  /** Undefined: a selection of it starts a new chain. */
   readonly attribute?: Attribute | Conditional;
-  /** What is known beforehand. */
+  /** The value if it is constant. */
   readonly value?: Value;
 }
 
 class Planner {
   readonly #checked: CheckedExpression;
-  /** Names of all variables in scope, by their places in a run. */
+  /** Names of all variables in scope, by their index in a run. */
   readonly #scope: string[];
 
   constructor(checked: CheckedExpression, variables: readonly string[]) {
@@ -134,7 +134,7 @@ class Planner {
         const values = elementsOf(over(run));
         const { variables } = run;
         const first = begin(run);
-        // A list that begins empty is filled in place.
+        // A list that starts empty is appended to in place.
         variables[accu] = first instanceof CelList && first.size === 0 ? new GrowingList() : first;
         if (values instanceof CelFailure) return run.observe(values, 0);
         for (let i = 0; i < values.size; i++) {
@@ -143,15 +143,15 @@ class Planner {
           if (more === false) break;
           variables[accu] = next(run);
         }
-        const found = result1(run);
+        const value = result1(run);
         variables.length = accu;
-        return run.observe(found instanceof GrowingList ? found.done() : found, 0);
+        return run.observe(value instanceof GrowingList ? value.done() : value, 0);
       },
     };
   }
 }
 
-/** A list that `+` adds to. */
+/** A list that `+` appends to. */
 class GrowingList extends CelList {
   readonly #values: Value[] = [];
 
@@ -212,8 +212,8 @@ function has({ evaluate }: Planned, field: string): Planned {
 function isThere(of: Value, field: string): Value {
   if (of instanceof CelFailure) return of;
   if (!(of instanceof CelMap)) return new CelFailure('invalid type for field selection.');
-  const found = of.find(field);
-  return found instanceof CelFailure ? found : found !== undefined;
+  const member = of.find(field);
+  return member instanceof CelFailure ? member : member !== undefined;
 }
 
 function indexed(of: Planned, index: Planned): Planned {
@@ -221,9 +221,9 @@ function indexed(of: Planned, index: Planned): Planned {
   if (value !== undefined) return qualified(of, (run, from) => run.observe(selected(from, value), 1));
   if (attribute !== undefined) {
     return qualified(of, (run, from) => {
-      const found = selected(from, attribute.resolve(run));
+      const value = selected(from, attribute.resolve(run));
       run.pop(1);
-      return run.observe(found, 1);
+      return run.observe(value, 1);
     });
   }
   return qualified(of, (run, from) => run.observe(selected(from, index.evaluate(run)), 1));
@@ -233,7 +233,7 @@ function conditional(condition: Planned, yes: Planned, no: Planned): Planned {
   return attributed(new Conditional(condition.evaluate, chainOf(yes), chainOf(no)));
 }
 
-/** `decisive`: the value of one side that makes the other one irrelevant. */
+/** `decisive`: the value of one side that makes the other irrelevant. */
 function logical(left: Planned, right: Planned, decisive: boolean): Planned {
   return {
     evaluate: (run) => {
@@ -249,15 +249,15 @@ function logical(left: Planned, right: Planned, decisive: boolean): Planned {
 }
 
 function equality(fn: string, left: Planned, right: Planned): Planned {
-  const wanted = fn === operators.equals;
-  const overload = wanted ? 'equals' : 'not_equals';
+  const equalResult = fn === operators.equals;
+  const overload = equalResult ? 'equals' : 'not_equals';
   return {
     evaluate: (run) => {
       const a = left.evaluate(run);
       const b = right.evaluate(run);
       const failure = failureOf(a) ?? failureOf(b);
       const same = failure ?? equal(a, b, run);
-      const result = failure ?? (wanted ? same : same !== true);
+      const result = failure ?? (equalResult ? same : same !== true);
       return run.observe(result, callCost(fn, overload, 2, result, run));
     },
   };
@@ -296,7 +296,7 @@ function unary(fn: string, overload: string, arg: Planned): Planned {
   };
 }
 
-/** `lazy`: what follows a value that failed is not looked at, as with all calls of more than two. */
+/** `lazy`: stops evaluating arguments at the first failure, as for all calls with more than two. */
 function called(fn: string, overload: string, args: readonly Planned[], lazy = false): Planned {
   const implementation = implementationOf(fn);
   const evaluates = args.map(({ evaluate }) => evaluate);
@@ -317,7 +317,7 @@ function called(fn: string, overload: string, args: readonly Planned[], lazy = f
   };
 }
 
-/** A pattern that is written down is checked at once. True: there is one. */
+/** Validates a literal pattern at compile time. True if there is one. */
 function checkPattern(fn: string, pattern: Planned): boolean {
   if (!['matches', 'find', 'findAll'].includes(fn) || typeof pattern.value !== 'string') return false;
   const wrong = patternError(pattern.value);
@@ -331,21 +331,21 @@ function list(elements: readonly Planned[]): Planned {
   const evaluates = elements.map(({ evaluate }) => evaluate);
   return {
     evaluate: (run) => {
-      const found: Value[] = [];
+      const elements: Value[] = [];
       for (const evaluate of evaluates) {
         const value = evaluate(run);
         if (value instanceof CelFailure) return run.observe(value, costs.list);
-        found.push(value);
+        elements.push(value);
       }
-      return run.observe(new PlainList(found), costs.list);
+      return run.observe(new PlainList(elements), costs.list);
     },
   };
 }
 
 function map(keys: readonly Planned[], values: readonly Planned[]): Planned {
-  const known = keys.map(({ value }, i) => [value, values[i]?.value] as const);
-  if (known.every((entry): entry is readonly [Value, Value] => entry[0] !== undefined && entry[1] !== undefined)) {
-    return constant(new PlainMap(known));
+  const entries = keys.map(({ value }, i) => [value, values[i]?.value] as const);
+  if (entries.every((entry): entry is readonly [Value, Value] => entry[0] !== undefined && entry[1] !== undefined)) {
+    return constant(new PlainMap(entries));
   }
   return {
     evaluate: (run) => {
@@ -362,24 +362,24 @@ function map(keys: readonly Planned[], values: readonly Planned[]): Planned {
   };
 }
 
-/** `value in [1, 2, 3]`. Undefined: the list has other than plain values. */
+/** `value in [1, 2, 3]`. Undefined if the list has elements that are not plain values. */
 function memberOf({ evaluate }: Planned, members: CelList): Planned | undefined {
   if (members.size === 0) return constant(false);
-  const known = new Set<unknown>();
+  const memberKeys = new Set<unknown>();
   for (let i = 0; i < members.size; i++) {
     const member = plainOf(members.at(i));
     if (member === undefined) return undefined;
-    known.add(member);
+    memberKeys.add(member);
   }
   return {
     evaluate: (run) => {
       const member = plainOf(evaluate(run));
-      return run.observe(member !== undefined && known.has(member), 0);
+      return run.observe(member !== undefined && memberKeys.has(member), 0);
     },
   };
 }
 
-/** Equal values have the same one. Undefined for lists and the like. */
+/** A key that equal values share. Undefined for lists, maps and the like. */
 function plainOf(value: Value): unknown {
   if (value instanceof Uint) return value.value;
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;

@@ -1,4 +1,8 @@
-/** Rules in the Common Expression Language (CEL): compiled once, run often. */
+/**
+ * Rules in the Common Expression Language (CEL): compiled once, run often.
+ *  Own implementation: release 1.24 accepts and limits rules by the type checker, messages and cost model of cel-go
+ *  0.10, which CEL packages of npm do not reproduce.
+ */
 import { type CheckedExpression, checkExpression } from '#apimachinery/cel/checker.js';
 import { estimateCost, type SizeOfPath } from '#apimachinery/cel/cost-estimate.js';
 import { parseExpression } from '#apimachinery/cel/parser.js';
@@ -9,12 +13,12 @@ import { type CelType, types } from '#apimachinery/cel/types.js';
 import { CelFailure, type Value } from '#apimachinery/cel/values.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
 
-/** An expression that cannot be used, and why. */
+/** An expression that cannot be compiled, with the reason. */
 export class CompileError extends Error {
   override readonly name = 'CompileError';
 }
 
-/** What a run found, and what it cost: a failure's message where it found nothing. */
+/** The result of a run and its cost; the message if the run failed. */
 export interface Outcome {
   readonly value: Value;
   readonly cost: number;
@@ -22,11 +26,11 @@ export interface Outcome {
 }
 
 export interface Program {
-  /** Of the environment, those that are used. */
+  /** Used variables of the environment. */
   readonly variables: ReadonlySet<string>;
-  /** The most that a run may cost. */
+  /** The maximum cost of a run. */
   readonly maxCost: number;
-  /** Values in the order in which the variables were declared. */
+  /** Values in the order of the declared variables. */
   run(values: readonly Value[], options: RunOptions): Outcome;
 }
 
@@ -35,7 +39,7 @@ export interface RunOptions {
   readonly patterns: Patterns;
 }
 
-/** A program that gives a boolean. Throws a CompileError. */
+/** A program with a boolean result. Throws a CompileError. */
 export function compileRule(text: string, variables: ReadonlyMap<string, CelType>, sizeOfPath: SizeOfPath): Program {
   const checked = checkedOf(text, variables);
   if (checked.type !== types.bool) throw new CompileError('cel expression must evaluate to a bool');
@@ -72,18 +76,18 @@ function checkedOf(text: string, variables: ReadonlyMap<string, CelType>): Check
   return checked;
 }
 
-/** Errors are told as long as somebody may read them: each shows its line. */
+/** Maximum number and length of reported errors: each quotes its line. */
 const maxErrors = 20;
 const maxShown = 10_000;
 
 function failed(text: string, errors: readonly CelError[]): CompileError {
-  const told = errors
+  const messages = errors
     .slice(0, Math.max(1, Math.min(maxErrors, Math.trunc(maxShown / text.length))))
     .map((error) => describe(text, error));
-  return new CompileError(`compilation failed: ${told.join('\n')}`);
+  return new CompileError(`compilation failed: ${messages.join('\n')}`);
 }
 
-/** The error as compilers show it: where, what, the line and a mark below. */
+/** The error in compiler style: position, message, the line and a mark below. */
 function describe(text: string, { message, offset }: CelError): string {
   const before = text.slice(0, offset).split('\n');
   const column = [...(before.at(-1) ?? '')].length;

@@ -1,10 +1,10 @@
-/** One evaluation, and what it has cost so far. Source: github.com/google/cel-go v0.10, interpreter/runtimecost.go. */
+/** An evaluation with its cost so far. Source: github.com/google/cel-go v0.10, interpreter/runtimecost.go. */
 import type { Running } from '#apimachinery/cel/library.js';
 import { costs } from '#apimachinery/cel/size-range.js';
 import { CelList, CelMap, sizeOf, type Value } from '#apimachinery/cel/values.js';
 import type { Pattern, Patterns } from '#apimachinery/patterns/pattern.js';
 
-/** Ends an evaluation. */
+/** Aborts an evaluation. */
 export class CostLimitExceeded extends Error {
   override readonly name = 'CostLimitExceeded';
 
@@ -14,18 +14,18 @@ export class CostLimitExceeded extends Error {
 }
 
 /**
- * Units of what the language does not charge for, or too little: comparisons of whole trees, regular expressions with many
- * states. Each takes some ten nanoseconds.
+ * Limit of work that the language's cost model misses or undercharges: comparing whole trees, regular expressions with
+ * many states. A unit takes about ten nanoseconds.
  */
 const maxWork = 5_000_000;
 
 export class Run implements Running {
   cost = 0;
-  /** Of the environment, then those of the folds around. */
+  /** Variables of the environment, followed by those of enclosing folds. */
   readonly variables: Value[];
   readonly #limit: number;
   readonly #patterns: Patterns;
-  /** Values of the steps so far: the original takes arguments' sizes from there, which are not always theirs. */
+  /** Values of previous steps: the original takes argument sizes from them, even where they belong to other calls. */
   readonly #stack: Value[] = [];
   #work = 0;
 
@@ -35,7 +35,7 @@ export class Run implements Running {
     this.#patterns = patterns;
   }
 
-  /** After each step. Throws a CostLimitExceeded. */
+  /** Records each step. Throws a CostLimitExceeded. */
   observe(value: Value, cost: number): Value {
     this.cost += cost;
     this.#stack.push(value);
@@ -43,7 +43,7 @@ export class Run implements Running {
     return value;
   }
 
-  /** The last values; undefined: there are not so many. */
+  /** The last values; undefined if there are fewer. */
   pop(count: number): readonly Value[] | undefined {
     const from = this.#stack.length - count;
     if (from < 0) return undefined;
@@ -66,7 +66,7 @@ export class Run implements Running {
 
 const size = (value: Value | undefined): number => sizeOf(value) ?? 1;
 
-/** Of a call that was made of so many values. `overload` is empty where several may be meant. */
+/** The cost of a call. `overload` is empty if several are possible. */
 export function callCost(fn: string, overload: string, arity: number, result: Value, run: Run): number {
   const args = run.pop(arity);
   if (args === undefined) return 0;
@@ -105,7 +105,7 @@ function patternCost(text: Value | undefined, pattern: Value | undefined): numbe
   return Math.ceil((1 + size(text)) * costs.perCharacter) * Math.ceil(size(pattern) * costs.perPatternCharacter);
 }
 
-/** Of 1.24's own functions and those for texts. */
+/** The cost of 1.24's own and of text functions. */
 function ownCost(fn: string, args: readonly Value[], result: Value, run: Run): number | undefined {
   const [first, second] = args;
   switch (fn) {
@@ -135,7 +135,7 @@ function ownCost(fn: string, args: readonly Value[], result: Value, run: Run): n
   }
 }
 
-/** Of the whole tree of a value. */
+/** The cost of traversing a whole value. */
 function traversal(value: Value, run: Run): number {
   run.work(1);
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) * costs.perCharacter);

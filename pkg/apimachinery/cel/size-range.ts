@@ -1,4 +1,4 @@
-/** Ranges of sizes and costs. Numbers that are too large for 64 bits are all the largest one, as in the original. */
+/** Ranges of sizes and costs. Numbers saturate at the largest 64-bit number, as in the original. */
 
 export interface Range {
   readonly min: number;
@@ -19,7 +19,7 @@ export function times(a: Range, b: Range): Range {
   return { min: Math.min(a.min * b.min, unlimited), max: Math.min(a.max * b.max, unlimited) };
 }
 
-/** Rounded up. */
+/** Rounds up. */
 export function scaled({ min, max }: Range, factor: number): Range {
   return { min: Math.min(Math.ceil(min * factor), unlimited), max: Math.min(Math.ceil(max * factor), unlimited) };
 }
@@ -28,7 +28,7 @@ export function union(a: Range, b: Range): Range {
   return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
 }
 
-/** What costs how much, in units of about 50 ns. Source: github.com/google/cel-go v0.10, common/cost.go. */
+/** Costs in units of about 50 ns. Source: github.com/google/cel-go v0.10, common/cost.go. */
 export const costs = {
   select: 1,
   list: 10,

@@ -1,9 +1,9 @@
 /** Tokens of the Common Expression Language (CEL). */
 
-/** What is wrong with an expression, and where. */
+/** An error in an expression with its position. */
 export class CelError extends Error {
   override readonly name = 'CelError';
-  /** Of the first character that does not fit, in UTF-16 units. */
+  /** The first invalid character, in UTF-16 units. */
   readonly offset: number;
 
   constructor(message: string, offset: number) {
@@ -20,7 +20,7 @@ export interface Token {
   readonly offset: number;
 }
 
-/** Of an expression, as other implementations have it. */
+/** Maximum length of an expression in other implementations. */
 const maxLength = 100_000;
 
 const keywords = new Set(['true', 'false', 'null', 'in']);
@@ -38,7 +38,7 @@ const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
   ['symbol', /(?:&&|\|\||[=!<>]=|[<>!?:.,()[\]{}+\-*/%])/y],
 ];
 
-/** Throws a CelError for a character that starts no token. Ends with a token of kind `end`. */
+/** Throws a CelError for a character that starts no token. The last token has the kind `end`. */
 export function tokenize(text: string): Token[] {
   if (text.length > maxLength) {
     throw new CelError(`expression code point size exceeds limit: size: ${text.length}, limit ${maxLength}`, 0);
@@ -56,10 +56,10 @@ export function tokenize(text: string): Token[] {
 function tokenAt(text: string, offset: number): { kind: TokenKind | 'space'; text: string; offset: number } {
   for (const [kind, pattern] of patterns) {
     pattern.lastIndex = offset;
-    const found = pattern.exec(text)?.[0];
-    if (found === undefined) continue;
-    checkLiteral(kind, found, offset);
-    return { kind: kind === 'identifier' && keywords.has(found) ? 'keyword' : kind, text: found, offset };
+    const match = pattern.exec(text)?.[0];
+    if (match === undefined) continue;
+    checkLiteral(kind, match, offset);
+    return { kind: kind === 'identifier' && keywords.has(match) ? 'keyword' : kind, text: match, offset };
   }
   const rest = text.slice(offset, offset + 1);
   throw new CelError(`Syntax error: token recognition error at: '${rest}'`, offset);
@@ -83,31 +83,31 @@ const simple: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** What is written in a literal of text. Throws a CelError for code points that there are not. */
-export function textOf({ text, offset }: Token): string {
+/** The value of a text literal. Throws a CelError for invalid code points. */
+export function textValue({ text, offset }: Token): string {
   const { raw, body } = bodyOf(text);
   if (raw) return body;
-  return body.replace(escapes, (found) => {
-    const code = codeOf(found);
-    if (code === undefined) return simple[found.slice(1)] ?? found.slice(1);
+  return body.replace(escapes, (sequence) => {
+    const code = codeOf(sequence);
+    if (code === undefined) return simple[sequence.slice(1)] ?? sequence.slice(1);
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) throw new CelError('invalid unicode code point', offset);
     return String.fromCodePoint(code);
   });
 }
 
-/** What is written in a literal of bytes: escapes of one byte are that byte. */
-export function bytesOf({ text }: Token): Uint8Array {
+/** The value of a bytes literal: an escape is a single byte. */
+export function bytesValue({ text }: Token): Uint8Array {
   const { raw, body } = bodyOf(text.slice(1));
   if (raw) return Buffer.from(body, 'utf8');
   const parts: Buffer[] = [];
   let from = 0;
-  for (const { 0: found, index } of body.matchAll(escapes)) {
+  for (const { 0: sequence, index } of body.matchAll(escapes)) {
     parts.push(Buffer.from(body.slice(from, index), 'utf8'));
-    const code = codeOf(found);
-    if (code === undefined) parts.push(Buffer.from(simple[found.slice(1)] ?? found.slice(1), 'utf8'));
-    else if (/^\\[uU]/.test(found)) parts.push(Buffer.from(String.fromCodePoint(code), 'utf8'));
+    const code = codeOf(sequence);
+    if (code === undefined) parts.push(Buffer.from(simple[sequence.slice(1)] ?? sequence.slice(1), 'utf8'));
+    else if (/^\\[uU]/.test(sequence)) parts.push(Buffer.from(String.fromCodePoint(code), 'utf8'));
     else parts.push(Buffer.from([code]));
-    from = index + found.length;
+    from = index + sequence.length;
   }
   parts.push(Buffer.from(body.slice(from), 'utf8'));
   return Buffer.concat(parts);
@@ -120,7 +120,7 @@ function bodyOf(text: string): { raw: boolean; body: string } {
   return { raw, body: quoted.slice(quotes, -quotes) };
 }
 
-/** Of an escape by number. */
+/** The code of a numeric escape. */
 function codeOf(sequence: string): number | undefined {
   if (/^\\[xXuU]/.test(sequence)) return Number.parseInt(sequence.slice(2), 16);
   return /^\\[0-7]/.test(sequence) ? Number.parseInt(sequence.slice(1), 8) : undefined;

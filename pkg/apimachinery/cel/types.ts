@@ -1,10 +1,10 @@
 /**
- * Types of the Common Expression Language (CEL), and what fits what. Source: github.com/google/cel-go v0.10,
+ * Types of the Common Expression Language (CEL) and their assignability. Source: github.com/google/cel-go v0.10,
  * checker/{types,mapping}.go.
  */
 
 interface Sized {
-  /** How many types it is made of. */
+  /** The number of types in it, including itself. */
   readonly size: number;
 }
 
@@ -27,7 +27,7 @@ export interface MapType extends Sized {
 export interface ObjectType extends Sized {
   readonly kind: 'object';
   readonly name: string;
-  /** Undefined: there is no such field. */
+  /** Undefined if there is no such field. */
   field(name: string): CelType | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface TypeType extends Sized {
   readonly of: CelType | undefined;
 }
 
-/** To be found out: of a function's declaration, or of a literal without elements. */
+/** A type variable: of a function's declaration, or of an empty literal. */
 export interface TypeParam extends Sized {
   readonly kind: 'param';
   readonly name: string;
@@ -78,7 +78,7 @@ export function param(name: string): TypeParam {
   return { kind: 'param', name, size: 1 };
 }
 
-/** As error messages have it. */
+/** The type in error messages. */
 export function format(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -101,7 +101,7 @@ export function format(type: CelType): string {
 
 const protoNames: Readonly<Record<string, string>> = { int: 'INT64', uint: 'UINT64' };
 
-/** As the one error message has it that shows how 1.24 keeps types. */
+/** The type in the one error message that shows 1.24's internal form. */
 export function protoText(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -148,10 +148,10 @@ export function same(a: CelType, b: CelType): boolean {
   }
 }
 
-/** What is known of type parameters. Attempts that fail leave no trace. */
+/** Bindings of type parameters. Failed attempts are rolled back. */
 export class Bindings {
   readonly #bound = new Map<string, CelType>();
-  /** What was changed, and from what, in order. */
+  /** Changed bindings with their previous values, in order. */
   #changes: [name: string, before: CelType | undefined][] = [];
 
   find(type: CelType): CelType | undefined {
@@ -163,7 +163,7 @@ export class Bindings {
     this.#bound.set(name, to);
   }
 
-  /** Whether each of the second types may stand where the first at its place is expected. */
+  /** Whether each type of `from` is assignable to the type of `to` at its index. */
   assignAll(to: readonly CelType[], from: readonly CelType[]): boolean {
     this.#changes = [];
     if (to.length === from.length && to.every((type, i) => this.#assign(type, from[i] ?? types.error))) return true;
@@ -229,7 +229,7 @@ export class Bindings {
     }
   }
 
-  /** Whether the parameter is a part of the type, as far as it is known. */
+  /** Whether the parameter occurs in the type, as far as it is known. */
   #refersTo(name: TypeParam, within: CelType): boolean {
     switch (within.kind) {
       case 'param': {
@@ -253,25 +253,25 @@ export class Bindings {
   }
 
   /**
-   * With parameters replaced by what is known of them. `unknown`: what the others become; absent: they stay. `known`: what
-   * was found before; shared between calls only while nothing is assigned.
+   * Replaces parameters by their bindings. `unknown`: replaces unbound ones; absent: they stay. `resolved`: cached
+   * results; reusable between calls only while no bindings change.
    */
-  resolve(type: CelType, unknown?: CelType, known = new Map<string, CelType>()): CelType {
+  resolve(type: CelType, unknown?: CelType, resolved = new Map<string, CelType>()): CelType {
     switch (type.kind) {
       case 'param': {
-        const before = known.get(type.name);
+        const before = resolved.get(type.name);
         if (before !== undefined) return before;
         const bound = this.find(type);
-        const found = bound === undefined ? (unknown ?? type) : this.resolve(bound, unknown, known);
-        known.set(type.name, found);
-        return found;
+        const resolvedType = bound === undefined ? (unknown ?? type) : this.resolve(bound, unknown, resolved);
+        resolved.set(type.name, resolvedType);
+        return resolvedType;
       }
       case 'list':
-        return bounded(listOf(this.resolve(type.element, unknown, known)));
+        return bounded(listOf(this.resolve(type.element, unknown, resolved)));
       case 'map':
-        return bounded(mapOf(this.resolve(type.key, unknown, known), this.resolve(type.value, unknown, known)));
+        return bounded(mapOf(this.resolve(type.key, unknown, resolved), this.resolve(type.value, unknown, resolved)));
       case 'type':
-        return type.of === undefined ? type : bounded(typeOf(this.resolve(type.of, unknown, known)));
+        return type.of === undefined ? type : bounded(typeOf(this.resolve(type.of, unknown, resolved)));
       case 'primitive':
       case 'wellKnown':
       case 'null':
@@ -283,7 +283,7 @@ export class Bindings {
   }
 }
 
-/** Larger types than anybody writes: each step of an expression may double the last one's. */
+/** Larger types become `dyn`: each step of an expression may double the size. */
 export const maxTypeSize = 2000;
 
 function bounded(type: CelType): CelType {

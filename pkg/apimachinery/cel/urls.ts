@@ -1,7 +1,7 @@
-/** URLs as Go reads them. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/library/urls.go. */
+/** Parses URLs like Go. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/library/urls.go. */
 import { CelFailure, PlainList, PlainMap, Url, type Value } from '#apimachinery/cel/values.js';
 
-/** Why a text is no URL, or the URL. It is absolute, or an absolute path. */
+/** The URL, or a failure with the reason. Must be absolute, or an absolute path. */
 export function parseUrl(text: string): Url | CelFailure {
   const fail = (why: string) =>
     new CelFailure(`URL parse error during conversion from string: parse ${JSON.stringify(text)}: ${why}`);
@@ -15,7 +15,7 @@ export function parseUrl(text: string): Url | CelFailure {
   const [beforeQuery = '', ...queries] = rest.split('?');
   const query = queries.join('?');
   if (!beforeQuery.startsWith('/')) {
-    // Something opaque after a scheme is a URI, too.
+    // Opaque text after a scheme is also a URI.
     if (scheme !== '') return new Url(text, { scheme: scheme.toLowerCase(), host: '', path: '', query });
     return fail('invalid URI for request');
   }
@@ -59,10 +59,10 @@ function portError(port: string): string | undefined {
   return port === '' || /^:\d*$/.test(port) ? undefined : `invalid port ${JSON.stringify(port)} after host`;
 }
 
-/** As it was written, where that was a valid form. */
+/** Keeps a valid spelling. */
 function escaped(path: string): string {
-  return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]/gu, (found) =>
-    [...Buffer.from(found, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]/gu, (character) =>
+    [...Buffer.from(character, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   );
 }
 
@@ -87,13 +87,13 @@ export function urlPart(fn: string, { scheme, host, path, query }: Url): Value |
 }
 
 function queryOf(query: string): PlainMap {
-  const found = new Map<string, string[]>();
+  const values = new Map<string, string[]>();
   for (const pair of query.split('&')) {
     if (pair === '' || pair.includes(';')) continue;
     const [key, value] = cut(pair).map(unescaped);
-    if (key !== undefined && value !== undefined) found.set(key, [...(found.get(key) ?? []), value]);
+    if (key !== undefined && value !== undefined) values.set(key, [...(values.get(key) ?? []), value]);
   }
-  return new PlainMap([...found].map(([key, values]) => [key, new PlainList(values)]));
+  return new PlainMap([...values].map(([key, values]) => [key, new PlainList(values)]));
 }
 
 function cut(pair: string): string[] {
@@ -101,7 +101,7 @@ function cut(pair: string): string[] {
   return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
 }
 
-/** Undefined where it is not written as it should be. */
+/** Undefined for an invalid escape. */
 function unescaped(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -1,7 +1,6 @@
 /**
- * Values of the Common Expression Language (CEL). Some are those of this platform: null, booleans, strings, bigints (int),
- * numbers (double) and Uint8Array (bytes); the others are of the classes here. Errors are values, too: what could not be
- * found out may turn out not to matter.
+ * Values of the Common Expression Language (CEL): null, booleans, strings, bigints (int), numbers (double), Uint8Array
+ * (bytes), and the classes below. Failures are values too, because a failed part may turn out to be irrelevant.
  */
 
 export class CelFailure {
@@ -31,7 +30,7 @@ export class Duration {
 export class Timestamp {
   /** Since the epoch. */
   readonly nanos: bigint;
-  /** Of the zone that it was told in, east of Greenwich. */
+  /** Minutes east of Greenwich, of the zone in its text. */
   readonly zoneMinutes: number;
 
   constructor(nanos: bigint, zoneMinutes = 0) {
@@ -48,11 +47,11 @@ export class TypeName {
   }
 }
 
-/** The parts are as they are written; absent ones are empty. */
+/** The parts as written; absent ones are empty. */
 export class Url {
   readonly text: string;
   readonly scheme: string;
-  /** With the port, and with brackets around an IPv6 address. */
+  /** With the port, and brackets around an IPv6 address. */
   readonly host: string;
   readonly path: string;
   readonly query: string;
@@ -66,14 +65,14 @@ export class Url {
   }
 }
 
-/** Something that can be told equal or not, and nothing more. */
+/** A value that supports only equality. */
 export abstract class Opaque {
   abstract equals(other: Value, run: Work): Value;
 }
 
-/** Counts what an evaluation does beside what the language charges for it, and ends those that never would. */
+/** Counts work that the language's cost model misses, and aborts excessive evaluations. */
 export interface Work {
-  /** Throws when it becomes too much. */
+  /** Throws beyond the limit. */
   work(units: number): void;
 }
 
@@ -82,7 +81,7 @@ export abstract class CelList {
   /** `i` is within the size. */
   abstract at(i: number): Value;
 
-  /** What is at an index that was asked for. */
+  /** The value at an index. */
   get(index: Value): Value {
     const place = placeOf(index);
     if (place instanceof CelFailure) return place;
@@ -164,7 +163,7 @@ class JoinedList extends CelList {
 
 export abstract class CelMap {
   abstract readonly size: number;
-  /** Undefined: it is not there. */
+  /** Undefined if absent. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): readonly Value[];
   abstract equals(other: Value, run: Work): Value;
@@ -194,9 +193,9 @@ export class PlainMap extends CelMap {
     if (!(other instanceof CelMap) || this.size !== other.size) return false;
     for (const [key, value] of this.#entries.values()) {
       run.work(1);
-      const found = other.find(key);
-      if (found === undefined) return false;
-      const same = equal(value, found, run);
+      const otherValue = other.find(key);
+      if (otherValue === undefined) return false;
+      const same = equal(value, otherValue, run);
       if (same !== true) return same;
     }
     return true;
@@ -224,14 +223,14 @@ export function noSuchOverload(of = ''): CelFailure {
   return new CelFailure(of === '' ? 'no such overload' : `no such overload: ${of}`);
 }
 
-/** What tells keys of maps apart: whole numbers are the same whatever their type. */
+/** The identity of a map key: whole numbers of different types are equal. */
 function identity(key: Value): unknown {
   if (key instanceof Uint) return key.value;
   if (typeof key === 'number' && Number.isInteger(key)) return BigInt(key);
   return key;
 }
 
-/** True, false, or a failure. Values of different types are different; numbers are equal when they are the same number. */
+/** True, false, or a failure. Values of different types differ, except numbers, which compare by value. */
 export function equal(a: Value, b: Value, run: Work): Value {
   if (a instanceof CelFailure) return a;
   if (b instanceof CelFailure) return b;
@@ -252,7 +251,7 @@ function isNumber(value: Value): value is CelNumber {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint;
 }
 
-/** Negative, zero or positive; undefined where nothing can be said, which is for NaN. Exact across types. */
+/** Negative, zero or positive; undefined for NaN. Exact across types. */
 function compareNumbers(a: CelNumber, b: CelNumber): number | undefined {
   const [x, y] = [a instanceof Uint ? a.value : a, b instanceof Uint ? b.value : b];
   if (x < y) return -1;
@@ -264,7 +263,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }
 
-/** By code points, which is not how this platform compares texts. */
+/** Compares by code points; JavaScript compares UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -282,7 +281,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** How two values of one type stand to each other; undefined where they cannot be compared. */
+/** The order of two values of one type; undefined if they are not comparable. */
 export function compare(a: Value, b: Value): number | undefined {
   if (isNumber(a)) return isNumber(b) ? compareNumbers(a, b) : undefined;
   if (typeof a === 'string') return typeof b === 'string' ? compareTexts(a, b) : undefined;
@@ -293,7 +292,7 @@ export function compare(a: Value, b: Value): number | undefined {
   return undefined;
 }
 
-/** Of texts, in code points. */
+/** Length in code points. */
 export function lengthOf(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length - 1; i++) {
@@ -305,7 +304,7 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** Undefined for values that have none. */
+/** Undefined for values without size. */
 export function sizeOf(value: Value | undefined): number | undefined {
   if (typeof value === 'string') return lengthOf(value);
   if (value instanceof Uint8Array) return value.length;

@@ -1,4 +1,7 @@
-/** Versions that release 1.24 serves no more and still reads: it tells their objects that their version is another one. */
+/**
+ * Versions that release 1.24 no longer serves but still recognizes: it reports another version of the kind for their
+ * objects.
+ */
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 
@@ -10,7 +13,7 @@ const accessReviews = [
   'SubjectAccessReview',
 ];
 
-/** Kinds by version, of each group that is still there. */
+/** Kinds by version, for groups that still exist. */
 const formerKinds: Readonly<Partial<Record<GroupKey, Readonly<Record<string, readonly string[]>>>>> = {
   admissionregistration: { v1beta1: ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'] },
   apps: {
@@ -32,7 +35,7 @@ const formerKinds: Readonly<Partial<Record<GroupKey, Readonly<Record<string, rea
   },
 };
 
-/** The group whose kinds moved to others, in all dialects alike. */
+/** The group whose kinds moved to other groups, the same in all dialects. */
 const formerGroup = 'extensions/v1beta1';
 const formerGroupKinds: ReadonlySet<string> = new Set([
   'DaemonSet',
@@ -45,7 +48,7 @@ const formerGroupKinds: ReadonlySet<string> = new Set([
   'Scale',
 ]);
 
-/** Whether there was such a kind. */
+/** Whether the kind existed in that version. */
 export function isFormerKind(dialect: Dialect, apiVersion: string, kind: string): boolean {
   if (apiVersion === formerGroup) return formerGroupKinds.has(kind);
   const { version } = parseGroupVersion(apiVersion);

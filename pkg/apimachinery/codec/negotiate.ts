@@ -1,10 +1,10 @@
-/** Which encoding a request's body has and which one its response gets (headers `Content-Type` and `Accept`). */
+/** Content negotiation: the encodings of request and response bodies (headers `Content-Type` and `Accept`). */
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { notAcceptable, unsupportedMediaType } from '#apimachinery/errors/status.js';
 
 export type Encoding = 'json' | 'yaml' | 'protobuf';
 
-/** What an object is transformed into: `as=Table;g=…;v=v1`. */
+/** The requested transformation of an object: `as=Table;g=…;v=v1`. */
 export interface TransformRequest {
   readonly kind: string;
   readonly group: string;
@@ -16,9 +16,9 @@ export interface Negotiated {
   /** For the response's `Content-Type`: `application/json`. */
   readonly mediaType: string;
   readonly as: TransformRequest | undefined;
-  /** JSON for human eyes. */
+  /** Indented JSON. */
   readonly pretty: boolean;
-  /** `watch` where the client asks for the framed form. */
+  /** `watch` if the client requests the framed form. */
   readonly stream: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface MediaRange {
   readonly quality: number;
 }
 
-/** More clauses than this are not looked at: clients send three at most. */
+/** Further clauses are ignored: clients send at most three. */
 const maxClauses = 32;
 
 function parseRange(text: string): MediaRange | undefined {
@@ -53,7 +53,7 @@ function parseRange(text: string): MediaRange | undefined {
   return { type: (match[1] ?? '').toLowerCase(), subtype: (match[2] ?? '').toLowerCase(), params, quality };
 }
 
-/** The clauses of an `Accept` header, the most wanted first; equally wanted ones in their order, exact ones first. */
+/** The clauses of an `Accept` header by preference; equal ones keep their order, with exact ones first. */
 export function parseAccept(header: string): MediaRange[] {
   const ranges = header
     .split(',', maxClauses)
@@ -74,17 +74,17 @@ function matches(range: MediaRange, mediaType: string): boolean {
 }
 
 export interface ResponseOffer {
-  /** In the order of preference when the client does not mind; default: JSON, YAML, Protobuf. */
+  /** In order of preference if the client accepts any; default: JSON, YAML, Protobuf. */
   readonly encodings?: readonly Encoding[];
-  /** Kinds into which the response can be transformed; default: none. */
+  /** Kinds that the response can be transformed into; default: none. */
   readonly transforms?: readonly string[];
-  /** Whether the response has that encoding; default: always. */
+  /** Whether the response supports that encoding; default: always. */
   readonly isServed?: (encoding: Encoding, as: TransformRequest | undefined) => boolean;
 }
 
 const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 
-/** The transformation that a clause asks for; `refused` when this response cannot be transformed like that. */
+/** The transformation of a clause; `refused` if this response does not support it. */
 function transformOf(
   params: MediaRange['params'],
   offer: ResponseOffer,
@@ -92,7 +92,7 @@ function transformOf(
 ): TransformRequest | 'refused' | undefined {
   const { as: kind, g: group = '', v: version = '' } = params;
   if (kind === undefined) return undefined;
-  // Clients of the other dialect are answered in the group that they ask for.
+  // Clients of the other dialect get the group that they request.
   const groups = [dialect.groupName('meta'), kubernetesDialect.groupName('meta')];
   const versions = ['v1', 'v1beta1'];
   if (!(offer.transforms ?? []).includes(kind) || !groups.includes(group) || !versions.includes(version))
@@ -100,7 +100,7 @@ function transformOf(
   return { kind, group, version };
 }
 
-/** What the response will be. No header, or an empty one, asks for the first encoding. Throws 406 NotAcceptable. */
+/** The negotiated response. No header, or an empty one, selects the first encoding. Throws 406 NotAcceptable. */
 export function negotiateResponse(accept: string | undefined, dialect: Dialect, offer: ResponseOffer = {}): Negotiated {
   const encodings = offer.encodings ?? allEncodings;
   const ranges = parseAccept(accept === undefined || accept.trim() === '' ? '*/*' : accept);
@@ -121,13 +121,13 @@ export function negotiateResponse(accept: string | undefined, dialect: Dialect, 
   throw notAcceptable(encodings.map((encoding) => mediaTypeOf(encoding, dialect)));
 }
 
-/** Whether a client takes anything that objects are encoded as, whatever they would have to be transformed into. */
+/** Whether a client accepts any encoding of objects, regardless of transformations. */
 export function acceptsAny(accept: string | undefined, dialect: Dialect): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   return parseAccept(accept).some((range) => allEncodings.some((one) => matches(range, mediaTypeOf(one, dialect))));
 }
 
-/** How a body is encoded; without a header it is JSON. Throws 415 UnsupportedMediaType. */
+/** The encoding of a request body; the default is JSON. Throws 415 UnsupportedMediaType. */
 export function requestEncoding(
   contentType: string | undefined,
   dialect: Dialect,
@@ -135,18 +135,18 @@ export function requestEncoding(
 ): Encoding {
   if (contentType === undefined || contentType.trim() === '') return encodings[0] ?? 'json';
   const range = parseRange(contentType);
-  const asked = range === undefined ? '' : `${range.type}/${range.subtype}`;
-  const found = encodings.find(
+  const mediaType = range === undefined ? '' : `${range.type}/${range.subtype}`;
+  const encoding = encodings.find(
     (encoding) =>
-      mediaTypeOf(encoding, dialect) === asked ||
-      // The bytes are the same in both dialects, and clients of the other one know no other name for them.
-      (encoding === 'protobuf' && mediaTypeOf(encoding, kubernetesDialect) === asked),
+      mediaTypeOf(encoding, dialect) === mediaType ||
+      // Both dialects have the same bytes, and clients of the other dialect use only its media type.
+      (encoding === 'protobuf' && mediaTypeOf(encoding, kubernetesDialect) === mediaType),
   );
-  if (found === undefined) throw unsupportedMediaType(encodings.map((encoding) => mediaTypeOf(encoding, dialect)));
-  return found;
+  if (encoding === undefined) throw unsupportedMediaType(encodings.map((encoding) => mediaTypeOf(encoding, dialect)));
+  return encoding;
 }
 
-/** The media type of a `Content-Type` header without its parameters, in lower case. */
+/** The media type of a `Content-Type` header without parameters, in lower case. */
 export function bareMediaType(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

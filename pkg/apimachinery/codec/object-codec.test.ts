@@ -23,7 +23,7 @@ t.test('an object in every encoding', async (t) => {
   });
 });
 
-t.test('a kind that does not carry its own name', async (t) => {
+t.test('a kind without kind and apiVersion', async (t) => {
   const expected = scheme.kind('v1', 'WatchEvent');
   if (expected === undefined) throw new Error('no WatchEvent');
   const body = Buffer.from('{"type":"ADDED"}');

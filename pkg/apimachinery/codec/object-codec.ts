@@ -1,4 +1,4 @@
-/** Objects of a scheme in any encoding: what the API server and its clients read and write. */
+/** Encodes and decodes objects of a scheme in any encoding, for the API server and its clients. */
 
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { isFormerKind } from '#apimachinery/codec/former-versions.js';
@@ -25,7 +25,7 @@ import {
   type KindNames,
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
-import { yamlText } from '#apimachinery/codec/yaml/octets.js';
+import { yamlText } from '#apimachinery/codec/yaml/encoding.js';
 import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -36,13 +36,13 @@ import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Where the value was parsed before, `ParsedValue` tells what is known of it. */
+/** For a value that was parsed before, `ParsedValue` has its properties. */
 export interface DecodeOptions extends ParsedValue {
   readonly encoding: Encoding;
-  /** What the object must be. An object that does not say its kind is taken for one. */
+  /** The expected kind, also assumed for an object without kind. */
   readonly expected?: KindInfo;
   readonly validation?: FieldValidation;
-  /** Of YAML: why it cannot be read, where that was tried before. */
+  /** The YAML error of an earlier attempt to read the body. */
   readonly yamlFault?: DecodeError | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface DecodedObject {
   readonly warnings: string[];
 }
 
-/** Octets that are no text are a fault like others in the document. */
+/** Invalid bytes are reported like other faults of the document. */
 function textOfYAML(bytes: Buffer, options: DecodeOptions): { readonly text: string; readonly options: DecodeOptions } {
   try {
     return { text: yamlText(bytes), options };
@@ -64,12 +64,12 @@ function textOfYAML(bytes: Buffer, options: DecodeOptions): { readonly text: str
   }
 }
 
-/** Beginning of a text for messages. */
+/** The beginning of a text for messages. */
 function excerpt(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-function textOf(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -78,21 +78,19 @@ export class ObjectCodec {
   readonly #reading: ReadOptions;
   readonly #custom: Pick<Scheme, 'kind'> | undefined;
 
-  /**
-   * `reading`: how Protobuf is read. `custom`: kinds that are not of the scheme.
-   */
+  /** `reading`: options of Protobuf decoding. `custom`: kinds outside of the scheme. */
   constructor(scheme: Scheme, reading: ReadOptions = {}, custom?: Pick<Scheme, 'kind'>) {
     this.scheme = scheme;
     this.#reading = reading;
     this.#custom = custom;
   }
 
-  /** Reads an object. Throws 400 BadRequest. */
+  /** Decodes an object. Throws 400 BadRequest. */
   decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
     return allSteps(this.decodeSteps(bytes, options));
   }
 
-  /** The same step by step: each takes a time that goes with the size of the text, and others may run in between. */
+  /** The same in steps, each proportional to the size of the text, so that other work can run in between. */
   *decodeSteps(bytes: Buffer, options: DecodeOptions): Steps<DecodedObject> {
     const { encoding, expected, validation } = options;
     if (encoding === 'protobuf') {
@@ -112,7 +110,7 @@ export class ObjectCodec {
     }
     const json = withReplacements(bytes);
     if (expected === undefined) return this.decodeValue(yield* parsedJSON(json), options);
-    // The kind is only known once the text is parsed, and nearly always it is the expected one.
+    // The kind is known only after parsing, and is nearly always the expected one.
     return this.#expected(() => json.toString(), yield* decodeJSONSteps(json, expected.type, validation), expected);
   }
 
@@ -121,7 +119,7 @@ export class ObjectCodec {
   }
 
   #expected(text: () => string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
-    if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
+    if (stringOrEmpty(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
       return { object: named(expected, object), kind: expected, warnings };
     }
     const kind = this.#kindOf(object, text, expected);
@@ -129,7 +127,7 @@ export class ObjectCodec {
     return { object: named(kind, object), kind, warnings };
   }
 
-  /** The same for a parsed value, which is taken over. */
+  /** The same for a parsed value, which may be modified. */
   decodeValue(value: unknown, options: Omit<DecodeOptions, 'encoding'>): DecodedObject {
     const { expected, document, validation } = options;
     const fault = typeMetaFault(value);
@@ -147,10 +145,10 @@ export class ObjectCodec {
   }
 
   #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined, isPatched = false): KindInfo {
-    // Objects of custom kinds name theirs, as 1.24 asks of what it has no types for.
+    // Custom objects must name their kind, as in 1.24.
     const assumed = expected?.type.prune === undefined ? expected : undefined;
-    const kind = textOf(object.kind) || (assumed?.kind ?? '');
-    const apiVersion = textOf(object.apiVersion) || (assumed?.apiVersion ?? '');
+    const kind = stringOrEmpty(object.kind) || (assumed?.kind ?? '');
+    const apiVersion = stringOrEmpty(object.apiVersion) || (assumed?.apiVersion ?? '');
     if (expected !== undefined && assumed === undefined)
       requireNames(expected, { apiVersion, kind, object }, text, isPatched);
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
@@ -166,10 +164,10 @@ export class ObjectCodec {
   #check(kind: KindInfo, expected: KindInfo | undefined, object: JsonObject): void {
     if (expected === undefined || kind.type === expected.type) return;
     if (kind.kind === expected.kind) throw otherVersion(kind.apiVersion, expected);
-    throw otherKind(kind, expected, textOf(object.apiVersion));
+    throw otherKind(kind, expected, stringOrEmpty(object.apiVersion));
   }
 
-  /** The bytes of an object. `names` say what it is, in case the object itself does not. */
+  /** The encoded object. `names` supplies its kind if the object itself lacks it. */
   encode(object: JsonObject, names: KindNames, encoding: Encoding, options: { pretty?: boolean } = {}): Buffer {
     if (encoding === 'protobuf') return encodeProtobuf(names, object);
     const complete =
@@ -181,7 +179,7 @@ export class ObjectCodec {
   }
 }
 
-/** 400 for an object of a kind that there is not, with 1.24's words where it was meant to be of another one. */
+/** 400 for an object of an unknown kind, with 1.24's message if another kind was expected. */
 function unknownKind(
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   text: () => string,
@@ -194,7 +192,7 @@ function unknownKind(
   return unhandled({ kind, version }, expected, inScheme({ apiVersion, kind }));
 }
 
-/** Throws 400 where the expected kind is a custom one, of whose Protobuf even 1.24 finds no more than the envelope. */
+/** Throws 400 if the expected kind is custom: even 1.24 decodes only the envelope of its Protobuf. */
 function requireMessage(bytes: Buffer, expected: KindInfo | undefined): void {
   if (expected?.type.prune === undefined) return;
   const { apiVersion, kind } = envelopeOf(bytes, expected);
@@ -206,20 +204,20 @@ function groupVersionFault(apiVersion: string): string | undefined {
   return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
 }
 
-/** Groups whose servers know the kinds of no other group but meta, nor other groups theirs. */
+/** Groups whose servers have separate schemes: they know only their own kinds and those of meta. */
 const ownSchemes: ReadonlySet<GroupKey> = new Set<GroupKey>(['apiextensions', 'apiregistration']);
 
-/** 400 for an object of another kind than the expected one, in the words of 1.24. `apiVersion`: what the object says. */
+/** 400 for an object of another than the expected kind, in the words of 1.24. `apiVersion`: as in the object. */
 function otherKind(given: KindInfo, expected: KindInfo, apiVersion: string): StatusError {
   if (expected.group === 'meta' && given.group === 'meta') {
     return badRequest(conversion(given, expected.type.goName));
   }
-  // Options are of a group of their own where they do not tell it.
+  // Options without a version belong to a group of their own.
   if (expected.group === 'meta') {
     return badRequest(inScheme({ kind: given.kind, apiVersion: apiVersion || `meta.k8s.io/${expected.version}` }));
   }
   const apart = given.type.prune !== undefined || (isApart(given, expected) && !isShared(given, expected, apiVersion));
-  // Both forms of events are of the core group inside.
+  // Both versions of events belong to the core group internally.
   const internal = `${expected.group === 'events' ? 'core' : expected.group}.${expected.kind}`;
   return unhandled(
     given,
@@ -232,7 +230,7 @@ function isApart(given: KindInfo, expected: KindInfo): boolean {
   return given.group !== expected.group && (ownSchemes.has(given.group) || ownSchemes.has(expected.group));
 }
 
-/** Whether a kind of the meta group is one of the expected kind's group, too. */
+/** Whether a meta kind also belongs to the group of the expected kind. */
 function isShared(given: KindInfo, expected: KindInfo, apiVersion: string): boolean {
   if (given.group !== 'meta') return false;
   const { group } = parseGroupVersion(apiVersion);
@@ -240,7 +238,7 @@ function isShared(given: KindInfo, expected: KindInfo, apiVersion: string): bool
 }
 
 function unhandled(given: Pick<KindInfo, 'kind' | 'version'>, expected: KindInfo, why: string): StatusError {
-  // Options are read by another way, whose callers say no more than that.
+  // Options are decoded elsewhere, with this message only.
   if (expected.group === 'meta') return badRequest(why);
   const what = `${given.kind} in version "${given.version}" cannot be handled as a ${expected.kind}: ${why}`;
   return badRequest(what, new DecodeError(why));
@@ -258,13 +256,16 @@ function inScheme(kind: Pick<KindInfo, 'apiVersion' | 'kind'>): string {
   return `${unregistered(kind)} in scheme "pkg/runtime/scheme.go:100"`;
 }
 
-/** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */
+/** The object with its kind, except for kinds that do not carry it (`WatchEvent`). */
 function named(kind: KindInfo, object: JsonObject): JsonObject {
   if (kind.type.prune !== undefined) return withoutReset(object);
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
-/** Lists without managers say nothing in custom objects, whose metadata 1.24 writes anew before it looks for them. */
+/**
+ * In custom objects an empty managedFields list is insignificant: 1.24 rewrites the metadata before it looks for
+ * managers.
+ */
 function withoutReset(object: JsonObject): JsonObject {
   const { metadata } = object;
   if (isJsonObject(metadata) && Array.isArray(metadata['managedFields']) && metadata['managedFields'].length === 0)
@@ -299,8 +300,8 @@ interface Named {
 }
 
 /**
- * As 1.24 says it of custom objects: 400 for none and for another version, 422 for another kind; for both where a patch has
- * brought it.
+ * The errors of 1.24 for custom objects: 400 for a missing kind or another version, 422 for another kind, and 422 for
+ * both if a patch caused it.
  */
 function requireNames(expected: KindInfo, named: Named, text: () => string, isPatched: boolean): void {
   const { apiVersion, kind, object } = named;
@@ -314,7 +315,7 @@ function requireNames(expected: KindInfo, named: Named, text: () => string, isPa
     .map((field) => invalidValue(FieldPath.of(field), named[field], `must be ${expected[field]}`));
   if (failures.length === 0) return;
   const { metadata } = object;
-  const name = typeof metadata === 'object' && metadata !== null ? textOf(Reflect.get(metadata, 'name')) : '';
+  const name = typeof metadata === 'object' && metadata !== null ? stringOrEmpty(Reflect.get(metadata, 'name')) : '';
   throw invalid({ group: parseGroupVersion(apiVersion).group, kind }, name, failures);
 }
 

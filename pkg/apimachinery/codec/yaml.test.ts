@@ -1,7 +1,7 @@
 import t from 'tap';
 import { encodeYAML, encodeYAMLFast, parseYAML, readYAML } from '#apimachinery/codec/yaml.js';
 
-t.test('values of JSON only', async (t) => {
+t.test('only JSON values are accepted', async (t) => {
   const rows: [string, unknown][] = [
     ['a: yes\nb: "yes"\nc: off', { a: true, b: 'yes', c: false }],
     ['a: 12:30', { a: '12:30' }],
@@ -25,7 +25,7 @@ t.test('hostile documents', async (t) => {
   }
 });
 
-t.test('a key twice', async (t) => {
+t.test('repeated keys', async (t) => {
   const repeated = (text: string, at: string) =>
     t.throws(() => parseYAML(text), { message: `yaml: unmarshal errors:\n  ${at} already set in map` }, text);
   repeated('a: 1\nb: 2\na: 3', 'line 3: key "a"');
@@ -42,10 +42,10 @@ t.test('a key twice', async (t) => {
   });
 });
 
-t.test('a key twice in what clients send', async (t) => {
+t.test('repeated keys in bodies of clients', async (t) => {
   const rows: [text: string, value: unknown, repeated: string[]][] = [
     ['a: 1\nb: 2\na: 3', { a: 3, b: 2 }, ['line 3: key "a" already set in map']],
-    // The line of the value, and what stands in it first.
+    // The line of the value, and errors inside it come first.
     [
       'a: 1\na:\n  b: 1\n  b: 2',
       { a: { b: 2 } },
@@ -71,7 +71,7 @@ t.test('a key twice in what clients send', async (t) => {
   t.throws(() => readYAML('a: ['), { name: 'DecodeError' });
 });
 
-t.test('merges of large maps are limited, through other maps also', async (t) => {
+t.test('merges of large maps are limited, even indirect ones', async (t) => {
   const members = Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join(', ');
   const message = 'yaml: document contains excessive aliasing';
   t.throws(() => parseYAML(`a: &a {${members}}\nb:\n${'  - {<<: *a}\n'.repeat(90)}`), { message });
@@ -88,14 +88,14 @@ t.test('JSON is YAML', async (t) => {
   t.throws(() => parseYAML(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), { message: /exceeded max depth/ });
 });
 
-t.test('what is large is written as JSON', async (t) => {
+t.test('large objects are written as JSON', async (t) => {
   const small = { a: [1, { b: 'c' }] };
   t.equal(encodeYAMLFast(small).toString(), 'a:\n  - 1\n  - b: c\n');
   const large = { data: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key${i}`, `"é: ${i}\n`])) };
   const text = encodeYAMLFast(large).toString();
   t.match(text, /^\{"data":/);
   t.same(parseYAML(text), large);
-  // Behind the dash of a list, as in a list of objects.
+  // After the dash of a list, as in a list of objects.
   const list = { items: [small, { data: { a: '# "b": c\n' } }] };
   t.same(parseYAML(`items:\n- ${JSON.stringify(list.items[0])}\n- ${JSON.stringify(list.items[1])}\n`), list);
 });

@@ -1,8 +1,7 @@
 /**
- * YAML as release 1.24 reads it, wherever there is any: bodies, manifests, configuration files. The acceptance of texts and the
- * JSON that they become are those of sigs.k8s.io/yaml 1.2 on go-yaml 2.4; within bounds that hostile texts meet.
- *
- * Why not the npm package `yaml` for reading: it has the rules of the language's specification, which go-yaml has not.
+ * Reads YAML like release 1.24, in bodies, manifests and configuration files: accepts the same texts as
+ * sigs.k8s.io/yaml 1.2 on go-yaml 2.4 with the same resulting JSON, within limits for hostile texts.
+ *  The npm package `yaml` only writes here: it follows the YAML specification, go-yaml does not.
  */
 import { Document, visit } from 'yaml';
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
@@ -16,8 +15,8 @@ import { isPlainText } from '#apimachinery/codec/yaml/resolve.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 
 /**
- * JSON that YAML reads otherwise, or not at all: escapes and characters that it does not have, line breaks of its own, colons
- * that do not follow their key at once, tabs that indent, and keys that are too long to be found.
+ * JSON that YAML reads differently or rejects: escapes and characters unknown to YAML, its additional line breaks,
+ * colons not directly after their key, tabs in indentation, and keys too long for its scanner.
  */
 const otherInYAML =
   /\\[^"\\nrtbf]|[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|"\s+:|^[ \n\r]*\t|"[^"]{900}[^"]*":/;
@@ -27,8 +26,7 @@ function isAlsoYAML(text: string): boolean {
 }
 
 /**
- * The value of a document that is JSON, as programs write it, which is read a hundred times as fast; undefined for what is
- * none, and for what takes a closer look.
+ * The value of a document that is JSON, a hundred times as fast; undefined for other documents and for doubtful cases.
  */
 function* valueOfJSON(text: string): Steps<unknown> {
   if (!/^\s*\{/.test(text) || !isAlsoYAML(text)) return undefined;
@@ -45,29 +43,29 @@ function* valueOfJSON(text: string): Steps<unknown> {
   return (yield* duplicateKeys(json, 1)).length === 0 ? value : undefined;
 }
 
-/** Whether a document is JSON and thus read as fast as that. */
+/** Whether a document is JSON and takes the fast path. */
 export function readsFast(text: string): boolean {
   return allSteps(valueOfJSON(text)) !== undefined;
 }
 
 export interface ReadYAML {
   readonly value: unknown;
-  /** Keys that a map has twice, of which the last counts: see `repeatedKey`. */
+  /** Repeated keys of a map, of which the last counts: see `repeatedKey`. */
   readonly repeated: readonly string[];
 }
 
-/** As many repeated keys are told at most. */
+/** Maximum number of reported repeated keys. */
 const maxRepeated = 100;
 
 /**
- * The JSON value of a text's first document as clients send it; null for one without any. An integer of more than 64 bits is a
- * NumberLiteral. Throws a DecodeError, which names the place.
+ * The JSON value of a client's first document; null if there is none. An integer beyond 64 bits is a NumberLiteral.
+ * Throws a DecodeError with the position.
  */
 export function readYAML(text: string): ReadYAML {
   return allSteps(readYAMLSteps(text));
 }
 
-/** The same in steps, as far as the document is JSON. */
+/** The same in steps if the document is JSON. */
 export function* readYAMLSteps(text: string): Steps<ReadYAML> {
   const value = yield* valueOfJSON(text);
   return value === undefined ? readDocument(text) : { value, repeated: [] };
@@ -83,7 +81,7 @@ function readDocument(text: string): ReadYAML {
   return { value, repeated };
 }
 
-/** The JSON value of a text's first document, in which no key comes twice. Throws a DecodeError, which names the place. */
+/** The JSON value of the first document, without repeated keys. Throws a DecodeError with the position. */
 export function parseYAML(text: string): unknown {
   const { value, repeated } = readYAML(text);
   if (repeated.length > 0) throw new DecodeError(repeatedKeysError(repeated));
@@ -93,15 +91,15 @@ export function parseYAML(text: string): unknown {
 const separator = '---';
 
 /**
- * The values of all documents, as of a file of manifests; null for one without any. They are told apart by lines that begin with
- * `---`, behind which only comments may stand. Throws a DecodeError.
+ * The values of all documents of a manifest; null for an empty one. Lines that begin with `---` separate them; only
+ * comments may follow on the line. Throws a DecodeError.
  */
 export function parseYAMLDocuments(text: string): unknown[] {
   const values: unknown[] = [];
   let lines: string[] = [];
   let linesBefore = 0;
   const end = (): void => {
-    if (lines.length > 0) values.push(parseBehind(lines.join('\n'), linesBefore));
+    if (lines.length > 0) values.push(parseAtLine(lines.join('\n'), linesBefore));
     linesBefore += lines.length;
     lines = [];
   };
@@ -117,8 +115,8 @@ export function parseYAMLDocuments(text: string): unknown[] {
   return values;
 }
 
-/** Lines in messages are those of the whole text. */
-function parseBehind(text: string, linesBefore: number): unknown {
+/** Adjusts line numbers in messages to the whole text. */
+function parseAtLine(text: string, linesBefore: number): unknown {
   try {
     return parseYAML(text);
   } catch (error) {
@@ -131,12 +129,12 @@ function parseBehind(text: string, linesBefore: number): unknown {
   }
 }
 
-/** Characters of JSON that take the library less than some twenty milliseconds to write. */
+/** JSON characters that the library writes in less than about twenty milliseconds. */
 const maxWritten = 64 * 1024;
 
 /**
- * As `encodeYAML`, but that large objects are written as JSON, which is YAML, too: servers must not be held up by what
- * nobody reads with their own eyes.
+ * Like `encodeYAML`, but writes large objects as JSON, which is valid YAML: formatting a text that people will not read
+ * must not block the server.
  */
 export function encodeYAMLFast(object: unknown): Buffer {
   const json = toJSONText(object);
@@ -145,12 +143,12 @@ export function encodeYAMLFast(object: unknown): Buffer {
 
 const mergeTag = 'tag:yaml.org,2002:merge';
 
-/** Each text is written so that it is read as a text: the library knows other words and numbers than `parseYAML` does. */
+/** Quotes texts so that they are read as texts: the library recognizes other words and numbers than `parseYAML`. */
 export function encodeYAML(object: unknown): Buffer {
   const document = new Document(object, {
     version: '1.1',
     aliasDuplicateObjects: false,
-    // A key that is `<<` is a text.
+    // The key `<<` is a plain text.
     customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || tag.tag !== mergeTag),
   });
   visit(document, {
@@ -160,13 +158,13 @@ export function encodeYAML(object: unknown): Buffer {
       if (isOdd || !isPlainText(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
-  // What is odd is between quotes now.
+  // Characters that need escapes are in quoted texts now.
   return Buffer.from(document.toString({ lineWidth: 0 }).replaceAll(allOddInYAML, escaped));
 }
 
-/** Line breaks that the library takes for characters, and what YAML does not have. */
+/** Line breaks that the library treats as characters, and characters that YAML lacks. */
 const oddInYAML = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
-/** Which would stand where a block is indented. */
+/** A tab that would become indentation. */
 const beginsWithTab = /^[ \n]*\t/;
 const allOddInYAML = new RegExp(oddInYAML, 'g');
 

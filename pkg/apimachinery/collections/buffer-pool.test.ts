@@ -1,7 +1,7 @@
 import t from 'tap';
 import { BufferPool } from '#apimachinery/collections/buffer-pool.js';
 
-t.test('buffers come back by their sizes, as many as are kept', async (t) => {
+t.test('returned buffers are reused by size, up to the limit', async (t) => {
   const pool = new BufferPool([
     { bytes: 10, maxSpare: 1 },
     { bytes: 100, maxSpare: 2 },
@@ -22,7 +22,7 @@ t.test('buffers come back by their sizes, as many as are kept', async (t) => {
   t.not(pool.take(20), large[2]);
 });
 
-t.test('what has no room is refused, and what is of no size is not kept', async (t) => {
+t.test('too large requests are refused, and buffers of other sizes are dropped', async (t) => {
   const pool = new BufferPool([{ bytes: 10, maxSpare: 1 }]);
   t.throws(() => pool.take(11), RangeError);
   pool.give(Buffer.alloc(7));

@@ -25,7 +25,7 @@ void t.test('copies share nothing and are the same JSON', async (t) => {
   t.strictSame(copyJson([undefined, { a: 1 }]), [undefined, { a: 1 }]);
 });
 
-t.test('pauses after so many parts, wherever they are', async (t) => {
+t.test('pauses after a number of parts at any depth', async (t) => {
   const numbers = Array.from({ length: 400 }, (_, i) => i);
   const value = { a: [numbers, { b: numbers }], c: Object.fromEntries(numbers.map((i) => [`k${i}`, [i]])), d: null };
   const steps = copyJsonSteps(value, new StepBudget(300));

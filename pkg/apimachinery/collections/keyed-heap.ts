@@ -1,4 +1,4 @@
-/** A binary heap whose items can be found and removed by key. */
+/** A binary heap with lookup and removal by key. */
 export class KeyedHeap<T, K = string> {
   readonly #items: T[] = [];
   readonly #positions = new Map<K, number>();
@@ -19,7 +19,7 @@ export class KeyedHeap<T, K = string> {
     return position === undefined ? undefined : this.#items[position];
   }
 
-  /** All, in no order. */
+  /** All items, unordered. */
   values(): Iterable<T> {
     return this.#items;
   }
@@ -28,7 +28,7 @@ export class KeyedHeap<T, K = string> {
     return this.#items[0];
   }
 
-  /** Adds the item or replaces the one of the same key. */
+  /** Adds the item or replaces the item with the same key. */
   push(item: T): void {
     const position = this.#positions.get(this.#keyOf(item));
     if (position === undefined) {

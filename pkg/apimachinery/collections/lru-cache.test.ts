@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 
-t.test('keeps those used last', async (t) => {
+t.test('keeps the most recently used entries', async (t) => {
   const evicted: number[] = [];
   const cache = new LruCache<string, number>({ limit: 2, onEvict: (value) => evicted.push(value) });
   cache.set('a', 1);
@@ -20,7 +20,7 @@ t.test('keeps those used last', async (t) => {
   t.same(evicted, [2], 'what is replaced was not evicted');
 });
 
-t.test('forgets what is old', async (t) => {
+t.test('expires old entries', async (t) => {
   let now = 0;
   const clock = { monotonic: () => now } as Clock;
   const cache = new LruCache<string, number>({ limit: 10, age: { clock, ttlMs: (value) => value } });

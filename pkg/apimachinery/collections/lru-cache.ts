@@ -1,33 +1,32 @@
 /**
- * Keeps the entries used last, each for a limited time if told so.
- *
- * Our own: the package of the same name would do, at 3 ms more of every program's start and 0.3 MB more of memory, and
- * reads the clock by itself, which tests under a virtual clock cannot have.
+ * A cache of recently used entries, optionally with a time to live.
+ *  Not the package `lru-cache`: it costs 3 ms of startup and 0.3 MB of memory, and reads the clock itself, which tests
+ *  under a virtual clock cannot replace.
  */
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface LruCacheOptions<V> {
-  /** Most entries kept. */
+  /** Maximum number of entries. */
   readonly limit: number;
-  /** Without it entries do not age. */
+  /** Without it entries do not expire. */
   readonly age?: {
     readonly clock: Clock;
-    /** How long a value is kept from when it was set; zero or less: not at all. Asked once for each. */
+    /** Time to live from when the value is set; zero or less: not cached. Called once per value. */
     readonly ttlMs: (value: V) => number;
   };
-  /** Hears of what is dropped because newer entries need its place. */
+  /** Called with values that are evicted for newer entries. */
   readonly onEvict?: (value: V) => void;
 }
 
 interface Entry<V> {
   readonly value: V;
-  /** Of the monotonic clock, ms. */
+  /** Monotonic clock, ms. */
   readonly untilMs: number;
 }
 
 export class LruCache<K, V> {
   readonly #options: LruCacheOptions<V>;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #entries = new Map<K, Entry<V>>();
 
   constructor(options: LruCacheOptions<V>) {
@@ -38,7 +37,7 @@ export class LruCache<K, V> {
     return this.#entries.size;
   }
 
-  /** All, aged ones too; those used last come last. */
+  /** All entries, including expired ones; the most recently used come last. */
   *entries(): Iterable<[key: K, value: V]> {
     for (const [key, { value }] of this.#entries) yield [key, value];
   }
@@ -48,7 +47,7 @@ export class LruCache<K, V> {
     if (entry === undefined) return undefined;
     const { limit, age } = this.#options;
     const old = age !== undefined && entry.untilMs <= age.clock.monotonic();
-    // As long as there is much room the order does not matter.
+    // Below half of the limit the order does not matter.
     const crowded = this.#entries.size * 2 > limit;
     if (old || crowded) this.#entries.delete(key);
     if (old) return undefined;

@@ -1,8 +1,8 @@
-/** JSON values as Go prints what its decoders make of them, for messages that 1.24 writes with `%T`, `%v` and `%#v`. */
-import { cut, quoted } from '#apimachinery/errors/shown.js';
+/** Formats JSON values like Go's `%T`, `%v` and `%#v`, for messages of 1.24. */
+import { cut, quoted } from '#apimachinery/errors/message-values.js';
 import { NumberLiteral } from '#apimachinery/json-text.js';
 
-/** `shortest`: the digits in JavaScript's form with an exponent, where they are not those of a double. */
+/** `shortest`: the digits in JavaScript's exponent form, for values that are not doubles in Go. */
 export function goFloat(value: number, shortest: string = value.toExponential()): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -32,7 +32,7 @@ export function goTypeOf(value: unknown): string {
     case 'boolean':
       return 'bool';
     case 'number':
-      // A double beyond 2^53 is one in Go, too: an integer is a bigint.
+      // In Go a double beyond 2^53 is also a double; an integer is a bigint here.
       return Number.isSafeInteger(value) ? 'int64' : 'float64';
     case 'bigint':
       return 'int64';
@@ -41,7 +41,7 @@ export function goTypeOf(value: unknown): string {
   }
 }
 
-/** What Go's JSON decoder calls a value that it cannot put where it should go: `cannot unmarshal array into …`. */
+/** The name of a value in errors of Go's JSON decoder: `cannot unmarshal array into …`. */
 export function jsonName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -49,32 +49,32 @@ export function jsonName(value: unknown): string {
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-/** `%v`: `map[a:1 b:[x y]]`. Cut where it gets long. */
+/** `%v`: `map[a:1 b:[x y]]`. Truncated if long. */
 export function goText(value: unknown): string {
-  return cut(textOf(value));
+  return cut(formatGoText(value));
 }
 
-/** `%#v`: `map[string]interface {}{"a":1}`. Cut where it gets long. */
+/** `%#v`: `map[string]interface {}{"a":1}`. Truncated if long. */
 export function goSyntax(value: unknown): string {
-  return cut(syntaxOf(value));
+  return cut(formatGoSyntax(value));
 }
 
-function textOf(value: unknown): string {
+function formatGoText(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
+  if (Array.isArray(value)) return `[${value.map(formatGoText).join(' ')}]`;
   if (typeof value !== 'object' || value instanceof NumberLiteral) return scalarText(value);
   return `map[${inOrder(value)
-    .map(([name, member]) => `${name}:${textOf(member)}`)
+    .map(([name, member]) => `${name}:${formatGoText(member)}`)
     .join(' ')}]`;
 }
 
-function syntaxOf(value: unknown): string {
+function formatGoSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object' || value instanceof NumberLiteral) return scalarText(value);
   const parts = Array.isArray(value)
-    ? value.map(syntaxOf)
-    : inOrder(value).map(([name, member]) => `${quoted(name)}:${syntaxOf(member)}`);
+    ? value.map(formatGoSyntax)
+    : inOrder(value).map(([name, member]) => `${quoted(name)}:${formatGoSyntax(member)}`);
   return `${goTypeOf(value)}{${parts.join(', ')}}`;
 }
 
@@ -83,7 +83,7 @@ function scalarText(value: unknown): string {
   return typeof scalar === 'number' && !Number.isSafeInteger(scalar) ? goFloat(scalar) : String(scalar);
 }
 
-/** Go prints maps by the order of their keys. */
+/** Go prints maps sorted by key. */
 function inOrder(value: object): [string, unknown][] {
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,6 +1,6 @@
-/** Every failure of the API is one of these: a metav1.Status that can be thrown. */
+/** API errors: every failure is a metav1.Status that can be thrown. */
 import { messageOf } from '#apimachinery/errors/message.js';
-import { cut } from '#apimachinery/errors/shown.js';
+import { cut } from '#apimachinery/errors/message-values.js';
 
 export interface StatusCause {
   reason?: string;
@@ -68,18 +68,18 @@ export class StatusError extends Error {
   }
 }
 
-/** What an error speaks about: the group's name on the wire (empty for core) and the resource's plural or kind. */
+/** The subject of an error: the group's name on the wire (empty for core) and the resource's plural or kind. */
 export interface Qualified {
   group: string;
   resource: string;
 }
 
-/** `pods`, `deployments.apps`: how messages name a resource. */
+/** The name of a resource in messages: `pods`, `deployments.apps`. */
 function qualifiedName(q: Qualified): string {
   return q.group === '' ? q.resource : `${q.resource}.${q.group}`;
 }
 
-/** What stands in a message may be of any size, since clients write it. */
+/** Messages are truncated, because they may quote client input of any size. */
 const maxMessageChars = 1024 * 1024;
 
 function failure(
@@ -142,7 +142,7 @@ export function conflict(q: Qualified, name: string, why: string): StatusError {
   );
 }
 
-/** Message of the conflict that a stale resourceVersion gives. */
+/** Message of the conflict for a stale resourceVersion. */
 export const optimisticLockMessage =
   'the object has been modified; please apply your changes to the latest version and try again';
 
@@ -168,7 +168,7 @@ export function badRequest(message: string, cause?: unknown): StatusError {
   return failure(400, 'BadRequest', message, undefined, cause);
 }
 
-/** One field that failed validation, see `pkg/apimachinery/validation`. */
+/** A field that failed validation, see `pkg/apimachinery/validation`. */
 export interface FieldFailure {
   field: string;
   /** FieldValueRequired, FieldValueInvalid, … */
@@ -177,15 +177,15 @@ export interface FieldFailure {
   message: string;
 }
 
-/** Failures that one Status tells at most, and the characters of all they say: the rest is counted. */
+/** Maximum number of failures in one Status, and of characters in all of them; further failures are only counted. */
 export const maxFailures = 1000;
 const maxFailureChars = 256 * 1024;
-/** Characters of a field's path and of an object's name. */
+/** Maximum characters of a field's path or an object's name. */
 const maxPlaceChars = 2048;
 
 /**
- * 422 Invalid, all failures at once, as long as they are of a number and size that anybody reads; of others the first.
- * `kind` and `group` name the object's kind.
+ * 422 Invalid with all failures at once, or the first ones if they are too many or too long. `kind` and `group` name
+ * the object's kind.
  */
 export function invalid(
   kind: { group: string; kind: string },
@@ -216,8 +216,8 @@ export function invalid(
 }
 
 /**
- * 422 Invalid for a well-formed request that cannot be carried out (a patch that does not fit). 1.24 does not tell clients
- * why: `why` is the error's cause.
+ * 422 Invalid for a well-formed request that cannot be carried out, such as a patch that does not apply. Like 1.24,
+ * hides the reason from clients: `why` is the error's cause.
  */
 export function unprocessable(why: string): StatusError {
   return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {}, why);
@@ -238,7 +238,7 @@ export function notAcceptable(accepted: string[]): StatusError {
   return notAcceptableAs(`only the following media types are accepted: ${accepted.join(', ')}`);
 }
 
-/** The same in other words. */
+/** The same with a custom message. */
 export function notAcceptableAs(message: string): StatusError {
   return failure(406, 'NotAcceptable', message);
 }
@@ -304,15 +304,15 @@ export function internalError(cause: unknown): StatusError {
 }
 
 /**
- * 500 without a reason: what 1.24 answers where a part of it fails with an error that is no Status, even where the client is
- * to blame (apiserver/pkg/endpoints/handlers/responsewriters/status.go).
+ * 500 without a reason: the answer of 1.24 if a part of it fails with an error that is not a Status, even if the client
+ * is at fault (apiserver/pkg/endpoints/handlers/responsewriters/status.go).
  */
 export function unclassified(message: string, cause?: unknown): StatusError {
   const { reason: _, ...status } = failure(500, '', message).status;
   return new StatusError(status, cause === undefined ? undefined : { cause });
 }
 
-/** True for a StatusError with that reason, whichever copy of the module made it. */
+/** True for a StatusError with that reason, even from another copy of this module. */
 export function hasReason(error: unknown, reason: StatusReason): boolean {
   return statusOf(error)?.reason === reason;
 }
@@ -323,7 +323,7 @@ export const isConflict = (error: unknown): boolean => hasReason(error, 'Conflic
 export const isInvalid = (error: unknown): boolean => hasReason(error, 'Invalid');
 export const isExpired = (error: unknown): boolean => hasReason(error, 'Expired') || hasReason(error, 'Gone');
 
-/** The Status that an error carries, undefined when it carries none. */
+/** The Status of an error; undefined if it has none. */
 export function statusOf(error: unknown): Status | undefined {
   if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
   const status = error.status;

@@ -1,11 +1,21 @@
-/** What is worked out of an object that stays as it is (a dialect, a type, a field): once for each, and kept as long as it. */
+import type { Dialect } from '#apimachinery/dialect.js';
+
+/** A value derived from a dialect, such as names with its domain, computed once per dialect. */
+export function perDialect<T extends NonNullable<unknown>>(make: (dialect: Dialect) => T): (dialect: Dialect) => T {
+  return oncePer(make);
+}
+
+/**
+ * A value derived from an immutable object (a dialect, a type, a field), computed once and cached as long as the object
+ * lives.
+ */
 export function oncePer<K extends object, T extends {}>(make: (key: K) => T): (key: K) => T {
-  const made = new WeakMap<K, T>();
+  const values = new WeakMap<K, T>();
   return (key) => {
-    let value = made.get(key);
+    let value = values.get(key);
     if (value === undefined) {
       value = make(key);
-      made.set(key, value);
+      values.set(key, value);
     }
     return value;
   };

@@ -60,7 +60,7 @@ t.test('addresses and blocks', (t) => {
   t.end();
 });
 
-t.test('a block around an address, whose length is a number already', (t) => {
+t.test('a block around an address with a numeric prefix length', (t) => {
   t.strictSame(blockAround('10.1.2.3', 8), parseCIDR('10.0.0.0/8'));
   t.strictSame(blockAround('2001:db8::1', 128)?.base, ipBytes('2001:db8::1'));
   for (const [address, prefix] of [
@@ -74,7 +74,7 @@ t.test('a block around an address, whose length is a number already', (t) => {
   t.end();
 });
 
-t.test('bytes of an address, and back', (t) => {
+t.test('addresses to bytes and back', (t) => {
   for (const [ip, hex, written] of [
     ['1.2.3.4', '01020304', '1.2.3.4'],
     ['::', '0'.repeat(32), '::'],

@@ -1,38 +1,35 @@
-/**
- * IP addresses and blocks of them: read, compared and written. They are read as release 1.24 reads those of its API and
- * flags (`parse-ip.ts`).
- */
+/** IP addresses and CIDR blocks, parsed like those in API objects and flags of release 1.24 (`parse-ip.ts`). */
 import { parseAddress } from '#apimachinery/net/parse-ip.js';
 
-/** 4, 6, or 0 for anything that is no address. */
+/** 4, 6, or 0 if it is not an address. */
 export function ipFamily(value: string): 0 | 4 | 6 {
   return parseAddress(value)?.family ?? 0;
 }
 
-/** The sixteen bytes of an address; those of IPv4 come last, after the mapping prefix. Undefined when it is none. */
+/** The sixteen bytes of an address; IPv4 uses the last four, after the mapping prefix. Undefined if invalid. */
 export function ipBytes(value: string): Uint8Array | undefined {
   return parseAddress(value)?.bytes;
 }
 
-/** The four or sixteen bytes of an address, by its family. Undefined when it is none. */
+/** The four or sixteen bytes of an address, by its family. Undefined if invalid. */
 export function addressBytes(value: string): Uint8Array | undefined {
   const parsed = parseAddress(value);
   return parsed?.family === 4 ? parsed.bytes.subarray(12) : parsed?.bytes;
 }
 
-/** An address as a number. Throws RangeError for what is none. */
+/** The address as a number. Throws a RangeError if invalid. */
 export function addressToNumber(value: string): bigint {
   const bytes = addressBytes(value);
   if (bytes === undefined) throw new RangeError(`"${value}" is no IP address`);
   return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
-/** The address of that number in a family. */
+/** The address with that number. */
 export function numberToAddress(value: bigint, family: 4 | 6): string {
   return formatAddress(Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex'));
 }
 
-/** The one form of an address by which it can be compared. Undefined when it is none. */
+/** The canonical form of an address, for comparison. Undefined if invalid. */
 export function canonicalAddress(value: string): string | undefined {
   const bytes = addressBytes(value);
   return bytes === undefined ? undefined : formatAddress(bytes);
@@ -40,13 +37,13 @@ export function canonicalAddress(value: string): string | undefined {
 
 export interface IPBlock {
   readonly family: 4 | 6;
-  /** The network's first address, sixteen bytes. */
+  /** The network address, sixteen bytes. */
   readonly base: Uint8Array;
   /** Prefix length within the family: 0–32 or 0–128. */
   readonly prefix: number;
 }
 
-/** Parses `10.0.0.0/8`; undefined when it is no block. Host bits are dropped, and the length may have leading zeros. */
+/** Parses `10.0.0.0/8`; undefined if invalid. Drops host bits; the length may have leading zeros. */
 export function parseCIDR(value: string): IPBlock | undefined {
   const match = /^([^/]+)\/(\d+)$/.exec(value);
   if (match === null) return undefined;
@@ -54,11 +51,12 @@ export function parseCIDR(value: string): IPBlock | undefined {
   const isLong = address.includes(':');
   const prefix = Number(length);
   if (!isLong || ipFamily(address) !== 4) return blockAround(address, prefix);
-  // The length counts the bits before the IPv4 address, too; shorter ones leave nothing of its prefix.
+  // For an IPv4-mapped address the length includes the 96 bits before the IPv4 address; shorter prefixes mask the
+  // mapping itself.
   return prefix >= 96 ? blockAround(address, prefix - 96) : blockAround('::', prefix);
 }
 
-/** The block of that prefix length in which the address lies; undefined where there is none. */
+/** The block with that prefix length around the address; undefined if there is none. */
 export function blockAround(address: string, prefix: number): IPBlock | undefined {
   const parsed = parseAddress(address);
   if (parsed === undefined || !(prefix <= (parsed.family === 4 ? 32 : 128))) return undefined;
@@ -67,7 +65,7 @@ export function blockAround(address: string, prefix: number): IPBlock | undefine
   return { family, base, prefix };
 }
 
-/** True when the address lies in the block. */
+/** True if the address is in the block. */
 export function blockContains(block: IPBlock, address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed?.family !== block.family) return false;
@@ -78,7 +76,7 @@ export function blockContains(block: IPBlock, address: string): boolean {
   return true;
 }
 
-/** True when all of `inner` lies in the block. */
+/** True if all of `inner` is in the block. */
 export function blockHolds(block: IPBlock, inner: IPBlock): boolean {
   if (inner.family !== block.family || inner.prefix < block.prefix) return false;
   for (let i = 0; i < 16; i++) {
@@ -87,14 +85,14 @@ export function blockHolds(block: IPBlock, inner: IPBlock): boolean {
   return true;
 }
 
-/** One of the sixteen bytes of a block's mask. */
+/** One of the sixteen mask bytes of a block. */
 function maskByte(family: 4 | 6, prefix: number, i: number): number {
   const bits = family === 4 ? prefix + 96 : prefix;
   const kept = Math.min(8, Math.max(0, bits - 8 * i));
   return (0xff << (8 - kept)) & 0xff;
 }
 
-/** Writes four bytes as IPv4 and sixteen as IPv6, in the form of RFC 5952. */
+/** Formats four bytes as IPv4 and sixteen as IPv6, in the form of RFC 5952. */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, i) =>

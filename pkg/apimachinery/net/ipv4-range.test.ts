@@ -11,7 +11,7 @@ t.test('ranges', (t) => {
   t.end();
 });
 
-t.test('addresses as numbers, and back', (t) => {
+t.test('addresses to numbers and back', (t) => {
   for (const ip of ['0.0.0.0', '10.96.0.1', '255.255.255.255']) t.equal(formatIPv4(ipv4Number(ip) ?? -1), ip);
   t.equal(ipv4Number('x'), undefined);
   t.end();

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { isProxyable, sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
 
-t.test('an address is special however it is written', async (t) => {
+t.test('special addresses are recognized in any spelling', async (t) => {
   for (const [address, range] of [
     ['127.0.0.1', 'loopback'],
     ['127.255.1.2', 'loopback'],
@@ -31,7 +31,7 @@ t.test('an address is special however it is written', async (t) => {
   }
 });
 
-t.test('an address of one machine is not', async (t) => {
+t.test('addresses of single machines are not special', async (t) => {
   const plain = ['10.0.0.1', '192.168.1.1', '128.0.0.1', '170.254.0.1', '::ffff:10.0.0.1', '2001:db8::1', 'fd00::1'];
   for (const address of plain) {
     t.equal(specialRange(address), undefined, address);
@@ -39,7 +39,7 @@ t.test('an address of one machine is not', async (t) => {
   }
 });
 
-t.test('IPv4 within IPv6 is seen through where it might be dialled', async (t) => {
+t.test('IPv4 embedded in IPv6 is judged as IPv4', async (t) => {
   t.notOk(isProxyable('0.0.0.1'), 'this network');
   for (const address of ['::127.0.0.1', '::7f00:1', '64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe']) {
     t.notOk(isProxyable(address), address);
@@ -47,7 +47,7 @@ t.test('IPv4 within IPv6 is seen through where it might be dialled', async (t) =
   t.ok(isProxyable('64:ff9b::10.0.0.1'));
 });
 
-t.test('what is no address is nowhere', async (t) => {
+t.test('invalid addresses have no range', async (t) => {
   for (const text of [
     '',
     'localhost',
@@ -64,7 +64,7 @@ t.test('what is no address is nowhere', async (t) => {
   }
 });
 
-t.test('one address in two spellings', async (t) => {
+t.test('two spellings of an address are the same', async (t) => {
   t.ok(sameAddress('10.0.0.1', '::ffff:a00:1'));
   t.ok(sameAddress('2001:db8::1', '2001:DB8:0:0::1'));
   t.notOk(sameAddress('10.0.0.1', '10.0.0.2'));

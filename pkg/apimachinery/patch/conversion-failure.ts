@@ -1,6 +1,6 @@
 /**
- * Why the outcome of a strategic merge patch is no object of its type, in the words of 1.24, which converts such outcomes
- * instead of decoding them (apimachinery/pkg/runtime/converter.go).
+ * Describes why the result of a strategic merge patch violates its type, in the words of 1.24, which converts such
+ * results instead of decoding them (apimachinery/pkg/runtime/converter.go).
  */
 
 import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
@@ -10,7 +10,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** Types whose JSON has a decoder of its own in 1.24, with what that one decodes a value of another type into. */
+/** Types with their own JSON decoder in 1.24, and the Go type that it decodes into. */
 const decoded: Readonly<Partial<Record<TypeInfo['shape'], string>>> = {
   time: 'string',
   microTime: 'string',
@@ -18,7 +18,7 @@ const decoded: Readonly<Partial<Record<TypeInfo['shape'], string>>> = {
   intOrString: 'int32',
 };
 
-/** The first failure; undefined where what decoders say of the object is what 1.24 says, too. */
+/** The first failure; undefined where 1.24 reports the decoder's error. */
 export function conversionFailure(type: TypeInfo, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (type.shape === 'struct')
@@ -80,7 +80,7 @@ function scalarFailure(scalar: Scalar, value: unknown, goType: string | undefine
   const into = scalar === 'double' ? 'float64' : scalar === 'float' ? 'float32' : scalar;
   const from = kindOf(value);
   if (from === into || (from === 'int64' && fits(value as number, scalar))) return undefined;
-  // Go converts whole numbers to text, as the character of that code.
+  // Go converts whole numbers to text as a character code.
   const convertible = numbers.has(from) && (numbers.has(into) || (into === 'string' && from === 'int64'));
   return convertible ? `cannot convert ${from} to ${goType ?? into}` : `unrecognized type: ${into}`;
 }
@@ -94,7 +94,7 @@ function bytesFailure(text: string): string | undefined {
   }
 }
 
-/** Whether a whole number has a place in the type. 1.24 takes others cut to their last bits, which is refused here. */
+/** Whether a whole number fits the type. 1.24 truncates other numbers, which is refused here. */
 function fits(value: number, scalar: Scalar): boolean {
   if (scalar === 'int32') return (value | 0) === value;
   if (scalar === 'uint32') return value >>> 0 === value;

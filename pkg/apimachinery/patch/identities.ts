@@ -1,23 +1,23 @@
-/** Looks up JSON values among others: each as fast in a list of thousands as in one of few. */
+/** Hash lookup of JSON values, so that long lists stay fast. */
 import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 
-/** JSON values as keys of maps and sets: equal ones (`jsonEqual`) have the same key. */
+/** Keys for maps and sets: values that are equal by `jsonEqual` have the same key. */
 export class Identities {
-  /** Scalars are their own keys; of what has parts each has an object. */
+  /** Scalars are their own keys; each distinct object or list gets a key object. */
   readonly #composed = new Map<string, object>();
 
   keyOf(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
     const text = canonical(value);
-    const known = this.#composed.get(text);
-    if (known !== undefined) return known;
+    const existing = this.#composed.get(text);
+    if (existing !== undefined) return existing;
     const key = {};
     this.#composed.set(text, key);
     return key;
   }
 
-  /** At which index each value comes first, by its key. */
+  /** The first index of each value, by key. */
   firstIndexes(values: readonly unknown[]): ReadonlyMap<unknown, number> {
     const indexes = new Map<unknown, number>();
     for (let i = 0; i < values.length; i++) {
@@ -28,7 +28,7 @@ export class Identities {
   }
 }
 
-/** JSON with the members of objects in order, and without those that are undefined. */
+/** JSON with sorted members, without undefined ones. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isJsonObject(value)) return toJSONText(value);

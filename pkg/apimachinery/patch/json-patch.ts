@@ -1,28 +1,27 @@
 /**
- * JSON patch (RFC 6902) as release 1.24 carries it out (github.com/evanphx/json-patch 4.12), which is more lenient than the
- * standard: `replace` sets what is not there, a value that is left out is null, `copy` of what is not there gives null, and
- * what stands before the first slash of a path does not count.
- *
- * Why not fast-json-patch: it changes the document in place or clones all of it, where this copies only what changes;
- * and it has neither negative indexes nor a bound on what `copy` makes.
+ * JSON patch (RFC 6902) like release 1.24 (github.com/evanphx/json-patch 4.12), which is more lenient than the
+ * standard: `replace` adds missing members, an absent value is null, `copy` of a missing value gives null, and text
+ * before the first slash of a path is ignored.
+ *  Not fast-json-patch: it modifies the document or clones all of it, while this code copies only what changes; it also
+ *  lacks negative indexes and a limit on `copy`.
  */
 
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { checkValueDepth, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 
-/** More operations than that in one patch are refused. */
+/** Maximum operations per patch. */
 const maxOperations = 10_000;
-/** `copy` operations must not add more JSON than this altogether. */
+/** Maximum bytes of JSON that all `copy` operations may add. */
 const maxCopiedBytes = 3 * 1024 * 1024;
 /**
- * Elements of lists that may be shifted to make or fill gaps, by all operations together: ten thousand of them in lists of
- * as many elements. It takes a tenth of a second.
+ * Maximum number of list elements that all operations together may shift: ten thousand shifts in lists of ten thousand
+ * elements take a tenth of a second.
  */
 const maxShifted = 100_000_000;
 
@@ -32,13 +31,13 @@ function isContainer(value: unknown): value is Container {
   return Array.isArray(value) || isJsonObject(value);
 }
 
-/** What stands in an operation; absent members differ from those that are null. */
+/** An operation; absent members differ from null ones. */
 type Operation = Readonly<JsonObject>;
 
 const missing = 'missing value';
 
-/** A member that is a string. `lacking`: what 1.24 says of an operation that does not have it. */
-function textOf(operation: Operation, name: 'path' | 'from', lacking: string): string {
+/** A string member. `lacking`: the message of 1.24 if it is absent. */
+function stringMember(operation: Operation, name: 'path' | 'from', lacking: string): string {
   const text = member(operation, name) ?? null;
   if (typeof text === 'string') return text;
   const why = `json: cannot unmarshal ${jsonName(text)} into Go value of type string`;
@@ -47,23 +46,23 @@ function textOf(operation: Operation, name: 'path' | 'from', lacking: string): s
   );
 }
 
-/** The value of an operation; null where it has none. */
+/** The value of an operation; null if absent. */
 function operand(operation: Operation): unknown {
   return member(operation, 'value') ?? null;
 }
 
-/** The steps of a JSON pointer (RFC 6901), at least one; undefined for a pointer without a slash. */
+/** The steps of a JSON pointer (RFC 6901), at least one; undefined for a pointer without slash. */
 function steps(pointer: string): [string, ...string[]] | undefined {
   const [, first, ...others] = pointer.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** Why a step leads nowhere in what holds it. */
+/** A step cannot be resolved in its container. */
 class NoPlace extends Error {
   override readonly name = 'NoPlace';
 }
 
-/** Index into a list, as Go's `strconv.Atoi` reads it; negative ones count from `end`, which none may reach. */
+/** A list index in the syntax of Go's `strconv.Atoi`; negative ones count from `end`, which is exclusive. */
 function indexOf(step: string, end: number): number {
   const number = Number(step);
   if (!/^[+-]?\d+$/.test(step) || !Number.isSafeInteger(number)) {
@@ -76,12 +75,12 @@ function indexOf(step: string, end: number): number {
   return index;
 }
 
-/** What a step of a container leads to; undefined for a member that is not there. */
+/** The value at a step of a container; undefined for an absent member. */
 function child(container: Container, step: string): unknown {
   return Array.isArray(container) ? container[indexOf(step, container.length)] : member(container, step);
 }
 
-/** The same where a step that leads nowhere is like a member that is not there. */
+/** The same, but an unresolvable step counts as an absent member. */
 function childIfAny(container: Container, step: string): unknown {
   try {
     return child(container, step);
@@ -91,16 +90,16 @@ function childIfAny(container: Container, step: string): unknown {
   }
 }
 
-/** Where the last step of a path is taken. */
+/** The target of a path: the container and the last step. */
 interface Place {
   readonly holder: Container;
   readonly last: string;
 }
 
-/** A document that operations are carried out on: what they change is copied first, and what they leave alone is shared. */
+/** The document under operation: modified containers are copied first, all others are shared. */
 class Document {
   #root: unknown;
-  /** The containers that are copies already, so that nobody else has them. */
+  /** Containers that are copies of this document's own. */
   readonly #own = new Set<Container>();
   #copied = 0;
   #shifted = 0;
@@ -113,7 +112,7 @@ class Document {
     return this.#root;
   }
 
-  /** Where a path leads, to be changed; undefined where it leads nowhere. */
+  /** The target of a path for modification; undefined if it cannot be resolved. */
   find(path: string): Place | undefined {
     return this.#walk(path, (value, put) => {
       const own = this.#owned(value);
@@ -122,7 +121,7 @@ class Document {
     });
   }
 
-  /** The same, to be read. */
+  /** The same for reading. */
   look(path: string): Place | undefined {
     return this.#walk(path, (value) => value);
   }
@@ -152,7 +151,7 @@ class Document {
     else this.#splice(holder, indexOf(last, holder.length + 1), 0, value);
   }
 
-  /** Returns what was there. */
+  /** Returns the removed value. */
   remove({ holder, last }: Place): unknown {
     if (Array.isArray(holder)) return this.#splice(holder, indexOf(last, holder.length), 1);
     const value = member(holder, last);
@@ -166,12 +165,12 @@ class Document {
     else setMember(holder, last, value);
   }
 
-  /** Anything but an object or a list leaves the document as it is. */
+  /** Ignores values that are neither objects nor lists. */
   replaceAll(value: unknown): void {
     if (typeof value === 'object' && value !== null) this.#root = value;
   }
 
-  /** A copy of a value, null of what is not there. */
+  /** A copy of a value; null if it is absent. */
   copyOf(value: unknown): unknown {
     if (value === undefined) return null;
     const text = toJSONText(value);
@@ -183,13 +182,13 @@ class Document {
     return parseJSONText(text);
   }
 
-  /** Takes out or puts in one element; returns what was taken out. */
-  #splice(list: unknown[], index: number, taken: 0 | 1, ...put: readonly unknown[]): unknown {
+  /** Inserts or removes one element; returns the removed one. */
+  #splice(list: unknown[], index: number, deleteCount: 0 | 1, ...put: readonly unknown[]): unknown {
     this.#shifted += list.length - index;
     if (this.#shifted > maxShifted) {
       throw requestEntityTooLarge(`The operations of a JSON patch may shift ${maxShifted} elements of lists at most`);
     }
-    return list.splice(index, taken, ...put)[0];
+    return list.splice(index, deleteCount, ...put)[0];
   }
 
   #owned(container: Container): Container {
@@ -200,8 +199,8 @@ class Document {
   }
 }
 
-/** What `take` returns; where it finds no place, the failure begins with `words`. */
-function taken<T>(words: string, take: () => T): T {
+/** Runs an action; if a step cannot be resolved, the error begins with `words`. */
+function atPlace<T>(words: string, take: () => T): T {
   try {
     return take();
   } catch (error) {
@@ -210,7 +209,7 @@ function taken<T>(words: string, take: () => T): T {
   }
 }
 
-/** The place that a path leads to. `words`: what a failure begins with. */
+/** The resolved target of a path. `words`: the beginning of the error. */
 function required(place: Place | undefined, path: string, words: string): Place {
   if (place === undefined) throw unprocessable(`${words}${path}: ${missing}`);
   return place;
@@ -221,11 +220,11 @@ function carryOut(document: Document, operation: Operation): void {
   switch (op) {
     case 'add':
     case 'remove': {
-      const path = textOf(operation, 'path', missing);
+      const path = stringMember(operation, 'path', missing);
       const place = document.find(path);
       if (place === undefined)
         throw unprocessable(`${op} operation does not apply: doc is missing path: "${path}": ${missing}`);
-      taken(`error in ${op} for path: '${path}': `, () =>
+      atPlace(`error in ${op} for path: '${path}': `, () =>
         op === 'remove' ? document.remove(place) : document.add(place, operand(operation)),
       );
       return;
@@ -234,30 +233,30 @@ function carryOut(document: Document, operation: Operation): void {
       replace(document, operation);
       return;
     case 'move': {
-      const from = textOf(operation, 'from', `operation, missing from field: ${missing}`);
+      const from = stringMember(operation, 'from', `operation, missing from field: ${missing}`);
       const source = required(document.find(from), from, 'move operation does not apply: doc is missing from path: ');
-      const value = taken(`error in move for path: '${source.last}': `, () => document.remove(source));
-      const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+      const value = atPlace(`error in move for path: '${source.last}': `, () => document.remove(source));
+      const path = stringMember(operation, 'path', `operation missing path field: ${missing}`);
       const place = required(
         document.find(path),
         path,
         'move operation does not apply: doc is missing destination path: ',
       );
-      taken(`error in move for path: '${path}': `, () => document.add(place, value));
+      atPlace(`error in move for path: '${path}': `, () => document.add(place, value));
       return;
     }
     case 'copy': {
-      const from = textOf(operation, 'from', `operation, missing from field: ${missing}`);
+      const from = stringMember(operation, 'from', `operation, missing from field: ${missing}`);
       const source = required(document.look(from), from, 'copy operation does not apply: doc is missing from path: ');
-      const value = taken(`error in copy for from: '${from}': `, () => child(source.holder, source.last));
-      const path = textOf(operation, 'path', missing);
+      const value = atPlace(`error in copy for from: '${from}': `, () => child(source.holder, source.last));
+      const path = stringMember(operation, 'path', missing);
       const place = required(
         document.find(path),
         path,
         'copy operation does not apply: doc is missing destination path: ',
       );
       const copy = document.copyOf(value);
-      taken('error while adding value during copy: ', () => document.add(place, copy));
+      atPlace('error while adding value during copy: ', () => document.add(place, copy));
       return;
     }
     case 'test':
@@ -269,9 +268,9 @@ function carryOut(document: Document, operation: Operation): void {
 }
 
 function replace(document: Document, operation: Operation): void {
-  const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+  const path = stringMember(operation, 'path', `operation missing path field: ${missing}`);
   if (path === '') {
-    // 1.24 crashes where there is no value.
+    // 1.24 crashes if there is no value.
     if (member(operation, 'value') === undefined) throw unprocessable('replace operation has no value');
     document.replaceAll(operand(operation));
     return;
@@ -285,21 +284,21 @@ function replace(document: Document, operation: Operation): void {
   }
 }
 
-/** Absent members are equal to null. */
+/** Absent members equal null. */
 function test(document: Document, operation: Operation): void {
-  const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+  const path = stringMember(operation, 'path', `operation missing path field: ${missing}`);
   const value = member(operation, 'value');
   let actual = document.root;
   if (path !== '') {
     const { holder, last } = required(document.look(path), path, 'test operation does not apply: is missing path: ');
-    actual = taken(`error in test for path: '${path}': `, () => child(holder, last)) ?? null;
+    actual = atPlace(`error in test for path: '${path}': `, () => child(holder, last)) ?? null;
   }
   if (value === undefined || !jsonEqual(actual, value)) {
     throw unprocessable(`testing value ${path} failed: test failed`);
   }
 }
 
-/** Operations that are null have nothing in them. Throws 400 for what is no list of objects. */
+/** A null operation is empty. Throws 400 if the patch is not a list of objects. */
 function operationsOf(patch: unknown): readonly Operation[] {
   if (patch === null) return [];
   if (!Array.isArray(patch))
@@ -312,9 +311,8 @@ function operationsOf(patch: unknown): readonly Operation[] {
 }
 
 /**
- * The patched document; neither it nor `patch` is changed, and what the patch leaves alone is shared. Throws 400
- * BadRequest for what is no list of objects, 413 for too many operations, and 422 for an operation that is none or does
- * not apply (a failed `test` among them).
+ * The patched document; modifies no arguments and shares unchanged parts. Throws 400 BadRequest if the patch is not a
+ * list of objects, 413 for too many operations, and 422 for an invalid or failing operation, including a failed `test`.
  */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
   const operations = operationsOf(patch);

@@ -1,25 +1,25 @@
-/** What the patch languages share: JSON values, compared and changed without touching the originals. */
+/** Operations on JSON values that the patch types share; none modifies its arguments. */
 
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { NumberLiteral } from '#apimachinery/json-text.js';
 
-/** Nesting of patches; deeper ones are refused. */
+/** Maximum nesting of patches. */
 const maxPatchDepth = 500;
 
-/** An own member; what every object inherits is no member of a document. */
+/** An own member; inherited members are not part of a document. */
 export function member(object: Readonly<JsonObject>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** The value at a path of members; undefined where there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
-  let found = value;
-  for (const name of path) found = isJsonObject(found) ? member(found, name) : undefined;
-  return found;
+  let current = value;
+  for (const name of path) current = isJsonObject(current) ? member(current, name) : undefined;
+  return current;
 }
 
-/** Equality of JSON values; the order of members does not matter, and members that are undefined are absent. */
+/** Equality of JSON values: ignores the order of members, and undefined members count as absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a instanceof NumberLiteral) return jsonEqual(a.value, b);
@@ -32,7 +32,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   for (const key in a) {
     const value = a[key];
     if (value === undefined) continue;
-    // No value is equal to what objects inherit, but for their prototype's.
+    // An inherited member never equals a value, except the prototype itself.
     if (!jsonEqual(value, key === '__proto__' ? member(b, key) : b[key])) return false;
     members++;
   }
@@ -40,12 +40,12 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return members === 0;
 }
 
-/** Throws 400 BadRequest once a patch nests too deeply. */
+/** Throws 400 BadRequest if a patch is nested too deeply. */
 export function checkPatchDepth(depth: number): void {
   if (depth > maxPatchDepth) throw badRequest('the patch is nested too deeply');
 }
 
-/** Throws 400 BadRequest for a value that nests too deeply. */
+/** Throws 400 BadRequest if a value is nested too deeply. */
 export function checkValueDepth(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   checkPatchDepth(depth);

@@ -1,12 +1,12 @@
 /**
- * JSON merge patch (RFC 7386): members replace members, null removes, anything but an object replaces the whole. As with 1.24,
- * objects inside of lists lose their nulls, too, unless the list takes the place of an object.
+ * JSON merge patch (RFC 7386): members replace members, null removes a member, any other value replaces the whole. As
+ * in 1.24, objects inside lists also lose their null members, unless the list replaces an object.
  */
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { checkPatchDepth, member } from '#apimachinery/patch/json-values.js';
 
-/** The patched value. Parts that the patch leaves alone are shared with `target`. Throws 400 for hostile nesting. */
+/** The patched value. Shares unchanged parts with `target`. Throws 400 for excessive nesting. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   return merge(target, patch, 0);
 }

@@ -9,7 +9,7 @@ import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.j
 const scheme = schemeFor(kubernetesDialect);
 const pod = scheme.type('core.v1.Pod');
 
-/** Freezes all of it, so that a patch that changes its input throws. */
+/** Freezes the value, so that a patch that modifies its input throws. */
 function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const part of Object.values(value)) frozen(part);
@@ -133,7 +133,7 @@ t.test('merge patch', async (t) => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [[1, 2], { a: 'b', c: null }, { a: 'b' }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-    // The library of 1.24 takes the nulls of objects out of lists, but not where a list replaces an object.
+    // The library of 1.24 removes nulls of objects in lists, unless a list replaces an object.
     [{ a: [1] }, { a: [null, { b: null, c: [{ d: null }] }] }, { a: [null, { c: [{}] }] }],
     [{}, { a: [{ b: null }] }, { a: [{}] }],
     [{ a: {} }, { a: [{ b: null }] }, { a: [{ b: null }] }],
@@ -267,7 +267,7 @@ t.test('a message that is replaced instead of merged', async (t) => {
   t.strictSame(outcome('v1beta1'), { spec: { selector: { ...selector, matchExpressions: [] } } });
 });
 
-t.test('bytes that are no base64', async (t) => {
+t.test('invalid base64 bytes', async (t) => {
   const why = conversionFailure(scheme.type('core.v1.Secret'), { data: { a: 'YQ==', b: 'Bad_Value!' } });
   t.equal(why, 'error decoding from json: illegal base64 data at input byte 3');
 });

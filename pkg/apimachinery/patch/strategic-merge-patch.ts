@@ -1,7 +1,7 @@
 /**
- * Strategic merge patch: a merge patch whose lists are merged by the keys that the schema names. Directives are
- * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
- * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
+ * Strategic merge patch: a merge patch that merges lists by keys from the schema. Directives are `$patch:
+ * replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics of release
+ * 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
  */
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
@@ -10,8 +10,50 @@ import { badRequest, type StatusError, unclassified, unprocessable } from '#apim
 import { Identities } from '#apimachinery/patch/identities.js';
 import { checkPatchDepth, checkValueDepth, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
-import { memberSchema, type PatchSchema, schemaOfType, unknownSchema } from '#apimachinery/patch/strategic-schema.js';
-import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** The merge rules of a member. */
+
+export interface PatchSchema {
+  /** The message type; undefined for values without schema (raw JSON, scalars). */
+  readonly type: TypeInfo | undefined;
+  /** For maps: the declaration of all entries. */
+  readonly elements: FieldInfo | undefined;
+  /** Messages only: replaced instead of merged. */
+  readonly replace: boolean;
+  /** Lists only: elements are merged instead of replaced. */
+  readonly mergeList: boolean;
+  /** The merge key of list elements. */
+  readonly mergeKey: string | undefined;
+}
+
+const unknownSchema: PatchSchema = Object.freeze({
+  type: undefined,
+  elements: undefined,
+  replace: false,
+  mergeList: false,
+  mergeKey: undefined,
+});
+
+function schemaOfType(type: TypeInfo | undefined): PatchSchema {
+  return type?.shape === 'struct' ? { ...unknownSchema, type } : unknownSchema;
+}
+
+/** The merge rules of a member. */
+function memberSchema(schema: PatchSchema, key: string): PatchSchema {
+  if (schema.elements !== undefined) return schemaOfType(schema.elements.type);
+  const field = schema.type?.byName.get(key);
+  if (field === undefined) return unknownSchema;
+  const { type } = schemaOfType(field.type);
+  if (field.container === 'map') return { ...unknownSchema, elements: field };
+  return {
+    type,
+    elements: undefined,
+    replace: field.patchReplace === true,
+    mergeList: field.container === 'list' && field.patchMerge,
+    mergeKey: field.patchMergeKey,
+  };
+}
 
 const patchDirective = '$patch';
 const retainKeysDirective = '$retainKeys';
@@ -19,10 +61,9 @@ const deletePrefix = '$deleteFromPrimitiveList/';
 const orderPrefix = '$setElementOrder/';
 
 /**
- * The patched object; neither it nor the patch is changed, and what the patch leaves alone is shared. `type` is the
- * object's type, undefined where there is no schema (everything is then merged as by a merge patch). A patch that is null
- * changes nothing. Throws 400 for what is no object and for some malformed directives, 500 for others and for elements
- * without their merge key.
+ * The patched object; modifies no arguments and shares unchanged parts. `type` is the object's type; without it
+ * everything is merged like by a merge patch. A null patch changes nothing. Throws 400 if the patch is not an object
+ * and for some malformed directives, 500 for others and for elements without merge key.
  */
 export function strategicMergePatch(target: unknown, patch: unknown, type: TypeInfo | undefined): unknown {
   if (patch === null) return target;
@@ -57,7 +98,7 @@ function mergeObject(target: JsonObject, patch: JsonObject, schema: PatchSchema,
   return result;
 }
 
-/** The target's copy, without members that `$retainKeys` does not name. */
+/** A copy of the target without members that `$retainKeys` does not list. */
 function retainKeys(target: JsonObject, patch: JsonObject): JsonObject {
   const keys = member(patch, retainKeysDirective);
   if (keys === undefined) return { ...target };
@@ -85,7 +126,7 @@ function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth:
   if (Array.isArray(patch) && Array.isArray(target)) {
     return schema.mergeList ? mergeList(target, patch, schema, depth) : patch;
   }
-  // What has nothing to be merged with is taken as it is, but for nulls: directives in it are members like others.
+  // A value without counterpart is added without its nulls; directives in it are ordinary members.
   return withoutNulls(patch);
 }
 
@@ -102,7 +143,7 @@ function unknownDirective(directive: unknown, patch: JsonObject): StatusError {
   return unclassified(`unknown patch type: ${shown} in map: ${goText(patch)}`);
 }
 
-/** A list whose order the patch gives: `$setElementOrder/<list>` with or without `<list>` beside it. */
+/** Merges a list in the patch's order: `$setElementOrder/<list>`, with or without `<list>`. */
 function mergeOrdered(
   result: JsonObject,
   patch: JsonObject,
@@ -131,14 +172,14 @@ function mergeOrdered(
   result[key] = inOrder(merged, named, original, mergeKey);
 }
 
-/** The patch's elements must stand in the order that the directive gives. */
+/** The patch's elements must follow the order of the directive. */
 function checkOrder(changes: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
   if (order.length === 0) return;
   let at = 0;
   for (const change of changes) {
     if (isJsonObject(change) && member(change, patchDirective) !== undefined) continue;
-    const wanted = identity(change, mergeKey);
-    while (at < order.length && !jsonEqual(identity(order[at], mergeKey), wanted)) at++;
+    const elementIdentity = identity(change, mergeKey);
+    while (at < order.length && !jsonEqual(identity(order[at], mergeKey), elementIdentity)) at++;
     if (at === order.length) {
       throw unclassified(
         `The order in patch list:\n${goText(changes)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
@@ -158,18 +199,18 @@ function mergeList(
   if (![...target, ...patch].some(isJsonObject)) {
     const merged = [...target];
     const identities = new Identities();
-    const known = new Set(target.map((element) => identities.keyOf(element)));
+    const targetKeys = new Set(target.map((element) => identities.keyOf(element)));
     for (const element of patch) {
       const key = identities.keyOf(element);
-      if (!known.has(key)) merged.push(element);
-      known.add(key);
+      if (!targetKeys.has(key)) merged.push(element);
+      targetKeys.add(key);
     }
     return inOrder(merged, patch, target, undefined);
   }
   if (mergeKey === undefined) throw unclassified(`cannot merge lists without merge key for ${schema.type?.goName}`);
   const { kept, changes, replace } = applyElementDirectives(target, patch, mergeKey);
   const elementSchema = schema.type === undefined ? unknownSchema : schemaOfType(schema.type);
-  // What replaces a list is taken as it is: elements with the same key stay apart, as the addresses of a node do.
+  // A replacement is used unchanged: elements with equal keys remain, such as addresses of a node.
   if (replace) return [...changes];
   const merged = [...kept];
   const identities = new Identities();
@@ -184,7 +225,7 @@ function mergeList(
   return inOrder(merged, changes, kept, mergeKey);
 }
 
-/** Elements of both lists must be of one type, and be no lists. */
+/** Elements of both lists must have one type, other than lists. */
 function checkElements(target: readonly unknown[], patch: readonly unknown[]): void {
   const all = [...target, ...patch];
   if (all.some(Array.isArray) && all.every(Array.isArray)) throw unprocessable('lists of lists are not supported');
@@ -202,7 +243,7 @@ function keyOf(element: unknown, mergeKey: string): unknown {
   return key;
 }
 
-/** Carries out `$patch` in elements of a list: what of the target stays, and which elements are left to merge. */
+/** Applies `$patch` directives in list elements: returns the remaining target elements and the elements to merge. */
 function applyElementDirectives(
   target: readonly unknown[],
   patch: readonly unknown[],

@@ -1,21 +1,21 @@
-/** The order of merged lists: elements that the patch names in the patch's order, all others in their own. */
+/** The order of merged lists: elements of the patch in the patch's order, all others in their own. */
 import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { Identities } from '#apimachinery/patch/identities.js';
 
-/** What tells two elements of a list apart: the value of the merge key, or a scalar itself. */
+/** The identity of a list element: the value of its merge key, or the scalar itself. */
 export function identity(element: unknown, mergeKey: string | undefined): unknown {
   return mergeKey !== undefined && isJsonObject(element) ? element[mergeKey] : element;
 }
 
 interface Placed {
   readonly element: unknown;
-  /** Its place in the order that it follows, -1 where that does not know it. */
+  /** Its index in the order that applies to it; -1 if it is not in that order. */
   readonly at: number;
-  /** Its place in the server's order. */
+  /** Its index in the server's order. */
   readonly atServer: number;
 }
 
-/** Merges both lists so that pairs which the server's order knows keep that order; otherwise `named` come first. */
+/** Merges both lists and keeps the server's order for pairs that it contains; otherwise `named` come first. */
 function interleave(others: readonly Placed[], named: readonly Placed[]): Placed[] {
   const result: Placed[] = [];
   let i = 0;
@@ -31,8 +31,8 @@ function interleave(others: readonly Placed[], named: readonly Placed[]): Placed
 }
 
 /**
- * `merged` in order: elements named in `patchOrder` in that order among each other, the rest in `serverOrder`'s, and
- * both interleaved by `serverOrder` as far as it knows them.
+ * `merged` in order: elements in `patchOrder` follow that order, the rest `serverOrder`, and both are interleaved by
+ * `serverOrder` where it contains them.
  */
 export function inOrder(
   merged: readonly unknown[],

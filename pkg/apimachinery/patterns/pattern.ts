@@ -1,25 +1,25 @@
-/** Regular expressions in the syntax of RE2, as schemas and rules have them. They run in time linear in the text. */
+/** Regular expressions in RE2 syntax, for schemas and rules. Matching takes time linear in the text. */
 import { RE2JS, RE2JSException } from 're2js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
 export interface Pattern {
-  /** How many states it may be in. */
+  /** The number of states. */
   readonly size: number;
-  /** Whether it is found anywhere in the text. */
+  /** Whether the pattern occurs in the text. */
   test(text: string): boolean;
-  /** What it is found as, in order, `limit` times at most. */
+  /** The matches in order, at most `limit`. */
   find(text: string, limit: number): string[];
 }
 
-/** Larger ones are not kept, since they take memory. */
+/** Larger patterns are not cached, because they take memory. */
 const maxKeptSize = 1000;
 
-/** Compiles patterns, and keeps those that were used last. */
+/** Compiles patterns and caches recently used ones. */
 export class Patterns {
   readonly #kept = new LruCache<string, Pattern>({ limit: 500 });
 
-  /** Throws an error that says what is wrong with the pattern. */
+  /** Throws an error that describes an invalid pattern. */
   compile(text: string): Pattern {
     const before = this.#kept.get(text);
     if (before !== undefined) return before;
@@ -29,7 +29,7 @@ export class Patterns {
   }
 }
 
-/** Says what is wrong with a pattern, undefined when nothing is. */
+/** The syntax error of a pattern; undefined if it is valid. */
 export function patternError(text: string): string | undefined {
   try {
     compilePattern(text);
@@ -46,10 +46,10 @@ function compilePattern(text: string): Pattern {
     size: compiled.programSize(),
     test: (subject) => compiled.test(subject),
     find: (subject, limit) => {
-      const found: string[] = [];
+      const matches: string[] = [];
       const matcher = compiled.matcher(subject);
-      while (found.length < limit && matcher.find()) found.push(matcher.group() ?? '');
-      return found;
+      while (matches.length < limit && matcher.find()) matches.push(matcher.group() ?? '');
+      return matches;
     },
   };
 }

@@ -1,6 +1,6 @@
-/** Makes types out of declarations. */
+/** Compiles declarations into types. */
 import { orchDialect } from '#apimachinery/dialect.js';
-import { described, describedMessage } from '#apimachinery/schema/described.js';
+import { fieldDescription, messageDescription } from '#apimachinery/schema/descriptions.js';
 import type {
   FieldDeclaration,
   GroupVersionDeclaration,
@@ -22,7 +22,7 @@ const scalars: ReadonlySet<string> = new Set<Scalar>([
   'float',
 ]);
 
-/** The prefix with which declarations name OpenAPI extensions; each dialect has its own. */
+/** The prefix of OpenAPI extensions in declarations; each dialect has its own. */
 const declaredExtensionPrefix = orchDialect.extensionPrefix;
 
 class CompiledField implements FieldInfo {
@@ -97,12 +97,15 @@ class CompiledField implements FieldInfo {
     this.featureGate = declaration.featureGate;
     this.whileOff = declaration.whileOff;
     this.ungated = declaration.ungated;
-    this.doc = described(declaration);
+    this.doc = fieldDescription(declaration);
     this.goType = resolved.goType;
   }
 }
 
-/** As 1.24 reads it out of OpenAPI: without a list type, a merge strategy makes a map by its key or else a set. */
+/**
+ * The list kind that 1.24 derives from OpenAPI: without a list type, a merge strategy implies a map with its key, or
+ * else a set.
+ */
 function listKind(declaration: FieldDeclaration, merge: boolean): ListKind {
   if (declaration.repeated !== true) return 'atomic';
   if (declaration.listType !== undefined) return declaration.listType;
@@ -115,7 +118,7 @@ function withPrefix(key: string, prefix: string): string {
   return key.startsWith(declaredExtensionPrefix) ? prefix + key.slice(declaredExtensionPrefix.length) : key;
 }
 
-/** Fields are made when first asked for: types refer to each other in circles, and most programs use few of them. */
+/** Fields are compiled on first use: types may be recursive, and most programs use few of them. */
 class CompiledType implements TypeInfo {
   readonly name: string;
   readonly shortName: string;
@@ -150,7 +153,7 @@ class CompiledType implements TypeInfo {
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
     this.shape = message.shape ?? 'struct';
     this.atomic = message.atomic === true;
-    this.doc = describedMessage(message);
+    this.doc = messageDescription(message);
     this.union = schemaUnion(message);
     this.isList =
       shortName.endsWith('List') && message.fields.items !== undefined && message.fields.metadata !== undefined;
@@ -184,7 +187,10 @@ function schemaUnion({ fields, union = [] }: MessageDeclaration): TypeInfo['unio
   return discriminator === undefined ? undefined : { discriminator, members: union };
 }
 
-/** Messages whose zero is written; that of the others (times, raw JSON) is null, which says the same as nothing. */
+/**
+ * Messages whose zero value is serialized; the zero value of others (times, raw JSON) is null, which is equivalent to
+ * absent.
+ */
 const shapesWithZero: ReadonlySet<Shape> = new Set(['struct', 'quantity', 'intOrString', 'duration']);
 
 function isAlways(field: FieldInfo): boolean {
@@ -193,7 +199,7 @@ function isAlways(field: FieldInfo): boolean {
   return !field.omitempty && field.scalar !== 'bytes';
 }
 
-/** `core.v1`, or `resource` for groups of wire types only. */
+/** `core.v1`, or `resource` for groups with wire types only. */
 export function typePrefix(gv: { group: string; version: string }): string {
   return gv.version === '' ? gv.group : `${gv.group}.${gv.version}`;
 }
@@ -211,7 +217,7 @@ function servedKinds(declarations: readonly GroupVersionDeclaration[]): Set<stri
   return served;
 }
 
-/** JSON names of a type, those of inline messages included. */
+/** JSON names of a type, including those of inline messages. */
 function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): Map<string, FieldInfo> {
   for (const field of type.fields) {
     if (field.inline && field.type !== undefined) namesOf(field.type, into);
@@ -223,8 +229,8 @@ function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): Map<string, Fiel
 const noGoTypes: ReadonlyMap<string, string> = new Map();
 
 /**
- * All types by full name. `extensionPrefix` is the dialect's prefix of OpenAPI extensions, which are names of fields in
- * one type. Asking a type for its fields throws a RangeError when one of them refers to a type that does not exist.
+ * All types by full name. `extensionPrefix` is the dialect's prefix of OpenAPI extensions, which are field names of one
+ * type. The fields of a type throw a RangeError on access if one refers to an unknown type.
  */
 export function compileTypes(
   declarations: readonly GroupVersionDeclaration[],

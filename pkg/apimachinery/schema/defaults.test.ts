@@ -30,7 +30,7 @@ function filled(object: object, gate = true): object {
   return copy;
 }
 
-t.test('fields that nobody set are filled in, and those of parts that are there', async (t) => {
+t.test('absent fields of an object and its present parts get defaults', async (t) => {
   const red = { color: 'red' };
   t.strictSame(filled({}), { name: 'a', count: 3, sorts: ['x'], part: red, gated: true });
   t.strictSame(filled({ part: { inner: { inner: {} } } }), {
@@ -44,7 +44,7 @@ t.test('fields that nobody set are filled in, and those of parts that are there'
   });
 });
 
-t.test('what is empty is absent, unless the field tells the two apart', async (t) => {
+t.test('an empty field counts as absent unless it is a pointer', async (t) => {
   t.strictSame(filled({ name: '', count: 0, sorts: [] }), { ...filled({}), count: 0 });
   t.strictSame(filled(filled({})), filled({}), 'what is filled in stays');
 });
@@ -54,13 +54,13 @@ t.test('a field whose gate is off stays absent', async (t) => {
   t.strictSame(filled({}, false), rest);
 });
 
-t.test('a default is no part of two objects', async (t) => {
+t.test('objects do not share a default value', async (t) => {
   const [one, other] = [filled({}), filled({})] as { sorts: string[] }[];
   one?.sorts.push('y');
   t.strictSame(other?.sorts, ['x']);
 });
 
-t.test('docs tell defaults, unless they do it in words of their own', async (t) => {
+t.test('descriptions include defaults unless the doc mentions them', async (t) => {
   const docs = ['name', 'count', 'sorts', 'gated'].map((name) => turn.byName.get(name)?.doc);
   t.strictSame(docs, [
     'Its name. Default `a`.',

@@ -1,9 +1,9 @@
-/** Fills in what declarations say of fields that nobody set. */
+/** Sets declared defaults of absent fields. */
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** True while the feature gate of that name is on. */
+/** True if the feature gate is on. */
 type Gate = (name: string) => boolean;
 type Members = Record<string, unknown>;
 
@@ -11,13 +11,13 @@ type Members = Record<string, unknown>;
 interface Filled {
   readonly name: string;
   readonly value: unknown;
-  /** The field cannot tell absent from empty: nobody means an empty one. */
+  /** The field cannot distinguish absent from empty: an empty value is defaulted. */
   readonly orEmpty: boolean;
-  /** While it is off, the field stays as it is. */
+  /** The field is defaulted only while this gate is on. */
   readonly gate: string | undefined;
 }
 
-/** A field with defaults somewhere below it, maybe of the type that it is in: they are looked up when one is there. */
+/** A field with defaults inside, possibly of the type that contains it: resolved only for present values. */
 class Part {
   readonly name: string;
   readonly isSingle: boolean;
@@ -36,7 +36,7 @@ class Part {
   }
 }
 
-/** The defaults of a type, and the way to those below it: all that has none is left out. */
+/** The defaults of a type and the fields that lead to further defaults; all other fields are omitted. */
 class Defaults {
   readonly filled: Filled[] = [];
   readonly parts: Part[] = [];
@@ -60,7 +60,7 @@ function isEmpty(value: unknown): boolean {
   return value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
 }
 
-/** Once for each type, however many others have it as a part. */
+/** Computed once per type. */
 const defaultsOf: (type: TypeInfo) => Defaults = oncePer((type: TypeInfo) => {
   const defaults = new Defaults();
   for (const field of type.byName.values()) {
@@ -73,7 +73,7 @@ const defaultsOf: (type: TypeInfo) => Defaults = oncePer((type: TypeInfo) => {
   return defaults;
 });
 
-/** Of the type or of anything below it; `looked` are those that are known to have none so far. */
+/** Whether the type or a part of it has defaults; `looked`: types already visited. */
 function hasDefaults(type: TypeInfo, looked: Set<TypeInfo>): boolean {
   if (looked.has(type)) return false;
   looked.add(type);
@@ -82,7 +82,7 @@ function hasDefaults(type: TypeInfo, looked: Set<TypeInfo>): boolean {
   );
 }
 
-/** Fills in, in place, an object of the type and all parts of it that are there. */
+/** Sets defaults in an object of the type and all its present parts, in place. */
 export function fillDefaults(type: TypeInfo, object: object, gate: Gate): void {
   defaultsOf(type).fill(object as Members, gate);
 }

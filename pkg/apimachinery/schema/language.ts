@@ -1,5 +1,5 @@
 /**
- * The words in which kinds are declared: a field is one line, `name: presence(number, type, rules, doc)`.
+ * The functions that declare kinds: a field is one line, `name: presence(number, type, rules, doc)`.
  *
  * ```ts
  * export const declaration = defineTypes({
@@ -24,26 +24,26 @@ import type {
   SubresourceDeclaration,
 } from '#apimachinery/schema/schema.js';
 
-/** Rules may be left out; only parts of types whose JSON is no object have no doc. */
+/** Rules are optional; the doc is omitted only in types whose JSON is not an object. */
 type Described = [doc?: string] | [rules: FieldRules, doc?: string];
 
-/** A field that is always there, and always written. `type` may be `T[]`, a list, or `map<string, T>`. */
+/** A field that is always present and serialized. `type` may be `T[]`, a list, or `map<string, T>`. */
 export function required(number: number, type: string, ...described: Described): FieldDeclaration {
   const [rules, doc] = typeof described[0] === 'object' ? described : [{}, described[0]];
   return { number, ...typeOf(type), ...(rules as FieldRules), ...(doc !== undefined && { doc }) };
 }
 
-/** A field that may be absent and is left out when it is empty, zero or false. */
+/** A field that may be absent and is omitted if empty, zero or false. */
 export function optional(number: number, type: string, ...described: Described): FieldDeclaration {
   return { omitempty: true, optional: true, ...required(number, type, ...described) };
 }
 
-/** A field that may be absent, which is told from empty, zero and false. */
+/** A field that may be absent, which differs from empty, zero and false. */
 export function pointer(number: number, type: string, ...described: Described): FieldDeclaration {
   return { pointer: true, omitempty: true, optional: true, ...required(number, type, ...described) };
 }
 
-/** A message whose fields stand among those of its parent in JSON; its key begins with `~`. */
+/** A message whose fields are inlined into its parent in JSON; its key begins with `~`. */
 export function inlined(number: number, type: string, rules: FieldRules = {}): FieldDeclaration {
   return { ...required(number, type, rules), inline: true };
 }
@@ -61,8 +61,8 @@ export function message(doc: string, fields: Fields): MessageDeclaration {
 }
 
 /**
- * A message of whose fields one is set, besides the discriminator if it has one. The order of the fields is that in which
- * rules look at them: of two, 1.24 reports the later one.
+ * A message with exactly one field set, besides the discriminator if there is one. Rules check fields in declaration
+ * order: of two set fields, 1.24 reports the later one.
  */
 export function union(doc: string, fields: Fields): MessageDeclaration {
   return partialUnion(
@@ -72,36 +72,36 @@ export function union(doc: string, fields: Fields): MessageDeclaration {
   );
 }
 
-/** A message of whose `members`, in this order, one is set, whatever else is. */
+/** A message with exactly one of `members` set, in this order, next to other fields. */
 export function partialUnion(doc: string, members: readonly string[], fields: Fields): MessageDeclaration {
   return { doc, fields, union: members };
 }
 
-/** A message that is one value to server-side apply wherever it stands: its parts mean nothing without each other. */
+/** A message that server-side apply always treats as one value, because its parts depend on each other. */
 export function atomic(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields, atomic: true };
 }
 
-/** A message whose JSON is not an object of its fields. `typescript` where the shape leaves the type open. */
+/** A message whose JSON is not an object of its fields. `typescript`: the type, if the shape does not determine it. */
 export function shaped(shape: Shape, doc: string, fields: Fields, typescript?: string): MessageDeclaration {
   return { doc, fields, shape, ...(typescript !== undefined && { typescript }) };
 }
 
-/** A kind that is no object: it stands alone, with `apiVersion` and `kind`, but has no metadata. */
+/** A top-level kind without metadata: it has only `apiVersion` and `kind`. */
 export function bareKind(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields, isKind: true };
 }
 
 const objectMetadata = "Standard object's metadata: name, labels, annotations and other data that every object has.";
 
-/** A kind of objects: `metadata` comes by itself. */
+/** A kind with metadata, which is added automatically. */
 export function object(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields: { metadata: optional(1, 'meta.v1.ObjectMeta', objectMetadata), ...fields }, isKind: true };
 }
 
 /**
- * One aspect of a state, as most kinds have it; some give the values of `type` and `status`. `others` are what it has
- * before the time of the last transition, whose number follows theirs unless it is given.
+ * A condition with the common fields; some kinds restrict the values of `type` and `status`. `others` come before the
+ * time of the last transition, which gets the next number unless specified.
  */
 export function condition(
   doc: string,
@@ -120,8 +120,8 @@ export function condition(
 }
 
 /**
- * The list of a kind. `defineTypes` makes it for every resource that can be listed; declared only where it has rules.
- * `plural`: how its description names them.
+ * The list of a kind. `defineTypes` adds it for every listable resource; declared only if it has rules. `plural`: the
+ * name in its description.
  */
 export function listOf(kind: string, plural: string, rules: FieldRules = {}): MessageDeclaration {
   const metadata = 'Standard list metadata: its resource version, and where to continue when it comes in chunks.';
@@ -135,7 +135,7 @@ export function listOf(kind: string, plural: string, rules: FieldRules = {}): Me
   };
 }
 
-/** A resource, with what goes without saying left out. */
+/** A resource without default values. */
 export interface ServedResource
   extends Omit<
     ResourceDeclaration,
@@ -145,22 +145,22 @@ export interface ServedResource
   readonly namespaced?: false;
   /** Absent: all eight. */
   readonly verbs?: readonly string[];
-  /** A mere name, and what is left out: of the resource's own kind, to get, patch and update. */
+  /** A name alone stands for the resource's own kind with get, patch and update. */
   readonly subresources?: readonly (
     | string
     | (Pick<SubresourceDeclaration, 'name'> & Partial<SubresourceDeclaration>)
   )[];
-  /** A mere name: of strings. */
+  /** A name alone stands for a string column. */
   readonly columns?: readonly (string | ColumnDeclaration)[];
 }
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const partVerbs = ['get', 'patch', 'update'];
 
-/** The subresource in which autoscalers see workloads of all kinds. */
+/** The subresource through which autoscalers access any workload. */
 export const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1' } as const;
 
-/** Columns of strings that are shown in wide output only. */
+/** String columns for wide output only. */
 export function wide(...names: string[]): ColumnDeclaration[] {
   return names.map((name) => ({ ...column(name), priority: 1 }));
 }
@@ -169,14 +169,14 @@ function column(name: string): ColumnDeclaration {
   return name === 'Name' ? { name, type: 'string', format: 'name' } : { name, type: 'string' };
 }
 
-/** What one file declares, with all that goes without saying filled in. Rules take enums from here. */
+/** Completes the declarations of a file with all defaults. Rules use its enums. */
 export function defineTypes<T extends string, E extends string = never>({
   types,
   enums,
   resources = [],
 }: {
   readonly types: Readonly<Record<T, MessageDeclaration>>;
-  /** Values in the order in which messages list them. */
+  /** Values in the order of messages. */
   readonly enums?: Readonly<Record<E, readonly string[]>>;
   readonly resources?: readonly ServedResource[];
 }): KindDeclaration & {

@@ -1,16 +1,16 @@
 /**
- * The schema language. A kind's types are declared once, as plain data, in `pkg/api/<group>/<version>/`; TypeScript
- * types, codecs, field validation, defaults, merge keys, OpenAPI and tables are all derived from the declarations.
+ * The schema language. Types of a kind are declared once, as plain data, in `pkg/api/<group>/<version>/`; TypeScript
+ * types, codecs, field validation, defaults, merge keys, OpenAPI and tables are derived from the declarations.
  */
 import type { GroupKey } from '#apimachinery/dialect.js';
 
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'uint64' | 'double' | 'float';
 
-/** How the type looks in JSON where it is not simply an object of its fields. */
+/** The JSON form of a type. */
 export type Shape =
   /** An object of its fields. */
   | 'struct'
-  /** RFC 3339 strings of second / microsecond precision. */
+  /** RFC 3339 strings with second / microsecond precision. */
   | 'time'
   | 'microTime'
   /** `1h30m`. */
@@ -18,103 +18,108 @@ export type Shape =
   /** `500m`. */
   | 'quantity'
   | 'intOrString'
-  /** Any JSON value, kept as it is; bytes of JSON on the wire. */
+  /** Any JSON value, unchanged; on the wire its JSON bytes. */
   | 'rawJSON'
   /** A bare list of the elements of its only field. */
   | 'bareList'
-  /** JSONSchemaProps, or else a list of them / a boolean / a list of strings. */
+  /** JSONSchemaProps, or a list of them / a boolean / a list of strings. */
   | 'schemaOrArray'
   | 'schemaOrBool'
   | 'schemaOrStringArray';
 
-/** What a field has besides its number and type; see `language.ts` for the words that tell its presence. */
+/** Properties of a field besides number and type; `language.ts` has functions for its presence. */
 export interface FieldRules {
-  /** Unset is told from zero: an unset pointer is left out, a set one is written even when zero. */
+  /** Unset differs from zero: an unset pointer is omitted, a set one is serialized even if zero. */
   readonly pointer?: boolean;
-  /** Left out of JSON when empty. */
+  /** Omitted from JSON if empty. */
   readonly omitempty?: boolean;
   /** May be absent in a valid object. */
   readonly optional?: boolean;
-  /** Name in Protobuf where it is not the JSON name. */
+  /** Protobuf name, if it differs from the JSON name. */
   readonly protoName?: string;
   /** Strategic merge patch: `merge`, `replace`, `retainKeys`, comma separated. A merge key implies `merge`. */
   readonly patchStrategy?: string;
   readonly patchMergeKey?: string;
-  /** Server-side apply. Keys imply `map`; a merge key of patches is one. */
+  /** Server-side apply. Keys imply `map`; a merge key of patches counts as one. */
   readonly listType?: 'atomic' | 'set' | 'map';
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
   readonly structType?: 'atomic' | 'granular';
-  /** Empty is told from absent until the object is stored: rules look at it. */
+  /** Empty and absent remain distinct until the object is stored, for validation. */
   readonly keepsEmpty?: true;
-  /** What the field is when nobody sets it, or sets it to nothing where that is no value of its own. */
+  /** Default of an absent field, or of an empty one if the field cannot be empty. */
   readonly default?: unknown;
-  /** OpenAPI tells the default, as 1.24 does for few: clients and keys of lists then count on it. */
+  /** OpenAPI includes the default, as for few fields in 1.24: clients and list keys then rely on it. */
   readonly defaultInSchema?: true;
-  /** Least and greatest number allowed. What checks the kind says when to look (`rangesOf`). */
+  /** Valid range. The kind's validation decides when to check it (`rangesOf`). */
   readonly minimum?: number;
   readonly maximum?: number;
-  /** An update that changes it is refused. Not for what is in lists. */
+  /** Updates must not change it. Not supported inside lists. */
   readonly immutable?: true;
-  /** It names the member of its union that is set. OpenAPI tells so where 1.24 does (`inSchema`). */
+  /** Names the member of its union that is set. OpenAPI mentions it where 1.24 does (`inSchema`). */
   readonly discriminator?: true | 'inSchema';
-  /** Fields of the message that are not set where this one is. What checks it is `unions.ts`. */
+  /** Fields of the message that must be unset if this one is set. Checked by `unions.ts`. */
   readonly excludes?: readonly string[];
   /** Name of an enum of the same group and version. */
   readonly enum?: string;
-  /** The field is there only while this gate is on. While it is off, writes that do not find it stored lose it. */
+  /**
+   * The field exists only while this gate is on. While it is off, writes drop the field unless it is stored already.
+   */
   readonly featureGate?: string;
-  /** The value that the field gets, instead of being dropped, while its gate is off. */
+  /** While the gate is off, the field gets this value instead of being dropped. */
   readonly whileOff?: string;
-  /** Gates that this field and what is below it do not heed. */
+  /** Gates that do not apply to this field and its parts. */
   readonly ungated?: readonly string[];
 }
 
-/** One field of a message. The field's JSON name is its key in the message. */
+/** A field of a message. Its key in the message is its JSON name. */
 export interface FieldDeclaration extends FieldRules {
   /** Protobuf field number. */
   readonly number: number;
-  /** A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`, `intstr.IntOrString`). */
+  /**
+   * A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`,
+   * `intstr.IntOrString`).
+   */
   readonly type: string;
   /** A list of `type`. */
   readonly repeated?: true;
-  /** A map whose key is this scalar and whose value is `type`. */
+  /** A map with keys of this scalar and values of `type`. */
   readonly map?: Scalar;
-  /** The message's fields are flattened into the parent in JSON; on the wire it stays one nested message. */
+  /** The message's fields are inlined into the parent in JSON; on the wire it stays a nested message. */
   readonly inline?: true;
-  /** What `explain` and OpenAPI say, in our own words. */
+  /** Description in `explain` and OpenAPI, in our own words. */
   readonly doc?: string;
 }
 
 export interface MessageDeclaration {
-  /** What `explain` and OpenAPI say, in our own words. */
+  /** Description in `explain` and OpenAPI, in our own words. */
   readonly doc: string;
-  /** JSON name → field. Keys that start with `~` are fields with no JSON name of their own (inline, wrapper parts). */
+  /** JSON name → field. Keys that start with `~` are fields without JSON name (inline messages, parts of wrappers). */
   readonly fields: Readonly<Record<string, FieldDeclaration>>;
-  /** It stands alone, with `apiVersion` and `kind`. Kinds that are served need not say so. */
+  /** A top-level type with `apiVersion` and `kind`. Implied for kinds of resources. */
   readonly isKind?: true;
   /** Absent: `struct`. */
   readonly shape?: Shape;
-  /** The TypeScript type, where the shape leaves it open. */
+  /** The TypeScript type, if the shape does not determine it. */
   readonly typescript?: string;
-  /** Fields of which one is set, in the order in which rules look at them. What checks it is `unions.ts`. */
+  /** Exactly one of these fields is set; validation follows their order. Checked by `unions.ts`. */
   readonly union?: readonly string[];
-  /** One value to server-side apply wherever it stands (`+structType=atomic` on the type in 1.24). */
+  /** Server-side apply always treats it as one value (`+structType=atomic` on the type in 1.24). */
   readonly atomic?: true;
 }
 
-/** Groups that hold wire types only and serve nothing; their types have no version. */
+/** Groups without resources, which only contain wire types; their types have no version. */
 export type PseudoGroup = 'runtime' | 'resource' | 'intstr';
 
-/** What one file below `pkg/api/<group>/<version>/` declares: a kind with the types that only it uses. */
+/** The declarations of a file below `pkg/api/<group>/<version>/`: a kind and the types that only it uses. */
 export interface KindDeclaration {
   readonly types: Readonly<Record<string, MessageDeclaration>>;
   readonly enums?: Readonly<Record<string, readonly string[]>>;
-  /** Group and version come from the folder. */
+  /** The folder determines group and version. */
   readonly resources?: readonly Omit<ResourceDeclaration, 'group' | 'version'>[];
 }
 
-/** All declarations of one folder; made by `hack/generate`. */
+/** All declarations of a folder; generated by `hack/generate`. */
 export interface GroupVersionDeclaration {
   readonly group: GroupKey | PseudoGroup;
   readonly version: string;
@@ -125,22 +130,22 @@ export interface ColumnDeclaration {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
   readonly format?: string;
-  /** 1 = shown in wide output only. */
+  /** 1: wide output only. */
   readonly priority?: number;
-  /** What the column shows, for people. */
+  /** Description of the column. */
   readonly description?: string;
 }
 
 export interface SubresourceDeclaration {
   readonly name: string;
   readonly kind: string;
-  /** Group and version of the kind where they differ from the resource's. */
+  /** Group and version of the kind, if they differ from the resource's. */
   readonly group?: GroupKey;
   readonly version?: string;
   readonly verbs: readonly string[];
 }
 
-/** A resource that the API serves. */
+/** A served resource. */
 export interface ResourceDeclaration {
   readonly group: GroupKey;
   readonly version: string;
@@ -154,30 +159,30 @@ export interface ResourceDeclaration {
   readonly categories?: readonly string[];
   readonly subresources?: readonly SubresourceDeclaration[];
   readonly columns?: readonly ColumnDeclaration[];
-  /** The resource is there only while this gate is on. */
+  /** The resource exists only while this gate is on. */
   readonly featureGate?: string;
-  /** Set where objects are stored in the form of another version (of another group, even), and converted from and to it. */
+  /** Set if objects are stored in the form of another version (possibly of another group) and converted. */
   readonly storedAs?: { readonly group?: GroupKey; readonly version: string };
   /**
-   * The group that refusals of invalid objects name where it is not the resource's: 1.24 has one type for the versions of
-   * several groups, and takes the group in which that was registered first.
+   * The group in errors about invalid objects, if it is not the resource's: 1.24 shares one type between versions of
+   * several groups and reports the group that registered it first.
    */
   readonly refusedIn?: string;
-  /** Clients are told that the resource, in this version, will go away. */
+  /** Clients are warned that this version of the resource will be removed. */
   readonly deprecation?: Deprecation;
 }
 
 export interface Deprecation {
-  /** Release since which clients are warned: `1.21`. */
+  /** First release with a warning: `1.21`. */
   readonly since: string;
-  /** Release that does not serve it any more. */
+  /** First release without this version. */
   readonly until?: string;
-  /** Version of the same kind to use instead. */
+  /** The version of the kind to use instead. */
   readonly replacement?: string;
 }
 
-/** A resource with the TypeScript type of its objects: what clients are given. */
+/** A resource with the TypeScript type of its objects, for clients. */
 export interface ResourceType<T> extends ResourceDeclaration {
-  /** Never present at run time; carries `T`. */
+  /** Carries the type `T`; never present at run time. */
   readonly __object?: T;
 }

@@ -1,4 +1,4 @@
-/** Everything that is known about the API's types, looked up by the names that requests and objects use. */
+/** Looks up the API's types by the names in requests and objects. */
 
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
@@ -8,7 +8,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface KindInfo {
   readonly group: GroupKey;
-  /** The group's name on the wire, empty for core. */
+  /** The group's name on the wire; empty for core. */
   readonly groupName: string;
   readonly version: string;
   readonly kind: string;
@@ -22,12 +22,12 @@ export interface ResourceInfo {
   readonly groupName: string;
   readonly apiVersion: string;
   readonly type: TypeInfo;
-  /** `PodList`, undefined for a resource that cannot be listed (`tokenreviews`). */
+  /** `PodList`; undefined for a resource that cannot be listed (`tokenreviews`). */
   readonly listKind: string | undefined;
   readonly listType: TypeInfo | undefined;
 }
 
-/** Kinds of the meta group that stand in every group and version under the same name. */
+/** Kinds of the meta group that exist in every group and version under the same name. */
 const sharedKinds: ReadonlySet<string> = new Set([
   'APIGroup',
   'APIGroupList',
@@ -43,7 +43,7 @@ const sharedKinds: ReadonlySet<string> = new Set([
   'WatchEvent',
 ]);
 
-/** By apiVersion, then by a name in it: looked up for each object, so that no key is put together for it. */
+/** By apiVersion, then by a name: nested, so that lookups need no concatenated key. */
 type ByVersion<T> = ReadonlyMap<string, ReadonlyMap<string, T>>;
 
 function byVersion<T extends { readonly apiVersion: string }>(infos: readonly T[], name: (info: T) => string) {
@@ -55,17 +55,17 @@ function byVersion<T extends { readonly apiVersion: string }>(infos: readonly T[
   return versions;
 }
 
-/** Immutable. Made in a few milliseconds. */
+/** Immutable. Creation takes a few milliseconds. */
 export class Scheme {
   readonly dialect: Dialect;
-  /** All resources of all groups, in the order of their declaration. */
+  /** All resources of all groups, in declaration order. */
   readonly resources: readonly ResourceInfo[];
   readonly kinds: readonly KindInfo[];
   readonly #types: ReadonlyMap<string, TypeInfo>;
   readonly #kinds: ByVersion<KindInfo>;
   readonly #resources: ByVersion<ResourceInfo>;
 
-  /** `goTypes`: of fields, see `FieldInfo.goType`, by their message and name. */
+  /** `goTypes`: Go types of fields (see `FieldInfo.goType`), by message and name. */
   constructor(
     dialect: Dialect,
     declarations: readonly GroupVersionDeclaration[],
@@ -77,7 +77,7 @@ export class Scheme {
     const resources: ResourceInfo[] = [];
     for (const gv of declarations) {
       const groupKey = gv.group;
-      // Groups without a version hold wire types only.
+      // Groups without version contain wire types only.
       if (groupKey === 'runtime' || groupKey === 'resource' || groupKey === 'intstr') continue;
       const group = { group: groupKey, groupName: dialect.groupName(groupKey), version: gv.version };
       const apiVersion = dialect.apiVersion(groupKey, gv.version);
@@ -112,19 +112,19 @@ export class Scheme {
     });
   }
 
-  /** `v1`, `apps/v1` out of a group's wire name and a version. */
+  /** `v1`, `apps/v1` from a group's wire name and a version. */
   apiVersionOf(groupName: string, version: string): string {
     return groupName === '' ? version : `${groupName}/${version}`;
   }
 
-  /** The type of that full name (`core.v1.PodSpec`). Throws a RangeError when there is none. */
+  /** The type with that full name (`core.v1.PodSpec`). Throws a RangeError if unknown. */
   type(name: string): TypeInfo {
     const type = this.#types.get(name);
     if (type === undefined) throw new RangeError(`no such type: ${name}`);
     return type;
   }
 
-  /** Like `type`, undefined when there is none. */
+  /** Like `type`, but undefined if unknown. */
   findType(name: string): TypeInfo | undefined {
     return this.#types.get(name);
   }
@@ -135,34 +135,34 @@ export class Scheme {
   }
 
   /**
-   * The kind that an object with that `apiVersion` and `kind` is of, undefined for an unknown one. Kinds that every
-   * group version shares (`Status`, `DeleteOptions`, …) are found under any apiVersion.
+   * The kind with that `apiVersion` and `kind`; undefined if unknown. Kinds shared by all group versions (`Status`,
+   * `DeleteOptions`, …) exist in any apiVersion.
    */
   kind(apiVersion: string, kind: string): KindInfo | undefined {
-    const found = this.#kinds.get(apiVersion)?.get(kind);
-    if (found !== undefined || apiVersion === '' || !sharedKinds.has(kind)) return found;
+    const info = this.#kinds.get(apiVersion)?.get(kind);
+    if (info !== undefined || apiVersion === '' || !sharedKinds.has(kind)) return info;
     const type = this.#types.get(`meta.v1.${kind}`);
     if (type === undefined) return undefined;
     const { group: groupName, version } = parseGroupVersion(apiVersion);
     return { group: 'meta', groupName, version, kind, apiVersion, type };
   }
 
-  /** The same by the group's name on the wire (empty for core) and version. */
+  /** The same by the group's wire name (empty for core) and version. */
   kindOf(groupName: string, version: string, kind: string): KindInfo | undefined {
     return this.kind(this.apiVersionOf(groupName, version), kind);
   }
 
-  /** The resource of that plural name, undefined for an unknown one. */
+  /** The resource with that plural name; undefined if unknown. */
   resource(groupName: string, version: string, plural: string): ResourceInfo | undefined {
     return this.#resources.get(this.apiVersionOf(groupName, version))?.get(plural);
   }
 
-  /** The resource whose objects are of that kind, undefined when none is. */
+  /** The resource with objects of that kind; undefined if there is none. */
   resourceOfKind(apiVersion: string, kind: string): ResourceInfo | undefined {
     return this.resources.find((info) => info.apiVersion === apiVersion && info.declaration.kind === kind);
   }
 
-  /** The resource of a declaration that this scheme was made of, as clients hold them. */
+  /** The resource of one of this scheme's declarations, as clients hold them. */
   resourceOf(declaration: ResourceDeclaration): ResourceInfo {
     const groupName = this.dialect.groupName(declaration.group);
     const info = this.resource(groupName, declaration.version, declaration.resource);

@@ -1,63 +1,66 @@
 /**
- * Types as codecs, patches, merges and documentation use them: references resolved, merge rules decided, lookups
- * ready. Built-in types come from declarations (`compile.ts`); those of custom resources from their OpenAPI.
+ * Types in the form that codecs, patches, merges and documentation use: references are resolved, merge rules decided,
+ * lookups prepared. Built-in types come from declarations (`compile.ts`), custom ones from their OpenAPI schema.
  */
 import type { Scalar, Shape } from '#apimachinery/schema/schema.js';
 
-/** What lists are to merges: one value, a set of scalars, or objects told apart by keys. */
+/** How merges treat lists: one value, a set of scalars, or objects with keys. */
 export type ListKind = 'atomic' | 'set' | 'map';
 
 export interface FieldInfo {
-  /** Name in JSON; empty for inline messages and for parts of types whose JSON is not an object. */
+  /** JSON name; empty for inline messages and parts of types whose JSON is not an object. */
   readonly name: string;
   readonly protoName: string;
   readonly number: number;
   readonly container: 'single' | 'list' | 'map';
-  /** Of the value, the element, or the map's value: exactly one of `scalar` and `type` is set. */
+  /** Of the value, list element or map value: exactly one of `scalar` and `type` is set. */
   readonly scalar: Scalar | undefined;
   readonly type: TypeInfo | undefined;
-  /** Of the keys, for maps. */
+  /** The scalar of map keys. */
   readonly keyScalar: Scalar | undefined;
-  /** What a map's values are to server-side apply where they are lists or maps themselves; absent: what their type says. */
+  /**
+   * For server-side apply: the structure of map values that are lists or maps themselves; absent: determined by their
+   * type.
+   */
   readonly element?: FieldInfo | undefined;
-  /** Unset is told from zero. */
+  /** Unset differs from zero. */
   readonly pointer: boolean;
-  /** Left out of JSON when empty. */
+  /** Omitted from JSON if empty. */
   readonly omitempty: boolean;
-  /** Empty is told from absent until the object is stored (`dropEmpties`). */
+  /** Empty and absent remain distinct until the object is stored (`dropEmpties`). */
   readonly keepsEmpty?: boolean;
   /** May be absent in a valid object. */
   readonly optional: boolean;
-  /** The message's fields are the parent's in JSON. */
+  /** The message's fields are inlined into the parent in JSON. */
   readonly inline: boolean;
   /** Strategic merge patch. */
   readonly patchMerge: boolean;
   readonly patchRetainKeys: boolean;
-  /** A message that takes the place of the other one instead of being merged into it. */
+  /** A message that replaces the old one instead of being merged. */
   readonly patchReplace?: boolean;
   readonly patchMergeKey: string | undefined;
-  /** Server-side apply; what the declaration says or, failing that, what the strategic merge rules imply. */
+  /** Server-side apply; declared, or implied by the strategic merge rules. */
   readonly listKind: ListKind;
   readonly listMapKeys: readonly string[];
-  /** The map or the message is one value to server-side apply, here or wherever its type stands. */
+  /** Server-side apply treats the map or message as one value, here or always. */
   readonly atomic: boolean;
   readonly enumValues: readonly string[] | undefined;
-  /** What the field is when nobody sets it; undefined: nothing. */
+  /** Default of an absent field; undefined if there is none. */
   readonly default: unknown;
-  /** The same where OpenAPI and keys of lists have it, too. */
+  /** The default, if OpenAPI and list keys also use it. */
   readonly schemaDefault: unknown;
-  /** Updates may not change it. */
+  /** Updates must not change it. */
   readonly immutable?: boolean;
   readonly featureGate: string | undefined;
   /** See `FieldRules`. */
   readonly whileOff?: string | undefined;
   readonly ungated?: readonly string[] | undefined;
   readonly doc: string | undefined;
-  /** What 1.24 calls the type of the value, of the element or of the map where it has a name of its own. */
+  /** The Go name in 1.24 of the value's, element's or map's type, if it has one. */
   readonly goType?: string | undefined;
 }
 
-/** Drops, in place, what an object's schema does not know, and tells of each path. May throw a DecodeError. */
+/** Drops members unknown to an object's schema in place, and reports each path. May throw a DecodeError. */
 export type Prune = (object: object, dropped: (path: string) => void) => void;
 
 export interface TypeInfo {
@@ -65,39 +68,40 @@ export interface TypeInfo {
   readonly name: string;
   /** `PodSpec`. */
   readonly shortName: string;
-  /** As messages of 1.24 name it: `v1.PodSpec`. */
+  /** The name in messages of 1.24: `v1.PodSpec`. */
   readonly goName: string;
   readonly shape: Shape;
-  /** True for what stands alone: its JSON has `apiVersion` and `kind` (on the wire these are in the envelope). */
+  /** True for top-level types: their JSON has `apiVersion` and `kind` (in Protobuf the envelope has them). */
   readonly isKind: boolean;
-  /** True for `…List` kinds: `items` is always there. */
+  /** True for `…List` kinds: `items` is always present. */
   readonly isList: boolean;
-  /** By ascending number, as they are written on the wire. */
+  /** By ascending number, the order on the wire. */
   readonly fields: readonly FieldInfo[];
-  /** Names of its own fields in the order of the declaration, which is Go's; absent where no schema lists them. */
+  /** Names of own fields in declaration order, which is Go's; absent without schema. */
   readonly declared?: readonly string[];
-  /** JSON fields, those of inline messages included. */
+  /** JSON fields, including those of inline messages. */
   readonly byName: ReadonlyMap<string, FieldInfo>;
   readonly byNumber: ReadonlyMap<number, FieldInfo>;
-  /** The message is one value to server-side apply wherever it stands. */
+  /** Server-side apply always treats the message as one value. */
   readonly atomic: boolean;
-  /** What the type is, for people. */
+  /** Description. */
   readonly doc: string | undefined;
-  /** Of these members the one is set that the discriminator, a field too, names; absent where OpenAPI does not tell. */
+  /**
+   * The union: exactly one member is set, and the discriminator field names it; absent if OpenAPI does not mention it.
+   */
   readonly union?: { readonly discriminator: string; readonly members: readonly string[] } | undefined;
   /**
-   * Fields that an object of the type always has, those of inline messages included: messages that are no pointers, and
-   * scalars that are not left out when zero. They are there with their zeros when nothing says otherwise, as in the JSON
-   * of 1.24. Absent: none (custom resources).
+   * Fields that are always present, including those of inline messages: messages without pointers and scalars without
+   * omitempty. They default to zero values, as in the JSON of 1.24. Absent: none (custom resources).
    */
   readonly always?: readonly FieldInfo[];
-  /** Members that no field describes are kept (custom resources that ask for it). */
+  /** Preserves undeclared members (custom resources with that option). */
   readonly preserveUnknown: boolean;
   /**
-   * Of custom kinds: takes the place of the fields when an object is read. What is of another type than its schema says
-   * is no malformed object, as it is for built-in kinds, but an invalid one.
+   * Custom kinds: prunes a decoded object instead of the fields. A value of a wrong type makes the object invalid, not
+   * malformed as for built-in kinds.
    */
   readonly prune?: Prune | undefined;
-  /** Of custom kinds: the schema that the definition has, which says more than fields do. */
+  /** Custom kinds: the schema of the definition, which is more detailed than the fields. */
   readonly openAPISchema?: object | undefined;
 }

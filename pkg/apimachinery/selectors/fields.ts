@@ -1,6 +1,6 @@
 /**
- * Field selectors: `status.phase!=Running,spec.nodeName=n1`. Which fields a resource can be selected by is known to
- * its strategy; here is only the language, as of release 1.24 (apimachinery/pkg/fields/selector.go).
+ * Field selectors: `status.phase!=Running,spec.nodeName=n1`. Implements the language of release 1.24
+ * (apimachinery/pkg/fields/selector.go); each resource's strategy knows its selectable fields.
  */
 import { badRequest } from '#apimachinery/errors/status.js';
 
@@ -10,9 +10,9 @@ export interface FieldTerm {
   readonly value: string;
 }
 
-/** All that terms say of one field: a selector of thousands of terms names few. */
+/** All terms for one field: a selector of thousands of terms names few fields. */
 interface FieldTest {
-  /** With more than one there is no such value. */
+  /** Several values are contradictory. */
   readonly equal: Set<string>;
   readonly unequal: Set<string>;
 }
@@ -27,7 +27,7 @@ function testsOf(terms: readonly FieldTerm[]): Map<string, FieldTest> {
   return tests;
 }
 
-/** Values of an object's selectable fields; an absent one counts as empty. */
+/** Values of an object's selectable fields; an absent value counts as empty. */
 export type FieldValues = Readonly<Record<string, string | undefined>>;
 
 /** A conjunction of terms. Immutable. */
@@ -52,12 +52,12 @@ export class FieldSelector {
     return true;
   }
 
-  /** The one value that `field` must have, undefined when several would do. */
+  /** The only value that `field` may have; undefined if there may be several. */
   exactValue(field: string): string | undefined {
     return this.terms.find((term) => term.field === field && term.operator === '=')?.value;
   }
 
-  /** Throws 400 BadRequest for the first field that is not `supported`, in the words of `refusal`. */
+  /** Throws 400 BadRequest for the first field that is not `supported`, with the message of `refusal`. */
   requireFields(
     supported: (field: string) => boolean,
     refusal: (field: string) => string = (field) => `field label not supported: ${field}`,
@@ -74,7 +74,7 @@ export class FieldSelector {
 
 export const everyField = new FieldSelector([]);
 
-/** `\`, `,` and `=` of a value are written with a backslash. */
+/** Escapes `\`, `,` and `=` of a value with a backslash. */
 export function escapeFieldValue(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
@@ -114,7 +114,7 @@ function splitTerms(text: string): string[] {
   return terms;
 }
 
-/** Reads a selector's text; an empty one matches everything. Throws 400 BadRequest. */
+/** Parses a selector; empty text matches everything. Throws 400 BadRequest. */
 export function parseFieldSelector(text: string): FieldSelector {
   if (text === '') return everyField;
   const terms: FieldTerm[] = [];

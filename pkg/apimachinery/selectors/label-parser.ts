@@ -16,18 +16,18 @@ const symbolCharacters = '=!(),><';
 const white = ' \t\r\n';
 const end: Token = { kind: 'end', text: '' };
 
-/** Longest symbol at `at`: 1.24 reads symbol characters as long as they still make one. */
+/** Longest symbol at `at`: 1.24 consumes symbol characters while they form one. */
 function readSymbol(text: string, at: number): Token {
-  let found = '';
+  let symbol = '';
   let read = '';
   for (let i = at; i < text.length && symbolCharacters.includes(text.charAt(i)); i++) {
     read += text.charAt(i);
-    if (symbols.has(read)) found = read;
-    else if (found !== '') break;
+    if (symbols.has(read)) symbol = read;
+    else if (symbol !== '') break;
   }
-  return found === ''
+  return symbol === ''
     ? { kind: 'error', text: `error expected: keyword found '${read}'` }
-    : { kind: 'symbol', text: found };
+    : { kind: 'symbol', text: symbol };
 }
 
 function tokenize(text: string): Token[] {
@@ -121,7 +121,7 @@ class Parser {
     if (negated) this.#take();
     const key = this.#take();
     if (key.kind !== 'word') throw badRequest(`found '${key.text}', expected: identifier`);
-    // The key is checked before what follows it, so that its error is the one reported.
+    // Checks the key first, so that its error is the one reported.
     makeRequirement(key.text, 'exists', []);
     if (negated) return makeRequirement(key.text, '!', []);
     if (this.#look().kind === 'end' || this.#sees(',')) return makeRequirement(key.text, 'exists', []);
@@ -156,7 +156,7 @@ class Parser {
   }
 }
 
-/** Reads a selector's text; an empty one matches everything. Throws 400 BadRequest. */
+/** Parses a selector; empty text matches everything. Throws 400 BadRequest. */
 export function parseLabelSelector(text: string): LabelSelector {
   const requirements = new Parser(text).parse();
   return requirements.length === 0 ? everything : new LabelSelector(requirements);

@@ -1,6 +1,6 @@
 /**
- * What a label selector requires, and the requirements by the labels that they are about, so that a selector of thousands of terms and
- * values costs an object no more than a look at each of its labels. Pure.
+ * Requirements of a label selector, indexed by label: matching an object takes one lookup per label even for thousands
+ * of terms and values. Pure.
  */
 export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
 
@@ -13,7 +13,7 @@ export interface LabelRequirement {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** All that is said of one label. */
+/** All requirements for one label. */
 interface KeyTest {
   present: boolean;
   absent: boolean;
@@ -23,15 +23,15 @@ interface KeyTest {
   below: bigint | undefined;
 }
 
-/** Up to so many labels are asked for one by one where an object may have more. */
+/** Up to this many optional labels are looked up; beyond, the labels of the object are iterated. */
 const few = 8;
 
 export const integer = /^[+-]?[0-9]+$/;
 
 export class LabelTest {
-  /** Labels that there must be. */
+  /** Labels that must be present. */
   readonly #required = new Map<string, KeyTest>();
-  /** Labels that there need not be. */
+  /** Labels that may be absent. */
   readonly #optional = new Map<string, KeyTest>();
 
   constructor(requirements: readonly LabelRequirement[]) {
@@ -80,7 +80,7 @@ export class LabelTest {
   }
 }
 
-/** Own labels only: a label named like a member of every object must not match by accident. */
+/** Own labels only: a label named like a member of Object.prototype must not match by accident. */
 function ownLabel(labels: Labels | undefined, key: string): string | undefined {
   return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

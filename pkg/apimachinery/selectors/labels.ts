@@ -1,6 +1,6 @@
 /**
- * Label selectors: what a requirement means, how a set of them matches, and how it is written. Semantics of release
- * 1.24 (apimachinery/pkg/labels/selector.go). The text form is parsed in `label-parser.ts`.
+ * Label selectors: requirements, matching and text form. Semantics of release 1.24
+ * (apimachinery/pkg/labels/selector.go). `label-parser.ts` parses the text form.
  */
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import {
@@ -44,7 +44,7 @@ export class LabelSelector {
     this.#nothing = options?.nothing ?? false;
   }
 
-  /** True when every object matches. */
+  /** True if every object matches. */
   get isEverything(): boolean {
     return !this.#nothing && this.requirements.length === 0;
   }
@@ -59,7 +59,7 @@ export class LabelSelector {
     return this.#test.matches(labels);
   }
 
-  /** The one value that `key` must have, undefined when several would do. */
+  /** The only value that `key` may have; undefined if there may be several. */
   exactValue(key: string): string | undefined {
     for (const { key: k, operator, values } of this.requirements) {
       if (k === key && (operator === '=' || operator === '==' || operator === 'in') && values.length === 1) {
@@ -69,7 +69,7 @@ export class LabelSelector {
     return undefined;
   }
 
-  /** The text form; the selector that matches nothing has none and gives an empty text. */
+  /** The text form; empty for the selector that matches nothing. */
   toString(): string {
     return this.requirements.map(formatRequirement).join(',');
   }
@@ -103,8 +103,8 @@ function isBound(operator: LabelOperator): boolean {
 const show = (value: unknown): string => JSON.stringify(value);
 
 /**
- * A valid requirement. Throws 400 BadRequest with the reasons; `path` is where the requirement stands, for messages
- * (texts have none, which release 1.24 writes `<nil>`).
+ * A valid requirement. Throws 400 BadRequest with the reasons; `path` is its place for messages (release 1.24 writes
+ * `<nil>` for text selectors).
  */
 export function makeRequirement(
   key: string,
@@ -135,7 +135,7 @@ export function makeRequirement(
   return { key, operator, values: [...new Set(values)].sort() };
 }
 
-/** What `selectorFromObject` reads: metav1.LabelSelector. */
+/** The input of `selectorFromObject`: metav1.LabelSelector. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Labels;
   readonly matchExpressions?: readonly {
@@ -170,8 +170,8 @@ export function selectorFromObject(object: LabelSelectorObject | undefined): Lab
 }
 
 /**
- * The same, undefined for a selector that cannot be compiled: validation of 1.24 lets values of `matchExpressions` that
- * are no labels through, so that some are stored.
+ * The same, but undefined for an invalid selector: validation of 1.24 accepts invalid label values in
+ * `matchExpressions`, so stored objects may have them.
  */
 export function compileSelector(object: LabelSelectorObject | undefined): LabelSelector | undefined {
   try {
@@ -182,7 +182,7 @@ export function compileSelector(object: LabelSelectorObject | undefined): LabelS
   }
 }
 
-/** The selector that asks for exactly these labels; no labels match everything. Keys and values are not checked. */
+/** The selector that requires exactly these labels; no labels match everything. Keys and values are not validated. */
 export function selectorFromLabels(labels: Labels | undefined): LabelSelector {
   const entries = Object.entries(labels ?? {});
   if (entries.length === 0) return everything;

@@ -35,7 +35,7 @@ t.test('label selectors match', async (t) => {
   t.equal(parseLabelSelector('app=web').exactValue('app'), 'web');
 });
 
-t.test('what is no label selector', async (t) => {
+t.test('invalid label selectors', async (t) => {
   const rows: [string, string][] = [
     ['a,', "found '', expected: identifier after ','"],
     ['=a', "found '=', expected: !, identifier, or 'end of string'"],
@@ -73,7 +73,7 @@ t.test('selectors of objects', async (t) => {
   t.equal(selectorFromLabels({ b: '1', a: '2' }).toString(), 'a=2,b=1');
 });
 
-t.test('many requirements match what each of them matches', async (t) => {
+t.test('many requirements match if each of them does', async (t) => {
   const random = seededRandom(3);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'toString'];
@@ -118,7 +118,7 @@ t.test('field selectors', async (t) => {
   t.throws(() => selector.requireFields((f) => f === 'status.phase'), /field label not supported: spec.nodeName/);
 });
 
-t.test('what is written reads back as the same', async (t) => {
+t.test('written selectors are read back', async (t) => {
   for (const text of ['a', '!a', 'a=', 'a!=b', 'a in (,b)', 'a notin (x),b>5,c<7', 'a==b']) {
     const selector = parseLabelSelector(text);
     t.same(parseLabelSelector(selector.toString()).requirements, selector.requirements, text);

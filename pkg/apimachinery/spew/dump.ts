@@ -1,6 +1,6 @@
 /**
- * An object of the API as Go's spew library writes the struct that 1.24 has of it (`%#v`, sorted keys, no methods): a text of
- * which release 1.24 makes hashes. The struct is the one that comes out of Protobuf: empty lists and maps are nil.
+ * Formats an API object like Go's spew library formats the struct of 1.24 (`%#v`, sorted keys, no methods). Release
+ * 1.24 hashes this text. Empty lists and maps are nil, as after decoding Protobuf.
  */
 
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -10,17 +10,20 @@ import { goQuantity } from '#apimachinery/spew/quantity.js';
 
 export interface GoField {
   readonly field: FieldInfo;
-  /** As the struct calls it: `ObjectMeta`. */
+  /** The Go name of the field: `ObjectMeta`. */
   readonly name: string;
 }
 
-/** The fields of a struct in its order. */
+/** The fields of a struct in Go's order. */
 export type GoFields = (type: TypeInfo) => readonly GoField[];
 
 const nil = '<nil>';
 const zeroTime = '{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}';
 
-/** The dump of a value, which may be absent. Times other than zero are written without the place that 1.24 runs at. Pure. */
+/**
+ * The dump of a value, which may be absent. Nonzero times omit the location, which depends on the machine in 1.24.
+ * Pure.
+ */
 export function goDump(type: TypeInfo, value: unknown, fieldsOf: GoFields): string {
   return `(${type.goName})${messageText(type, value, fieldsOf)}`;
 }
@@ -43,7 +46,7 @@ function messageText(type: TypeInfo, value: unknown, fieldsOf: GoFields): string
   }
 }
 
-/** Members of inline messages are members of the object. */
+/** Members of inline messages are members of the outer object. */
 function structText(type: TypeInfo, value: unknown, fieldsOf: GoFields): string {
   const object = (value ?? {}) as Readonly<Record<string, unknown>>;
   const members = fieldsOf(type).map(({ field, name }) => {
@@ -73,7 +76,7 @@ function elementText({ type, scalar }: FieldInfo, value: unknown, fieldsOf: GoFi
   return String(value ?? (scalar === 'string' ? '' : scalar === 'bool' ? false : 0));
 }
 
-/** As Go's reflection names it; maps with a name of their own have it in the schema. */
+/** The name in Go's reflection; named map types have it in the schema. */
 function goTypeOf({ container, pointer, goType, type, scalar, keyScalar }: FieldInfo): string {
   const element = goType ?? type?.goName ?? goScalar(scalar);
   if (container === 'list') return `[]${element}`;
@@ -94,7 +97,7 @@ function intOrStringText(value: unknown): string {
   return `{Type:(intstr.Type)${kind} IntVal:(int32)${number} StrVal:(string)${text}}`;
 }
 
-/** Seconds from the first of January of the year 1 to that of 1970. */
+/** Seconds between January 1 of year 1 and of 1970. */
 const internalSeconds = 62_135_596_800;
 
 function timeText(value: unknown): string {

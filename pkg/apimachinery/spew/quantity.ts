@@ -1,6 +1,9 @@
-/** A quantity as 1.24 has it in memory (apimachinery/pkg/api/resource/quantity.go, ParseQuantity), in the text of spew. Pure. */
+/**
+ * Formats the in-memory form of a quantity in 1.24 (apimachinery/pkg/api/resource/quantity.go, ParseQuantity), in
+ * spew's format. Pure.
+ */
 
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { parseQuantity } from '#apimachinery/quantity.js';
 
 interface Amount {
@@ -14,40 +17,40 @@ const decimalScales: Readonly<Record<string, number>> = {
   ...{ M: 6, G: 9, T: 12, P: 15, E: 18 },
 };
 const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
-/** Factors of ten that surely fit into 64 bits. */
+/** Powers of ten that always fit into 64 bits. */
 const maxFactors = 18;
 const maxInt64 = 2n ** 63n - 1n;
 const wordBits = 64n;
-/** Places that an amount without a bound is rounded to. */
+/** Decimal places of arbitrary-precision amounts. */
 const nanoScale = 9;
 
-interface Held {
-  /** Absent: a number of any size. */
+interface QuantityFields {
+  /** Absent for an arbitrary-precision number. */
   readonly amount: Amount | undefined;
-  /** Of a number of any size, in billionths. */
+  /** Billionths, for an arbitrary-precision number. */
   readonly nanos: bigint;
-  /** The text, where it is kept. */
+  /** The cached text; empty if 1.24 does not cache it. */
   readonly kept: string;
   readonly format: string;
 }
 
-/** The dump of a canonical quantity; absent: of one that was never set. */
+/** The dump of a canonical quantity; undefined stands for an unset one. */
 export function goQuantity(text: string | undefined): string {
-  const { amount, nanos, kept, format } = held(text);
+  const { amount, nanos, kept, format } = quantityFields(text);
   return amount === undefined ? dumpOfLarge(nanos, format) : dump(amount, { kept, format });
 }
 
-/** The same in Go's syntax. */
+/** The same in Go syntax. */
 export function quantitySyntax(text: string | undefined): string {
-  const { amount, nanos, kept, format } = held(text);
+  const { amount, nanos, kept, format } = quantityFields(text);
   const { value, scale } = amount ?? { value: 0n, scale: 0 };
   const number = `resource.int64Amount{value:${value}, scale:${scale}}`;
-  // 1.24 shows where in its memory a number of any size is, which is another place each time.
+  // 1.24 prints the memory address of an arbitrary-precision number, which differs each time.
   const large = amount === undefined ? `(*inf.Dec)(${nanos}e-${nanoScale})` : '(*inf.Dec)(nil)';
   return `resource.Quantity{i:${number}, d:resource.infDecAmount{Dec:${large}}, s:${quoted(kept)}, Format:${quoted(format)}}`;
 }
 
-function held(text: string | undefined): Held {
+function quantityFields(text: string | undefined): QuantityFields {
   const zero = { amount: { value: 0n, scale: 0 }, nanos: 0n };
   if (text === undefined) return { ...zero, kept: '', format: '' };
   if (text === '0') return { ...zero, kept: text, format: 'DecimalSI' };
@@ -56,7 +59,7 @@ function held(text: string | undefined): Held {
   return { amount: small?.amount, nanos, kept: small?.isCanonical === true ? text : '', format };
 }
 
-/** Undefined where 1.24 takes to numbers of any size. `isCanonical`: it keeps the text, too. */
+/** Undefined where 1.24 uses arbitrary precision. `isCanonical`: it also caches the text. */
 function smallAmount(text: string): { readonly amount: Amount; readonly isCanonical: boolean } | undefined {
   const [, sign, digits = '', suffix = '', exponent = ''] = shape.exec(text) ?? [];
   if (digits === '') return undefined;
@@ -64,7 +67,7 @@ function smallAmount(text: string): { readonly amount: Amount; readonly isCanoni
   const signed = (value: bigint) => (sign === '-' ? -value : value);
   const binary = binaryExponents[suffix];
   if (binary !== undefined) {
-    // A power of two has about three digits for each ten.
+    // A power of two has about three digits per ten bits.
     if (15 - digits.length - Math.trunc((binary * 3) / 10) - 1 < 0) return undefined;
     const value = size << BigInt(binary);
     if (value > maxInt64) return undefined;

@@ -1,16 +1,16 @@
 /**
- * Values of the API in Go's syntax (`%#v`), as messages of 1.24 show those that are no scalars: what its server holds in
- * memory, whose types are those without a version (`core.Toleration`).
+ * Formats API values in Go syntax (`%#v`), as messages of 1.24 show non-scalars: in the server's internal types without
+ * version (`core.Toleration`).
  */
 
 import { goFloat } from '#apimachinery/errors/go-value.js';
-import { hexBytes, quoted } from '#apimachinery/errors/shown.js';
+import { hexBytes, quoted } from '#apimachinery/errors/message-values.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { GoFields } from '#apimachinery/spew/dump.js';
 import { quantitySyntax } from '#apimachinery/spew/quantity.js';
 
-/** Types of the core group that fields of other groups have. */
+/** Types of the core group that other groups use. */
 const coreTypes: ReadonlySet<string> = new Set(['ResourceName', 'ResourceList']);
 
 /** A value of a type. Pure. */
@@ -38,7 +38,7 @@ function structSyntax(type: TypeInfo, value: unknown, fieldsOf: GoFields): strin
   return `${internalName(type)}{${members.join(', ')}}`;
 }
 
-/** What a field of that type holds. Absent and null are nil. Pure. */
+/** A field's value. Absent and null are nil. Pure. */
 export function goFieldSyntax(parent: TypeInfo, field: FieldInfo, value: unknown, fieldsOf: GoFields): string {
   const { container, pointer, keyScalar } = field;
   const element = elementName(parent, field);
@@ -56,7 +56,7 @@ export function goFieldSyntax(parent: TypeInfo, field: FieldInfo, value: unknown
   }
   if (!pointer) return shown(value);
   if (isNil) return isTime(field.type) ? '<nil>' : `(*${element})(nil)`;
-  // 1.24 shows where in its memory the value is, which is another place each time.
+  // 1.24 prints the memory address of the value, which differs each time.
   return `(*${element})(${shown(value)})`;
 }
 
@@ -71,7 +71,7 @@ function elementName(parent: TypeInfo, { goType, type, scalar }: FieldInfo): str
   return scalar === 'double' ? 'float64' : scalar === 'float' ? 'float32' : String(scalar);
 }
 
-/** Types of metadata are the same with and without a version. */
+/** Metadata types have no separate internal version. */
 function internalName({ name, shortName, goName }: TypeInfo): string {
   const [group = '', version = ''] = name.split('.');
   return group === 'meta' || version === shortName ? goName : `${group}.${shortName}`;
@@ -103,7 +103,7 @@ const months = [
 ];
 const nanosPerMilli = 1_000_000;
 
-/** As on a machine whose zone is UTC. */
+/** Formatted in UTC. */
 function timeSyntax(value: unknown): string {
   const time = typeof value === 'string' ? new Date(value) : undefined;
   if (time === undefined || Number.isNaN(time.getTime())) return 'time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)';

@@ -1,6 +1,6 @@
-/** Random later versions of objects, for tests that hold for all changes. */
+/** Random later versions of objects, for tests over arbitrary changes. */
 
-import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
+import { AmbiguousElementError } from '#apimachinery/apply/path-elements.js';
 import {
   elementOf,
   type LeafStructure,
@@ -11,21 +11,21 @@ import {
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** The object on the way to another one of the same type; it shares with both what it has of them. */
-export function changed<T>(object: T, other: T, random: () => number): T {
+/** An object between two objects of the same type; shares parts with both. */
+export function randomChange<T>(object: T, other: T, random: () => number): T {
   if (random() < 0.3) return object;
   if (isJsonObject(object) && isJsonObject(other)) {
     const result: JsonObject = { ...object };
     for (const [name, value] of Object.entries(other)) {
       if (!Object.hasOwn(object, name)) {
         if (random() < 0.2) result[name] = value;
-      } else result[name] = changed(object[name], value, random);
+      } else result[name] = randomChange(object[name], value, random);
     }
     for (const name of Object.keys(result)) if (!Object.hasOwn(other, name) && random() < 0.2) delete result[name];
     return result as T;
   }
   if (Array.isArray(object) && Array.isArray(other)) {
-    const result = [...object.map((value, i) => changed(value, other[i] ?? value, random)), ...other];
+    const result = [...object.map((value, i) => randomChange(value, other[i] ?? value, random)), ...other];
     if (random() < 0.3) result.reverse();
     return result.slice(0, 1 + Math.floor(random() * result.length)) as T;
   }
@@ -33,8 +33,8 @@ export function changed<T>(object: T, other: T, random: () => number): T {
 }
 
 /**
- * The object without elements of lists that are named a second time or not at all, and without values that are one piece and
- * have such inside; what has none is shared.
+ * The object without duplicate or keyless list elements and without atomic values that contain them; shares unaffected
+ * parts.
  */
 export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
   return unique(structOf(type), object) as T;

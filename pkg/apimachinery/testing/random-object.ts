@@ -1,4 +1,4 @@
-/** Random canonical objects of any type, for tests that hold for all of them. */
+/** Random canonical objects of any type, for tests over all types. */
 import { complete, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
@@ -24,7 +24,7 @@ export class RandomObjects {
     return values[this.#integer(values.length)] ?? fallback;
   }
 
-  /** An object of the type, with some hundred messages inside at most. */
+  /** An object of the type with at most 150 nested messages. */
   object(type: TypeInfo): Record<string, unknown> {
     this.#messagesLeft = 150;
     return this.#struct(type, 6);
@@ -44,7 +44,7 @@ export class RandomObjects {
   #member(field: FieldInfo, into: Record<string, unknown>, depth: number): void {
     const single = field.container === 'single';
     const required = single && !field.pointer && !field.omitempty && !field.optional;
-    // These have no absent form on the wire.
+    // These types have no absent form on the wire.
     const everPresent = single && !field.pointer && ['quantity', 'intOrString'].includes(field.type?.shape ?? '');
     if (!required && !everPresent && (depth <= 0 || this.#messagesLeft <= 0 || this.#random() < 0.4)) return;
     const value = this.#value(field, depth);

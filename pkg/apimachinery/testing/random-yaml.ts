@@ -1,6 +1,6 @@
-/** Texts that may be YAML: documents, what remains of them when characters are changed, and no documents at all. */
+/** Random texts for YAML readers: documents, damaged documents, and arbitrary text. */
 
-/** Where readers of YAML differ from each other. */
+/** Texts that YAML readers interpret differently. */
 const words = [
   ...'a b c 1 0 -1 1.0 1e3 e12345 E1 . .5 -.5 +1 +.5 0x1F 0X1f 0o17 0b11 0B1 017 08 1_000 _1 1__0 12:30 190:20:30 - x'.split(
     ' ',

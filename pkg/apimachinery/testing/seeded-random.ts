@@ -1,4 +1,4 @@
-/** A repeatable source of numbers in [0, 1) (mulberry32): a test that prints its seed can be run again as it failed. */
+/** A repeatable source of numbers in [0, 1) (mulberry32): a test that prints its seed can be repeated. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

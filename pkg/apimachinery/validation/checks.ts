@@ -1,16 +1,23 @@
-/** Checks of single fields that many kinds share. An absent field counts as empty. */
+/** Checks of single fields, shared by many kinds. An absent field counts as empty. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { addAll, invalidEach, invalidValue, none, notSupported, required } from '#apimachinery/validation/failure.js';
 import {
   dns1123LabelErrors,
   dns1123SubdomainErrors,
+  noErrors,
   portNameErrors,
   portNumberErrors,
   qualifiedNameErrors,
 } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Must be set, and to one of a closed set. */
+/** Errors for a value that must be an IPv4 or IPv6 address. */
+export function ipErrors(value: string): readonly string[] {
+  return ipFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : noErrors;
+}
+
+/** Must be set to one of the values. */
 export function checkEnum(
   path: FieldPath,
   value: string | undefined,
@@ -20,7 +27,7 @@ export function checkEnum(
   return supported.includes(value) ? none : [notSupported(path, value, supported)];
 }
 
-/** When set, must be one of a closed set. */
+/** If set, must be one of the values. */
 export function checkOptionalEnum(
   path: FieldPath,
   value: string | undefined,
@@ -34,7 +41,7 @@ export function checkRequired(path: FieldPath, value: string | undefined, detail
   return value === undefined || value === '' ? [required(path, detail)] : none;
 }
 
-/** When set, must be zero or more. */
+/** If set, must be zero or more. */
 export function checkNonNegative(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
   return (value ?? 0) >= 0 ? none : [invalidValue(path, value, 'must be greater than or equal to 0')];
 }
@@ -47,7 +54,7 @@ export function checkDNSSubdomain(path: FieldPath, value: string): readonly Fiel
   return invalidEach(path, value, dns1123SubdomainErrors(value));
 }
 
-/** A key of labels, also used for taints, conditions and topologies. */
+/** A label key, also used for taints, conditions and topologies. */
 export function checkQualifiedName(path: FieldPath, value: string): readonly FieldFailure[] {
   return invalidEach(path, value, qualifiedNameErrors(value));
 }
@@ -69,13 +76,13 @@ export function checkDomainPrefixedPath(path: FieldPath, value: string): readonl
   return failures;
 }
 
-/** A port by number or by name. */
+/** A port by number or name. */
 export function checkPortNumberOrName(path: FieldPath, value: number | string | undefined): readonly FieldFailure[] {
   if (typeof value === 'string') return invalidEach(path, value, portNameErrors(value));
   return invalidEach(path, value ?? 0, portNumberErrors(value ?? 0));
 }
 
-/** Indexes of the elements that are in the list before, too. */
+/** Indexes of elements that also occur earlier in the list. */
 export function repeatedAt(values: readonly unknown[]): ReadonlySet<number> {
   const seen = new Set<unknown>();
   const repeated = new Set<number>();

@@ -6,7 +6,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const kind = { group: 'apps', kind: 'Deployment' };
 const path = FieldPath.of('spec').child('parts');
 
-t.test('all of an ordinary number of failures is told', async (t) => {
+t.test('a usual number of failures is reported completely', async (t) => {
   const { status } = invalid(kind, 'web', [invalidValue(path, ['a', { b: 1 }], 'is bad'), required(path)]);
   t.strictSame(
     status.message,
@@ -19,14 +19,14 @@ t.test('all of an ordinary number of failures is told', async (t) => {
   t.equal(JSON.parse(JSON.stringify(required(path))).field, 'spec.parts');
 });
 
-t.test('of many failures the first are told and the others counted', async (t) => {
+t.test('of many failures the first are reported and the rest counted', async (t) => {
   const failures = Array.from({ length: 50_000 }, (_, i) => duplicate(path.index(i), 'a'));
   const { status } = invalid(kind, 'web', failures);
   t.equal(status.details?.causes?.length, 1000);
   t.match(status.message, /spec\.parts\[999\]: Duplicate value: "a", … and 49000 more\]$/);
 });
 
-t.test('failures that all show the same huge value stay small', async (t) => {
+t.test('failures with the same huge value stay small', async (t) => {
   const huge = Array.from({ length: 100_000 }, (_, i) => ({ name: `part-${i}`, text: 'é'.repeat(100) }));
   const values: Record<string, unknown> = {
     list: huge,
@@ -44,7 +44,7 @@ t.test('failures that all show the same huge value stay small', async (t) => {
   }
 });
 
-t.test('names and paths that are huge are cut', async (t) => {
+t.test('huge names and paths are truncated', async (t) => {
   const long = 'n'.repeat(3_000_000);
   const { status } = invalid(kind, long, [required(path.key(long))]);
   t.ok(JSON.stringify(status).length < 20_000);

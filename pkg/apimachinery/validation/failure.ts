@@ -1,10 +1,10 @@
 /**
- * Constructors of field failures, in the wording of release 1.24. The path is not part of the message; the
- * `Invalid` status joins the two.
+ * Constructors of field failures with the messages of release 1.24. The path is not part of the message; the `Invalid`
+ * status joins both.
  */
 
 import { goFloat } from '#apimachinery/errors/go-value.js';
-import { cut, hexBytes, quoted, shownJson } from '#apimachinery/errors/shown.js';
+import { cut, hexBytes, quoted, shownJson } from '#apimachinery/errors/message-values.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -13,8 +13,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * How a refused value is shown: strings quoted, numbers and booleans plain, lists of strings in Go's syntax, everything else
- * as JSON.
+ * Formats a refused value: strings quoted, numbers and booleans plain, lists of strings in Go syntax, all others as
+ * JSON.
  */
 function show(value: unknown): string {
   if (value instanceof Strings || value instanceof GoValue) return value.toString();
@@ -27,7 +27,7 @@ function show(value: unknown): string {
   return shownJson(value) ?? '"null"';
 }
 
-/** A value that messages show as 1.24 does, whose types have names: in Go's syntax (`%#v`). */
+/** A value in Go syntax (`%#v`), as messages of 1.24 show values of named types. */
 export class GoValue {
   readonly #text: () => string;
 
@@ -50,7 +50,7 @@ export function goStringMap(map: Readonly<Record<string, string>> | undefined): 
   );
 }
 
-/** A message whose members are shown by their Go names: `rbac.RoleRef{APIGroup:"", Kind:"Role"}`. */
+/** A message with Go field names: `rbac.RoleRef{APIGroup:"", Kind:"Role"}`. */
 export function goStruct(type: string, members: Readonly<Record<string, unknown>>): GoValue {
   return new GoValue(() => {
     const shown = Object.entries(members).map(([name, value]) => `${name}:${show(value)}`);
@@ -58,29 +58,29 @@ export function goStruct(type: string, members: Readonly<Record<string, unknown>
   });
 }
 
-/** What has no value: `(*core.ExecAction)(nil)`, `[]networking.IngressRule(nil)`. */
+/** A nil value: `(*core.ExecAction)(nil)`, `[]networking.IngressRule(nil)`. */
 export function goNil(type: string): GoValue {
   return new GoValue(() => `${type.startsWith('*') ? `(${type})` : type}(nil)`);
 }
 
-/** Bytes, which JSON has in base64: `[]byte{0x61}`. */
+/** Bytes from base64: `[]byte{0x61}`. */
 export function goBytes(base64: string | undefined): GoValue {
   if (base64 === undefined) return goNil('[]byte');
   return new GoValue(() => cut(`[]byte{${hexBytes(base64)}}`));
 }
 
-/** Text that is a count or a percentage. */
+/** A count or percentage. */
 export function goIntOrString(value: string | number): GoValue {
   const [text, count] = typeof value === 'string' ? [value, 0] : ['', value];
   return goStruct('intstr.IntOrString', { Type: typeof value === 'string' ? 1 : 0, IntVal: count, StrVal: text });
 }
 
-/** A list of strings, which messages show as 1.24 does (Go's `%#v`): `[]string{"a", "b"}`. */
+/** A list of strings in Go syntax (`%#v`): `[]string{"a", "b"}`. */
 export class Strings {
   readonly #values: readonly string[];
   readonly #type: string;
 
-  /** @param type The name of the elements' type in Go. */
+  /** @param type The Go type of the elements. */
   constructor(values: readonly string[], type = 'string') {
     this.#values = values;
     this.#type = type;
@@ -91,13 +91,10 @@ export class Strings {
   }
 }
 
-/** What has no value to show. */
+/** Marks a failure without value. */
 const noValue = Symbol('no value');
 
-/**
- * A failure whose texts are made when somebody asks for them: of the thousands that a hostile object may have, only the
- * first are told.
- */
+/** Formats its message on demand: of the thousands of failures of a hostile object, only the first are reported. */
 class Failure implements FieldFailure {
   readonly reason: string;
   readonly #path: FieldPath;
@@ -132,28 +129,28 @@ export function required(path: FieldPath, detail = ''): FieldFailure {
   return new Failure(path, 'FieldValueRequired', 'Required value', detail, noValue);
 }
 
-/** `Invalid value: …`: the value is malformed, out of range, or may not be changed. */
+/** `Invalid value: …`: the value is malformed, out of range, or must not change. */
 export function invalidValue(path: FieldPath, value: unknown, detail = ''): FieldFailure {
   return new Failure(path, 'FieldValueInvalid', 'Invalid value', detail, value);
 }
 
-/** The same: the value is of the wrong type, so that nothing else can be said of it. */
+/** The same for a value of the wrong type, which prevents further checks. */
 export function invalidType(path: FieldPath, value: unknown, detail: string): FieldFailure {
   return new Failure(path, 'FieldValueTypeInvalid', 'Invalid value', detail, value);
 }
 
-/** `Unsupported value: …`: not one of a closed set, which the message lists. */
+/** `Unsupported value: …`: not one of the values that the message lists. */
 export function notSupported(path: FieldPath, value: unknown, supported: readonly string[]): FieldFailure {
   const detail = supported.length === 0 ? '' : `supported values: ${supported.map((s) => `"${s}"`).join(', ')}`;
   return new Failure(path, 'FieldValueNotSupported', 'Unsupported value', detail, value);
 }
 
-/** `Internal error`: the check itself did not work out. */
+/** `Internal error`: the check itself failed. */
 export function internalFailure(path: FieldPath, detail: string): FieldFailure {
   return new Failure(path, 'InternalError', 'Internal error', detail, noValue);
 }
 
-/** `Forbidden`: valid elsewhere or at another time, not here and now. */
+/** `Forbidden`: valid in other circumstances, but not here. */
 export function forbiddenField(path: FieldPath, detail = ''): FieldFailure {
   return new Failure(path, 'FieldValueForbidden', 'Forbidden', detail, noValue);
 }
@@ -163,7 +160,7 @@ export function duplicate(path: FieldPath, value: unknown, detail = ''): FieldFa
   return new Failure(path, 'FieldValueDuplicate', 'Duplicate value', detail, value);
 }
 
-/** `Not found: …`: names something that is not there. */
+/** `Not found: …`: refers to something that does not exist. */
 export function notFoundField(path: FieldPath, value: unknown): FieldFailure {
   return new Failure(path, 'FieldValueNotFound', 'Not found', '', value);
 }
@@ -173,39 +170,39 @@ export function tooLong(path: FieldPath, maxBytes: number): FieldFailure {
   return new Failure(path, 'FieldValueTooLong', 'Too long', `must have at most ${maxBytes} bytes`, noValue);
 }
 
-/** `Too long`, in the second wording that 1.24 uses for a few fields. */
+/** `Too long`, in the other wording of 1.24 for a few fields. */
 export function tooLongMaxLength(path: FieldPath, maxLength: number | bigint): FieldFailure {
   return new Failure(path, 'FieldValueTooLong', 'Too long', `may not be longer than ${maxLength}`, noValue);
 }
 
-/** `Too many: …`: a list of more than `max` elements. */
+/** `Too many: …`: a list with more than `max` elements. */
 export function tooMany(path: FieldPath, actual: number, max: number | bigint): FieldFailure {
   return new Failure(path, 'FieldValueTooMany', `Too many: ${actual}`, `must have at most ${max} items`, noValue);
 }
 
-/** One `Invalid value` per message, for the name validators that return lists of messages. */
+/** One `Invalid value` per message of a name validator. */
 export function invalidEach(path: FieldPath, value: unknown, messages: readonly string[]): readonly FieldFailure[] {
   return messages.length === 0 ? none : messages.map((message) => invalidValue(path, value, message));
 }
 
-/** What checks return that find nothing wrong, which is nearly always: one list, so that good objects cost no lists. */
+/** The shared empty result, so that valid objects allocate no lists. */
 export const none: readonly FieldFailure[] = Object.freeze([]);
 
-/** What several checks found, in their order. */
+/** Concatenates the failures of several checks. */
 export function joined(...parts: readonly (readonly FieldFailure[])[]): readonly FieldFailure[] {
-  let found = none;
+  let failures = none;
   for (const part of parts) {
-    if (part.length > 0) found = found.length === 0 ? part : [...found, ...part];
+    if (part.length > 0) failures = failures.length === 0 ? part : [...failures, ...part];
   }
-  return found;
+  return failures;
 }
 
 /**
- * Puts the failures of a check behind those that are known; for the usual none of them this costs nothing. Those that
- * nobody is told of, since there are so many before them, are only counted: to keep a million costs more than to find them.
+ * Appends the failures of a check; costs nothing if there are none. Failures beyond the reported number are only
+ * counted: storing a million costs more than finding them.
  */
-export function addAll(failures: FieldFailure[], found: readonly FieldFailure[]): void {
-  for (let i = 0; i < found.length; i++) {
-    failures.push((failures.length > maxFailures ? failures[maxFailures] : found[i]) as FieldFailure);
+export function addAll(failures: FieldFailure[], added: readonly FieldFailure[]): void {
+  for (let i = 0; i < added.length; i++) {
+    failures.push((failures.length > maxFailures ? failures[maxFailures] : added[i]) as FieldFailure);
   }
 }

@@ -19,7 +19,7 @@ import {
 
 const long = (n: number): string => 'a'.repeat(n);
 
-/** Every text of up to so many of the characters that decide. */
+/** All texts up to a length of the relevant characters. */
 function textsOf(length: number): string[] {
   const characters = ['a', 'Z', '0', '-', '.', '_', '/', '*', '\n', 'é'];
   let texts = [''];
@@ -31,7 +31,7 @@ function textsOf(length: number): string[] {
   return all;
 }
 
-t.test('names are good exactly when they match the pattern that the message shows', (t) => {
+t.test('names are valid exactly if they match the pattern in the message', (t) => {
   const shown = (errors: readonly string[]): string => /validation is '(.*)'\)$/.exec(errors.at(-1) ?? '')?.[1] ?? '?';
   const subdomain = shown(dns1123SubdomainErrors('!'));
   const rows: [string, NameValidator, string][] = [
@@ -54,7 +54,7 @@ t.test('names are good exactly when they match the pattern that the message show
   t.end();
 });
 
-t.test('what passes and what does not', (t) => {
+t.test('valid and invalid names', (t) => {
   const rows: [string, NameValidator, string[], string[]][] = [
     [
       'label',

@@ -1,11 +1,11 @@
 /**
- * Validators of names: each returns the messages of release 1.24, none when the name is good. Lengths are in
- * characters; the allowed alphabets are ASCII, so these are bytes as well for anything that passes.
+ * Validators of names: each returns the messages of release 1.24, or none for a valid name. Lengths are in characters,
+ * which equal bytes for valid names: all allowed characters are ASCII.
  */
 
 export type NameValidator = (value: string) => readonly string[];
 
-/** What validators return of good names: one list, since nearly all names are good. */
+/** The shared empty result, since nearly all names are valid. */
 export const noErrors: readonly string[] = Object.freeze([]);
 
 const dns1123Label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
@@ -31,7 +31,7 @@ export function inclusiveRangeMessage(low: number, high: number): string {
   return `must be between ${low} and ${high}, inclusive`;
 }
 
-/** Explains a pattern with examples; the odd double space before `or` is what 1.24 prints. */
+/** Explains a pattern with examples; 1.24 also prints the double space before `or`. */
 export function patternMessage(text: string, pattern: string, ...examples: string[]): string {
   const shown = examples.map((example) => `'${example}', `).join(' or ');
   const prefix = examples.length === 0 ? '' : `e.g. ${shown}`;
@@ -78,8 +78,8 @@ const messages = {
 };
 
 /*
- * The patterns are looked for by hand, from a first character up to but without `end`: every write asks of dozens of
- * names, so this is several times cheaper than the regular expressions, and no text can make it backtrack.
+ * The following functions match characters from `start` to before `end` by hand: every write validates dozens of names,
+ * and this is several times cheaper than regular expressions and cannot backtrack.
  */
 
 function isLowerAlphanumeric(code: number): boolean {
@@ -90,7 +90,7 @@ function isAlphanumeric(code: number): boolean {
   return isLowerAlphanumeric(code) || (code >= 65 && code <= 90);
 }
 
-/** `dns1123Label` of the messages. */
+/** Matches `dns1123Label` of the messages. */
 function isLabel(value: string, start: number, end: number): boolean {
   if (start >= end || !isLowerAlphanumeric(value.charCodeAt(end - 1))) return false;
   if (!isLowerAlphanumeric(value.charCodeAt(start))) return false;
@@ -101,7 +101,7 @@ function isLabel(value: string, start: number, end: number): boolean {
   return true;
 }
 
-/** Labels with dots between them. */
+/** Labels separated by dots. */
 function isSubdomain(value: string, start: number, end: number): boolean {
   let from = start;
   for (;;) {
@@ -112,7 +112,7 @@ function isSubdomain(value: string, start: number, end: number): boolean {
   }
 }
 
-/** `qualifiedName` of the messages. */
+/** Matches `qualifiedName` of the messages. */
 function isNamePart(value: string, start: number, end: number): boolean {
   if (start >= end || !isAlphanumeric(value.charCodeAt(end - 1))) return false;
   if (!isAlphanumeric(value.charCodeAt(start))) return false;
@@ -159,7 +159,7 @@ export function wildcardSubdomainErrors(value: string): readonly string[] {
   return check(value, maxSubdomainLength, fits, messages.wildcardSubdomain);
 }
 
-/** Whether `qualifiedNameErrors` finds nothing. */
+/** Whether `qualifiedNameErrors` returns no errors. */
 export function isQualifiedName(value: string): boolean {
   const { length } = value;
   const slash = value.indexOf('/');
@@ -188,12 +188,12 @@ export function qualifiedNameErrors(value: string): readonly string[] {
   return errors;
 }
 
-/** The value of a label; may be empty. */
+/** A label value; may be empty. */
 export function labelValueErrors(value: string): readonly string[] {
   return check(value, maxLabelLength, value === '' || isNamePart(value, 0, value.length), messages.labelValue);
 }
 
-/** A name that is one segment of a URL path: all that is asked of the names of roles and bindings. */
+/** A name that is one segment of a URL path, the only requirement for names of roles and bindings. */
 export function pathSegmentErrors(value: string): readonly string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   if (!value.includes('/') && !value.includes('%')) return noErrors;
@@ -201,8 +201,8 @@ export function pathSegmentErrors(value: string): readonly string[] {
 }
 
 /**
- * Makes a `generateName` prefix fit for a validator of names: a trailing dash stands for the suffix to come, so it
- * is replaced by something that is allowed at the end.
+ * Prepares a `generateName` prefix for a validator: replaces a trailing dash, which the generated suffix will follow,
+ * by a valid last character.
  */
 export function maskTrailingDash(value: string): string {
   return value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value;
@@ -229,7 +229,7 @@ const patterns = {
   portName: whole('[a-z0-9]([-a-z0-9]*[a-z0-9])?'),
 };
 
-/** Made once: a hostile object has a hundred thousand names of the same sort. */
+/** Formatted once: a hostile object may have a hundred thousand invalid names. */
 const identifierMessages = {
   envName: patternMessage(
     "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
@@ -267,8 +267,8 @@ const identifierMessages = {
 
 const badConfigKey = [identifierMessages.configKey];
 
-/** Names that would climb out of a directory when used as file names. */
-function climbingErrors(value: string): readonly string[] {
+/** Names that would leave a directory when used as file names. */
+function relativePathErrors(value: string): readonly string[] {
   if (!value.startsWith('.')) return noErrors;
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];
@@ -277,20 +277,20 @@ function climbingErrors(value: string): readonly string[] {
 
 /** Name of an environment variable. */
 export function envVarNameErrors(value: string): readonly string[] {
-  if (patterns.envName.test(value)) return climbingErrors(value);
-  return [identifierMessages.envName, ...climbingErrors(value)];
+  if (patterns.envName.test(value)) return relativePathErrors(value);
+  return [identifierMessages.envName, ...relativePathErrors(value)];
 }
 
 /** Key of a config map or secret. */
 export function configKeyErrors(value: string): readonly string[] {
-  if (value.length <= maxSubdomainLength && patterns.configKey.test(value)) return climbingErrors(value);
+  if (value.length <= maxSubdomainLength && patterns.configKey.test(value)) return relativePathErrors(value);
   if (value.length <= maxSubdomainLength && !value.startsWith('.')) return badConfigKey;
   const errors: string[] = [];
   if (value.length > maxSubdomainLength) errors.push(maxLengthMessage(maxSubdomainLength));
   if (!patterns.configKey.test(value)) {
     errors.push(identifierMessages.configKey);
   }
-  return [...errors, ...climbingErrors(value)];
+  return [...errors, ...relativePathErrors(value)];
 }
 
 /** Identifier of the C language. */
@@ -311,7 +311,7 @@ export function percentErrors(value: string): readonly string[] {
   return [identifierMessages.percent];
 }
 
-/** Whether `portNameErrors` finds nothing. */
+/** Whether `portNameErrors` returns no errors. */
 function isPortName(value: string): boolean {
   if (value.length > maxPortNameLength || !patterns.portName.test(value)) return false;
   return /[a-z]/.test(value) && !value.includes('--');
@@ -336,7 +336,7 @@ export function portNumberErrors(value: number): readonly string[] {
   return value >= 1 && value <= 65535 ? noErrors : [inclusiveRangeMessage(1, 65535)];
 }
 
-/** Numeric user or group: the kernel's `-1` and above are not usable. */
+/** Numeric user or group id: the kernel reserves `-1`, and larger values do not fit. */
 export function userOrGroupErrors(value: number | bigint): readonly string[] {
   return value >= 0 && value <= 2147483647 ? noErrors : [inclusiveRangeMessage(0, 2147483647)];
 }

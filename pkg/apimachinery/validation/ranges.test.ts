@@ -16,7 +16,7 @@ function failures(message: object): string[] {
   return check(message, FieldPath.of('spec')).map(({ field, message }) => `${field}: ${message}`);
 }
 
-t.test('numbers stay in the ranges that are declared', async (t) => {
+t.test('numbers are checked against declared ranges', async (t) => {
   t.strictSame(failures({ port: 1 }), []);
   t.strictSame(failures({ port: 65535, hostPort: 0, count: 0, seconds: 1, free: -1 }), []);
   t.strictSame(failures({}), ['spec.port: Invalid value: 0: must be between 1 and 65535, inclusive']);
@@ -33,7 +33,7 @@ t.test('a field without a range cannot be checked', async (t) => {
   t.throws(() => rangesOf(type, 'missing'), new RangeError('missing has no range'));
 });
 
-t.test('some fields are spoken of in other words', async (t) => {
+t.test('some fields have other messages', async (t) => {
   const texts = (check: typeof checkBounds, message: object) =>
     check(message, FieldPath.of('spec')).map((failure) => failure.message);
   const bounded = message('Numbers.', {

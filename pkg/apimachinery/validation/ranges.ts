@@ -1,4 +1,4 @@
-/** Checks of numbers against the ranges that their declarations give. */
+/** Checks numbers against their declared ranges. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { FieldDeclaration, MessageDeclaration } from '#apimachinery/schema/schema.js';
 import { invalidValue, none } from '#apimachinery/validation/failure.js';
@@ -9,24 +9,24 @@ interface Range {
   readonly name: string;
   readonly minimum: number;
   readonly maximum: number;
-  /** Zero is no value of the field, but its absence. */
+  /** Zero counts as absent. */
   readonly orZero: boolean;
-  /** What an absent field counts as; undefined: as nothing that could be out of range. */
+  /** The value of an absent field; undefined if an absent field is always valid. */
   readonly absent: 0 | undefined;
 }
 
-/** What is said of a value that is out of its range. */
+/** The message for a value out of range. */
 export type RangeWording = (range: { readonly minimum: number; readonly maximum: number }, value: number) => string;
 
-/** `path` is that of the message. Failures come in the order of the names. */
+/** `path` is that of the message. Failures follow the order of the names. */
 export type RangeCheck = (message: object | undefined, path: FieldPath) => readonly FieldFailure[];
 
-/** For these fields of the message, which have ranges; throws a RangeError for one that has none. Make it once. */
+/** The check of these fields; throws a RangeError for a field without range. Create it once. */
 export function rangesOf(type: MessageDeclaration, ...names: readonly string[]): RangeCheck {
   return wordedRangesOf(type, inFigures, ...names);
 }
 
-/** The same for fields of which 1.24 speaks in words of their own. */
+/** The same with custom messages of 1.24. */
 export function wordedRangesOf(
   type: MessageDeclaration,
   wording: RangeWording,
@@ -59,17 +59,17 @@ function rangeOf(name: string, field: FieldDeclaration | undefined): Range {
   };
 }
 
-/** The usual words. */
+/** The usual message. */
 const inFigures: RangeWording = ({ minimum, maximum }) => {
   if (maximum !== Infinity) return inclusiveRangeMessage(minimum, maximum);
   return minimum === 0 ? 'must be greater than or equal to 0' : `must be greater than ${minimum - 1}`;
 };
 
-/** With the zero written out, for ranges that begin with 0 or 1. */
+/** Spells out the zero, for ranges that begin with 0 or 1. */
 export const inWords: RangeWording = ({ minimum, maximum }, value) => {
   if (value > maximum) return `must be less than or equal to ${maximum}`;
   return minimum === 0 ? 'must be greater than or equal to zero' : 'must be greater than zero';
 };
 
-/** For ports of services that servers and webhooks are reached at. */
+/** For ports of services of API servers and webhooks. */
 export const servicePortWording: RangeWording = (range, value) => `port is not valid: ${inFigures(range, value)}`;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { described, describedMessage } from '#apimachinery/schema/described.js';
+import { fieldDescription, messageDescription } from '#apimachinery/schema/descriptions.js';
 import { message, optional, partialUnion, pointer, required, union } from '#apimachinery/schema/language.js';
 import type { FieldDeclaration } from '#apimachinery/schema/schema.js';
 import { invalidValue, none } from '#apimachinery/validation/failure.js';
@@ -38,7 +38,7 @@ const named = union('One by its type.', {
 
 const at = FieldPath.of('spec');
 
-t.test('members come in the order of their declaration; empty ones that are no pointers are not there', async (t) => {
+t.test('set members are in declaration order; empty ones without pointer are unset', async (t) => {
   t.strictSame(memberNames(sources), ['network', 'disk', 'memory']);
   t.strictSame(memberNames(named), ['disk', 'memory'], 'a discriminator is no member');
   const sourcesOf = membersOf<Source>(sources);
@@ -51,7 +51,7 @@ t.test('members come in the order of their declaration; empty ones that are no p
   t.throws(() => membersOf(message('No union.', {})), new RangeError('the message is no union'));
 });
 
-t.test('of several members the first is looked into, the others are too many', async (t) => {
+t.test('of several members the first is validated and the others are refused', async (t) => {
   const check = exactlyOne<Source, number>(
     sources,
     'volume type',
@@ -74,7 +74,7 @@ t.test('of several members the first is looked into, the others are too many', a
   ]);
 });
 
-t.test('one member without a look into it, in the two usual wordings', async (t) => {
+t.test('one member without validation, in two wordings', async (t) => {
   const texts = (wording: typeof pairWording, message: object) =>
     oneMember(pair, wording)(message, at).map((failure) => failure.message);
   for (const wording of [pairWording, listWording]) t.strictSame(texts(wording, { name: 'x' }), []);
@@ -104,9 +104,12 @@ t.test('a field that excludes others clashes with those that are set', async (t)
   t.throws(() => clashOf(excluding, 'text' as never), new RangeError('text excludes nothing'));
 });
 
-t.test('docs tell of unions', async (t) => {
-  t.equal(describedMessage(sources), 'Where data is. Exactly one member is set.');
-  t.equal(describedMessage(pair), 'Who it is. Exactly one of `name` or `ids` is set.');
-  t.equal(described(excluding.fields['block'] as FieldDeclaration), 'A block. Not together with `pods` or `text`.');
-  t.equal(describedMessage(named), 'One by its type. `type` names the member that is set.');
+t.test('descriptions mention unions', async (t) => {
+  t.equal(messageDescription(sources), 'Where data is. Exactly one member is set.');
+  t.equal(messageDescription(pair), 'Who it is. Exactly one of `name` or `ids` is set.');
+  t.equal(
+    fieldDescription(excluding.fields['block'] as FieldDeclaration),
+    'A block. Not together with `pods` or `text`.',
+  );
+  t.equal(messageDescription(named), 'One by its type. `type` names the member that is set.');
 });

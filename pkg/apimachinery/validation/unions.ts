@@ -1,6 +1,6 @@
-/** Checks of messages of which one member is set, by their declarations. */
+/** Checks messages with exactly one member set, by their declarations. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { listed } from '#apimachinery/schema/described.js';
+import { listed } from '#apimachinery/schema/descriptions.js';
 import type { MessageDeclaration } from '#apimachinery/schema/schema.js';
 import { forbiddenField, invalidValue, none, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -8,30 +8,32 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 type Name<T> = keyof T & string;
 
 /**
- * Tells which members of the union a message has, in the order of their declaration. A member that is no pointer is not
- * there when it is empty. Throws a RangeError when the type is no union. Make it once.
+ * Returns the set members of the union in declaration order. An empty member without pointer counts as unset. Throws a
+ * RangeError if the type is not a union. Create it once.
  */
 export function membersOf<T extends object>(type: MessageDeclaration): (message: T) => readonly Name<T>[] {
   const members = memberNames<T>(type);
   const loose: ReadonlySet<string> = new Set(members.filter((name) => type.fields[name]?.pointer !== true));
-  // Nearly always one is set, so that this makes no lists.
+  // Nearly always exactly one member is set; this case allocates no lists.
   const alone = new Map<string, readonly Name<T>[]>(members.map((name) => [name, [name]]));
   return (message) => {
-    let found: readonly Name<T>[] = empty;
-    // What a message has is little, what it could have is much.
+    let setMembers: readonly Name<T>[] = empty;
+    // Iterates over the message, which has fewer fields than the union has members.
     for (const name in message) {
       const only = alone.get(name);
       if (only === undefined) continue;
       const value: unknown = message[name];
       if (value !== undefined && !(loose.has(name) && isEmpty(value))) {
-        found = found.length === 0 ? only : [...found, ...only];
+        setMembers = setMembers.length === 0 ? only : [...setMembers, ...only];
       }
     }
-    return found.length > 1 ? members.filter((name) => found.includes(name)) : found;
+    return setMembers.length > 1 ? members.filter((name) => setMembers.includes(name)) : setMembers;
   };
 }
 
-/** Tells whether a field is set beside one that it excludes. Throws a RangeError when it excludes none. Make it once. */
+/**
+ * Tells whether a field and one that it excludes are both set. Throws a RangeError if it excludes none. Create it once.
+ */
 export function clashOf<T extends object>(type: MessageDeclaration, name: Name<T>): (message: T) => boolean {
   const { excludes } = type.fields[name] ?? {};
   if (excludes === undefined) throw new RangeError(`${name} excludes nothing`);
@@ -42,7 +44,7 @@ export function clashOf<T extends object>(type: MessageDeclaration, name: Name<T
   return (message) => isSet(message, name) && excludes.some((other) => isSet(message, other as Name<T>));
 }
 
-/** Names of the members; throws a RangeError when the type is no union. */
+/** Names of the members; throws a RangeError if the type is not a union. */
 export function memberNames<T extends object>({ union }: MessageDeclaration): readonly Name<T>[] {
   if (union === undefined) throw new RangeError('the message is no union');
   return union as readonly Name<T>[];
@@ -54,22 +56,22 @@ function isEmpty(value: unknown): boolean {
   return value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** Looks into each member of a union. `C` is what it must know besides. */
+/** The checks of each member of a union. `C` is their additional context. */
 export type MemberChecks<T, C = undefined> = {
   readonly [K in Name<T>]-?: (member: NonNullable<T[K]>, path: FieldPath, context: C) => readonly FieldFailure[];
 };
 
-/** What 1.24 calls members, where that is not their names: when it looks into one, and when one is too many. */
+/** Names of members in 1.24's messages, if they differ: for failures inside, and for an excess member. */
 export interface OtherNames<T> {
   readonly inside?: { readonly [K in Name<T>]?: string };
   readonly beside?: { readonly [K in Name<T>]?: string };
-  /** Members that are looked into also beside another one, as 1.24 does with some. */
+  /** Members that are also checked next to another one, as 1.24 does for some. */
   readonly tolerated?: readonly Name<T>[];
 }
 
 /**
- * Checks that one member is set, and only the first of several is looked into: any further one is one too many. `noun` is
- * what messages call the members, `volume type`.
+ * Checks that exactly one member is set, and validates the first; reports all others as excess. `noun` names the
+ * members in messages: `volume type`.
  */
 export function exactlyOne<T extends object, C = undefined>(
   type: MessageDeclaration,
@@ -79,14 +81,14 @@ export function exactlyOne<T extends object, C = undefined>(
 ): (message: T, path: FieldPath, context: C) => readonly FieldFailure[] {
   const membersIn = membersOf<T>(type);
   return (message, path, context) => {
-    const found = membersIn(message);
-    const first = found[0];
+    const setMembers = membersIn(message);
+    const first = setMembers[0];
     if (first === undefined) return [required(path, `must specify a ${noun}`)];
     const check = (name: Name<T>) => checkMember(message, name, checks, path.child(inside[name] ?? name), context);
     const failures = check(first);
-    if (found.length === 1) return failures;
+    if (setMembers.length === 1) return failures;
     const text = `may not specify more than 1 ${noun}`;
-    const ofOthers = found
+    const ofOthers = setMembers
       .slice(1)
       .flatMap((name) =>
         tolerated.includes(name) ? check(name) : [forbiddenField(path.child(beside[name] ?? name), text)],
@@ -95,13 +97,13 @@ export function exactlyOne<T extends object, C = undefined>(
   };
 }
 
-/** What is said of a union, whose members have these names, when none is set and when several are. */
+/** Messages for a union with no member set and with several; `names` are its members. */
 export interface UnionWording {
   missing(path: FieldPath, names: readonly string[]): FieldFailure;
   several(path: FieldPath, names: readonly string[]): FieldFailure;
 }
 
-/** Two of the wordings that 1.24 has more than once. */
+/** Two wordings that 1.24 uses repeatedly. */
 export const pairWording: UnionWording = {
   missing: (path, names) => required(path, `one of ${names.join(' and ')} is required`),
   several: (path, names) =>
@@ -112,7 +114,7 @@ export const listWording: UnionWording = {
   several: (path) => invalidValue(path, '', 'may not have more than one field specified at a time'),
 };
 
-/** Checks that one member is set; what is in it is looked at elsewhere. */
+/** Checks that exactly one member is set, without validating it. */
 export function oneMember<T extends object>(
   type: MessageDeclaration,
   { missing, several }: UnionWording,
@@ -125,7 +127,7 @@ export function oneMember<T extends object>(
   };
 }
 
-/** Looks into a member that is set. */
+/** Validates a member that is set. */
 export function checkMember<T extends object, K extends Name<T>, C>(
   message: T,
   name: K,

@@ -5,7 +5,7 @@ import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { unclassified } from '#apimachinery/errors/status.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';

@@ -1,5 +1,5 @@
 /** The range of node ports. */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 
 const highestPort = 65_535;
 

@@ -10,8 +10,7 @@ import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from '#api/authorization/v1/types.gen.js';
-import { goValuesOf } from '#api/go/go-values.js';
-import { metaValues } from '#api/go/meta-values.js';
+import { goValuesOf, metaValues } from '#api/go/go-values.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';

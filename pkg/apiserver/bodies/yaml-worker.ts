@@ -1,7 +1,7 @@
 /** The thread of `YamlReader`, which converts YAML to JSON. */
 import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { yamlText } from '#apimachinery/codec/yaml/octets.js';
+import { yamlText } from '#apimachinery/codec/yaml/encoding.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';

@@ -6,7 +6,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { builtInVersions, type LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';

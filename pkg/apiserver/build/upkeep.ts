@@ -1,6 +1,6 @@
 /** The work of a ready API server beside its requests: its endpoints, its certificates, its controllers, and its store. */
 import type { AddressInfo } from 'node:net';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { RangeRepair } from '#apiserver/allocators/range-repair.js';

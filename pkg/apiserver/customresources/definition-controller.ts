@@ -5,7 +5,7 @@
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
-import { PendingNames } from '#apimachinery/async/pending-names.js';
+import { NameQueue } from '#apimachinery/async/name-queue.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -39,7 +39,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   readonly #definitions = new Map<string, TrackedDefinition>();
   /** Names of definitions, by group. */
   readonly #groups = new Map<string, Set<string>>();
-  readonly #pending = new PendingNames();
+  readonly #pending = new NameQueue();
   /** Definitions whose objects are being removed. */
   readonly #ending = new Map<string, Promise<void>>();
 
@@ -54,7 +54,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   changed(definition: CustomResourceDefinition): void {
     const { name = '' } = definition.metadata;
     this.#track(definition);
-    this.#pending.mark(name);
+    this.#pending.add(name);
   }
 
   removed({ metadata }: CustomResourceDefinition): void {
@@ -77,7 +77,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     names?.delete(name);
     if (names?.size === 0) this.#groups.delete(group);
     // Its names are free now.
-    for (const other of names ?? []) this.#pending.mark(other);
+    for (const other of names ?? []) this.#pending.add(other);
   }
 
   /** Runs until the signal aborts. */
@@ -87,7 +87,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    for await (const name of this.#pending.taken(signal)) {
+    for await (const name of this.#pending.drain(signal)) {
       await this.#options.turns.pause();
       await this.#settle(name, signal);
     }
@@ -155,7 +155,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     if (!isConflict(err))
       log.warn({ err, definition: name }, 'could not update the status of a custom resource definition');
     void clock.sleep(retryMs, signal).then(() => {
-      if (!signal.aborted) this.#pending.mark(name);
+      if (!signal.aborted) this.#pending.add(name);
     });
   }
 }

@@ -6,7 +6,7 @@
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { faultText, shapeFaults } from '#apimachinery/apply/shapes.js';
+import { faultText, shapeFaults } from '#apimachinery/apply/schema-check.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';

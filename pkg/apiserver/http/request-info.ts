@@ -5,7 +5,7 @@
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
  */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { everyField, type FieldSelector, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';

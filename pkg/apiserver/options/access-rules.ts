@@ -1,5 +1,5 @@
 /** Checks of authentication, authorization and admission options, as in 1.24. */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { unknownPlugins } from '#apiserver/admission/chain/plugins.js';
 import { authorizationModes } from '#apiserver/options/authorization.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';

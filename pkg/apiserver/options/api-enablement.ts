@@ -2,7 +2,7 @@
  * The versions and resources that are served: `--runtime-config` with the rules of 1.24
  * (`staging/src/k8s.io/apiserver/pkg/server/resourceconfig`).
  */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { OptionsError } from '#daemon/options/option.js';
 

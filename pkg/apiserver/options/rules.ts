@@ -1,6 +1,6 @@
 /** Checks of Services, etcd and auditing as in 1.24, and the order of all checks. */
 import { dialectByName, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { NodePortRange } from '#apiserver/allocators/node-port-range.js';
 import {

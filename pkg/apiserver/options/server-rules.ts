@@ -1,6 +1,6 @@
 /** Checks of request handling and of the server's identity, as in 1.24. */
 import { dialectByName } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { requestHeaderRules } from '#daemon/options/groups/authentication.js';

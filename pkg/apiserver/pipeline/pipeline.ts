@@ -2,7 +2,7 @@
  * The stages of every request: request info → time limit → authentication → impersonation → in flight → authorization →
  * body → endpoint → response. An error of any stage becomes a Status here and nowhere else.
  */
-import { Deadlines } from '#apimachinery/async/deadlines.js';
+import { DeadlineTimer } from '#apimachinery/async/deadline-timer.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -69,7 +69,7 @@ interface Run {
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #inFlight: MaxInFlight;
-  readonly #deadlines: Deadlines;
+  readonly #deadlines: DeadlineTimer;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -79,7 +79,7 @@ export class Pipeline {
       exemptGroup: dialect.groups.masters,
       refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
     });
-    this.#deadlines = new Deadlines(options.clock);
+    this.#deadlines = new DeadlineTimer(options.clock);
     metrics.inFlight(() => this.#inFlight.current);
   }
 

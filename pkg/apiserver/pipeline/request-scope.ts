@@ -1,5 +1,5 @@
 /** The mutable context of one request in the pipeline. */
-import type { Expiring } from '#apimachinery/async/deadlines.js';
+import type { Expiring } from '#apimachinery/async/deadline-timer.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { RequestAudit } from '#apiserver/audit/request-audit.js';

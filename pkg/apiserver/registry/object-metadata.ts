@@ -2,7 +2,7 @@
 import type { OwnMetadata } from '#api/meta/object.js';
 import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { badRequest, unclassified } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';

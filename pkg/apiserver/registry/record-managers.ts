@@ -3,8 +3,8 @@
  * Fields set later have no manager.
  */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
-import { leastBytes } from '#apimachinery/apply/least-bytes.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
+import { minimumSize } from '#apimachinery/apply/minimum-size.js';
 import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
 import { withoutEmpties } from '#apimachinery/codec/json/empty-members.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -57,7 +57,7 @@ export function tooLargeToStore(
   { stored, managedAs }: Sized = {},
 ): StatusError | undefined {
   if (!isLarge(context, stored)) return undefined;
-  const bytes = leastBytes(object, maxStoredBytes, managedAs);
+  const bytes = minimumSize(object, maxStoredBytes, managedAs);
   if (bytes <= maxStoredBytes) return undefined;
   // The words of 1.24's etcd client, whose number is exact.
   return requestEntityTooLarge(`grpc: trying to send message larger than max (${bytes} vs. ${maxStoredBytes})`);

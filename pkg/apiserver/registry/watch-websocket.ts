@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { Operation } from '#apiserver/registry/operation.js';

@@ -6,7 +6,7 @@ import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { isPrintable, quoted } from '#apimachinery/errors/shown.js';
+import { isPrintable, quoted } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';

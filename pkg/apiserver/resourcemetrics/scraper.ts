@@ -2,9 +2,10 @@
  * Measures the resource usage of nodes on demand. The first request waits for two measurements in short succession; then every
  * node is measured once per period, spread over it, until there are no requests for a while.
  */
+
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { deadline } from '#apimachinery/async/deadline.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
-import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { readingOf } from '#apiserver/resourcemetrics/metrics-text.js';
@@ -51,7 +52,7 @@ export class Scraper {
 
   constructor(options: ScraperOptions) {
     this.#options = options;
-    shared(this.#closing.signal);
+    allowManyListeners(this.#closing.signal);
   }
 
   /** Starts measuring if necessary. Resolves when readings are available, or after `waitLimitMs`. */

@@ -11,7 +11,7 @@ import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-code
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { envelopeAround } from '#apimachinery/codec/protobuf/envelope.js';
 import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
-import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
+import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-event-frames.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';

@@ -1,6 +1,6 @@
 /** The Scale of an object that has replicas. Pure. */
 
-import { type Nested, nestedInteger, nestedString } from '#api/apiextensions/v1/customresource/nested.js';
+import { type Nested, nestedInteger, nestedString } from '#api/apiextensions/v1/customresource/scale.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';

@@ -7,7 +7,7 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { badRequest, pathNotFound, type Qualified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';

@@ -2,8 +2,8 @@
 import { isEstablished } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
-import { PendingNames } from '#apimachinery/async/pending-names.js';
+import { aborted } from '#apimachinery/async/abort.js';
+import { NameQueue } from '#apimachinery/async/name-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -75,7 +75,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
   readonly #options: CustomVersionsOptions;
   /** The records to write, by name. */
   readonly #records = new Map<string, VersionRecord>();
-  readonly #pending = new PendingNames();
+  readonly #pending = new NameQueue();
 
   constructor(options: CustomVersionsOptions) {
     this.#options = options;
@@ -92,7 +92,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     const old = this.#records.get(record.name);
     if (old !== undefined && String(Object.values(old)) === String(Object.values(record))) return;
     this.#records.set(record.name, record);
-    this.#pending.mark(record.name);
+    this.#pending.add(record.name);
   }
 
   removed({ spec }: CustomResourceDefinition): void {
@@ -101,7 +101,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
 
   /** Rewrites all records: other clients may have changed them. */
   again(): void {
-    for (const name of this.#records.keys()) this.#pending.mark(name);
+    for (const name of this.#records.keys()) this.#pending.add(name);
   }
 
   /** Runs until the signal aborts. */
@@ -111,7 +111,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    for await (const name of this.#pending.taken(signal)) {
+    for await (const name of this.#pending.drain(signal)) {
       const record = this.#records.get(name);
       if (record === undefined) await this.#options.recorder.forget(name, signal);
       else await this.#options.recorder.record(record, signal);
@@ -119,7 +119,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
   }
 
   #forget(name: string): void {
-    if (this.#records.delete(name)) this.#pending.mark(name);
+    if (this.#records.delete(name)) this.#pending.add(name);
   }
 }
 

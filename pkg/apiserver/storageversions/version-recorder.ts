@@ -1,7 +1,7 @@
 /** Writes the versions that this server writes and reads into the StorageVersions. */
 import { isDeepStrictEqual } from 'node:util';
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
-import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/agreement.js';
+import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/server-versions.js';
 import type { ServerStorageVersion, StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';

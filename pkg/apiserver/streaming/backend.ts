@@ -2,7 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { trusted } from '#apimachinery/net/trusted.js';
+import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
 import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
@@ -46,7 +46,7 @@ export function dialTarget({ host, port, addresses }: Backend): {
 export function tlsOptions(
   tls: BackendTLS,
 ): Pick<ConnectionOptions, 'allowPartialTrustChain' | 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> {
-  return trusted({
+  return withPartialTrustChain({
     rejectUnauthorized: tls.ca !== undefined || tls.systemTrust === true,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),

@@ -1,7 +1,6 @@
 /** `pods/…/binding`: the scheduler's decision. */
 
-import { boundPod } from '#api/core/v1/pod/binding.js';
-import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
+import { boundPod, validateBinding } from '#api/core/v1/pod/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';

@@ -3,7 +3,7 @@
  * `util/webhook/authentication.go`).
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { trusted } from '#apimachinery/net/trusted.js';
+import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 
 export interface WebhookUser {
@@ -53,7 +53,7 @@ export class CredentialSource {
     if (this.#cached?.material !== material) {
       const { cert, key } = material;
       const context = createSecureContext(
-        trusted({
+        withPartialTrustChain({
           ...(this.#ca === undefined ? {} : { ca: this.#ca }),
           ...(cert === undefined ? {} : { cert }),
           ...(key === undefined ? {} : { key }),

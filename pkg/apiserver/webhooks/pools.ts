@@ -2,7 +2,7 @@
 import { Agent } from 'node:https';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
-import { trusted } from '#apimachinery/net/trusted.js';
+import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import { CredentialSource, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { targetOf, type WebhookTarget } from '#apiserver/webhooks/target.js';
 
@@ -58,7 +58,7 @@ export class Pools {
         maxFreeSockets: maxIdle,
         timeout: idleMs,
       }),
-      ...(target.ca === undefined ? {} : { trust: createSecureContext(trusted({ ca: target.ca })) }),
+      ...(target.ca === undefined ? {} : { trust: createSecureContext(withPartialTrustChain({ ca: target.ca })) }),
       calls: 0,
     };
     this.#byTarget.set(key, pool);

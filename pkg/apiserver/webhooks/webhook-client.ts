@@ -8,7 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';

@@ -2,8 +2,8 @@
 
 import type { Registry } from 'prom-client';
 import type { OwnMetadata } from '#api/meta/object.js';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { deferred } from '#apimachinery/async/deferred.js';
-import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
@@ -78,7 +78,7 @@ export class SharedInformerFactory implements InformerFactory {
 
   async start(signal: AbortSignal): Promise<void> {
     if (this.#signal !== undefined) throw new TypeError('informers can be started once only');
-    this.#signal = shared(signal);
+    this.#signal = allowManyListeners(signal);
     for (const { informer } of this.#entries.values()) this.#run(informer, signal);
     const stopped = deferred();
     if (signal.aborted) stopped.resolve();

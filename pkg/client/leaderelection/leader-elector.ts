@@ -14,7 +14,7 @@
  * shows another (`#apimachinery/leader-fence.js`).
  */
 import type { Registry } from 'prom-client';
-import { shared } from '#apimachinery/async/shared-signal.js';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { jittered } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { formatLeaderFence, leaderFenceHeader } from '#apimachinery/leader-fence.js';
@@ -192,7 +192,7 @@ export class LeaderElector {
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
     let ended = false;
-    const working = work(shared(stopWork.signal)).finally(() => {
+    const working = work(allowManyListeners(stopWork.signal)).finally(() => {
       ended = true;
       stopRenewing.abort();
     });

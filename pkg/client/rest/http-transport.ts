@@ -2,7 +2,7 @@
  * Sends requests over the network with a user's credentials, over HTTP/2 if the server supports it. Rotated credentials
  * are used from the next request on, or when the server refuses the old ones.
  */
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { isCompressed, readBody } from '#http/client/body.js';

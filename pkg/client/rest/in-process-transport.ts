@@ -1,6 +1,6 @@
 /** Sends requests by function call, for daemons in the API server's process. */
 
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { TransportError } from '#http/client/transport-error.js';
 

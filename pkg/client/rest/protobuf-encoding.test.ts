@@ -3,7 +3,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
+import { encodeWatchFrame } from '#apimachinery/codec/watch-event-frames.js';
 import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
 import { isExpired, isNotFound } from '#apimachinery/errors/status.js';
 import {

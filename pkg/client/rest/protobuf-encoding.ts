@@ -3,7 +3,7 @@ import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import type { ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
-import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { InternTable } from '#apimachinery/intern-table.js';

@@ -1,6 +1,6 @@
 /** A transport that simulates network and server faults. */
 
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';

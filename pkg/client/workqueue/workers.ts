@@ -1,6 +1,6 @@
 /** Workers that take items from a queue, reconcile them and act on the outcome. */
 
-import { shared } from '#apimachinery/async/shared-signal.js';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { isConflict } from '#apimachinery/errors/status.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
 import { done, retry } from '#client/workqueue/outcome.js';
@@ -27,7 +27,7 @@ export async function runWorkers<K>(options: WorkersOptions<K>, signal: AbortSig
   const { queue } = options;
   const stop = () => queue.shutDown();
   if (signal.aborted) stop();
-  shared(signal).addEventListener('abort', stop, { once: true });
+  allowManyListeners(signal).addEventListener('abort', stop, { once: true });
   await Promise.all(Array.from({ length: Math.max(1, options.concurrency) }, () => work(options, signal)));
   signal.removeEventListener('abort', stop);
 }

@@ -1,5 +1,5 @@
 /** The StorageClass whose volumes are directories of nodes. */
-import { localDirectoryProvisioner } from '#api/core/v1/volume/local-directory.js';
+import { localDirectoryProvisioner } from '#api/core/v1/volume/local-provisioner.js';
 import { csidrivers, storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';

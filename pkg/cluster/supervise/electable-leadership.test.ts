@@ -1,6 +1,6 @@
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { LeaseLock } from '#client/leaderelection/lock.js';
 import { FakeApi } from '#client/testing/fake-api.js';

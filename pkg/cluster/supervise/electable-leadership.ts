@@ -4,8 +4,8 @@
  * and from then on leads only while it holds the lock.
  */
 import type { Registry } from 'prom-client';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { deferred } from '#apimachinery/async/deferred.js';
-import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
@@ -72,7 +72,7 @@ export class ElectableLeadership implements Leadership {
     const abort = () => end.abort();
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    const working = work(shared(end.signal));
+    const working = work(allowManyListeners(end.signal));
     working.catch(() => undefined);
     try {
       const elector = await Promise.race([this.#opened.promise, working.then(() => undefined)]);

@@ -1,7 +1,7 @@
 /** Runs a cluster until a signal stops it: starts infrastructure, then daemons, and stops them in reverse order. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { aborted } from '#apimachinery/async/aborted.js';
+import { aborted } from '#apimachinery/async/abort.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';

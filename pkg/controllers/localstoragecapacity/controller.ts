@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { nodes, nodes as nodeType, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { Node, PersistentVolume } from '#api/core/v1/types.gen.js';
-import { localDirectoryProvisioner } from '#api/core/v1/volume/local-directory.js';
+import { localDirectoryProvisioner } from '#api/core/v1/volume/local-provisioner.js';
 import { csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';

@@ -1,6 +1,6 @@
 /** Options for issuing tokens and certificates. */
 import { dialectByName } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { productOption } from '#daemon/options/dialect-names.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';

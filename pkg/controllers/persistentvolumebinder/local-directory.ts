@@ -5,11 +5,11 @@
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import {
-  type LocalVolumeMade,
+  type LocalVolumeResponse,
   localDirectoryProvisioner,
   localVolumeBytes,
   localVolumesPath,
-} from '#api/core/v1/volume/local-directory.js';
+} from '#api/core/v1/volume/local-provisioner.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
@@ -108,7 +108,7 @@ export class LocalDirectoryVolumes implements VolumeProvisioner {
 
   async #makeDirectory(node: string, volume: string, bytes: number): Promise<string> {
     try {
-      const { path } = await this.#request<LocalVolumeMade>('PUT', node, volume, `?${localVolumeBytes}=${bytes}`);
+      const { path } = await this.#request<LocalVolumeResponse>('PUT', node, volume, `?${localVolumeBytes}=${bytes}`);
       if (typeof path !== 'string' || !path.startsWith('/')) throw new Error(`node "${node}" returned no path`);
       return path;
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Removes deleted API servers from storage versions, and deletes storage versions without servers. */
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
-import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/agreement.js';
+import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/server-versions.js';
 import type { StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.js';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';

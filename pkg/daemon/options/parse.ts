@@ -5,7 +5,7 @@
  * ends the options. `-h`, `--help` and `--version` always exist. All errors are reported at once.
  */
 
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { type OptionDeclaration, OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';

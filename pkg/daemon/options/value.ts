@@ -2,7 +2,7 @@
 
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { OptionDeclaration } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */

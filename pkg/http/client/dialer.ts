@@ -7,7 +7,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
-import { trusted } from '#apimachinery/net/trusted.js';
+import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
 import { socks5, tunnel } from '#http/client/proxy-tunnel.js';
 import { TransportError } from '#http/client/transport-error.js';
@@ -125,7 +125,7 @@ export class Dialer {
 
   #secureContext(): SecureContext {
     this.#context ??= createSecureContext(
-      trusted({ ca: this.#material?.ca, cert: this.#material?.cert, key: this.#material?.key }),
+      withPartialTrustChain({ ca: this.#material?.ca, cert: this.#material?.cert, key: this.#material?.key }),
     );
     return this.#context;
   }

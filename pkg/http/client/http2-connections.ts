@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import {
   abortError,

@@ -1,6 +1,6 @@
 /** Connections whose first one negotiates the protocol: HTTP/2 if the server supports it, else HTTP/1.1. */
 import type { Socket } from 'node:net';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Clock } from '#apimachinery/clock.js';
 import {
   abortError,

@@ -8,7 +8,7 @@
  */
 import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import { endpointslices as sliceType } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -65,7 +65,7 @@ export class Announcer {
     this.#options = options;
     this.#nodes = options.informers.informer(nodeType);
     this.#services = options.informers.informer(serviceType);
-    this.#slices = options.informers.informer(sliceType, { transform: keepEndpoints });
+    this.#slices = options.informers.informer(sliceType, { transform: trimEndpointSlice });
     this.#slices.addIndexers({ [announcedIndex]: (slice) => [this.#serviceOf(slice)] });
   }
 

@@ -1,7 +1,7 @@
 /** Pulls a container's image according to its pull policy. Events and errors of release 1.24. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import { deferred } from '#apimachinery/async/deferred.js';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';

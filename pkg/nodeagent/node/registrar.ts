@@ -3,7 +3,7 @@
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
-import { LastAnswer } from '#apimachinery/async/last-answer.js';
+import { LatestValue } from '#apimachinery/async/latest-value.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -87,15 +87,15 @@ export class NodeRegistrar {
   #configuring: Promise<void> = Promise.resolve();
   #unschedulable: boolean | undefined;
   readonly #networkBackoff = new Backoff(networkMs);
-  readonly #images: LastAnswer<readonly Image[]>;
-  readonly #imageDisks: LastAnswer<readonly FilesystemUsage[]>;
+  readonly #images: LatestValue<readonly Image[]>;
+  readonly #imageDisks: LatestValue<readonly FilesystemUsage[]>;
 
   constructor(options: NodeRegistrarOptions) {
     const { client, clock, log, cri } = options;
     this.#options = options;
     this.#nodes = client.resource(nodes);
     const cachedAnswer = <T>(ask: () => Promise<T>, what: string) =>
-      new LastAnswer<T>({
+      new LatestValue<T>({
         ...{ clock, ask },
         waitMs: runtimeWaitMs,
         onFailure: (error) => log.debug({ err: error }, what),
@@ -337,7 +337,7 @@ export class NodeRegistrar {
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
     const { client, clock, nodeName, maxImages, serverPort, health, pressure } = this.#options;
-    const [images = [], readings] = await Promise.all([this.#images.look(), this.#readings(), health.refresh()]);
+    const [images = [], readings] = await Promise.all([this.#images.refresh(), this.#readings(), health.refresh()]);
     if (health.networkProblem === undefined) this.#networkBackoff.reset();
     return nodeStatus({
       dialect: client.dialect,
@@ -366,7 +366,7 @@ export class NodeRegistrar {
     const memory = { available: state.memoryAvailableBytes, capacity: memoryBytes };
     let images: Readings = {};
     try {
-      const [mounted] = (await this.#imageDisks.look()) ?? [];
+      const [mounted] = (await this.#imageDisks.refresh()) ?? [];
       const filesystem = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
       if (filesystem !== undefined) {
         images = {

@@ -1,9 +1,9 @@
 /** Validates labels, taints and addresses of the node, and combinations of general options. */
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { specialRange } from '#apimachinery/net/special-ip.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/checks.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';

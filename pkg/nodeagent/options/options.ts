@@ -5,7 +5,7 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { FeatureGates, featureGateRules } from '#daemon/options/groups/feature-gates.js';

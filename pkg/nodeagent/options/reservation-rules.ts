@@ -1,6 +1,6 @@
 /** Reserved resources and their enforcement (specification 3, 2.1 and 7). */
 import { dialectByName } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';

@@ -1,7 +1,7 @@
 /** Starts containers: image, configuration, create, start, hook; each failure has its own reason. */
 
 import { join } from 'node:path';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';

@@ -1,5 +1,5 @@
 /** Whether the node's runtime can run pods, with the texts of release 1.24 (kubelet's runtime.go). */
-import { LastAnswer } from '#apimachinery/async/last-answer.js';
+import { LatestValue } from '#apimachinery/async/latest-value.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -23,12 +23,12 @@ const listingThresholdMs = 180_000;
 export class RuntimeHealth {
   readonly #clock: Clock;
   readonly #observer: Pick<RuntimeObserver, 'listedAt'>;
-  readonly #conditions: LastAnswer<readonly RuntimeCondition[]>;
+  readonly #conditions: LatestValue<readonly RuntimeCondition[]>;
 
   constructor({ cri, clock, log, observer }: RuntimeHealthOptions) {
     this.#clock = clock;
     this.#observer = observer;
-    this.#conditions = new LastAnswer({
+    this.#conditions = new LatestValue({
       ...{ clock, waitMs },
       ask: () => cri.status(),
       onFailure: (error) => log.warn({ err: error }, 'container runtime status check failed'),
@@ -37,7 +37,7 @@ export class RuntimeHealth {
 
   /** Asks the runtime for its status. Resolves soon, and never rejects. */
   async refresh(): Promise<void> {
-    await this.#conditions.look();
+    await this.#conditions.refresh();
   }
 
   /** Why pods get no network, by the runtime's last status. */

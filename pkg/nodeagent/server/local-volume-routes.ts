@@ -3,7 +3,7 @@
  * by the controller that creates volumes for claims, through the API server, with access to `nodes/proxy`.
  */
 import type { FastifyReply } from 'fastify';
-import { type LocalVolumeMade, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-directory.js';
+import { type LocalVolumeResponse, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-provisioner.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { plain } from '#daemon/serving/plain-http.js';
@@ -26,7 +26,9 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   });
   app.put(
     url,
-    handler(async (name, query): Promise<LocalVolumeMade> => ({ path: await localVolumes.make(name, bytesOf(query)) })),
+    handler(
+      async (name, query): Promise<LocalVolumeResponse> => ({ path: await localVolumes.make(name, bytesOf(query)) }),
+    ),
     answerBody,
   );
   app.delete(

@@ -1,7 +1,7 @@
 /** Follows services and their endpoints, and plans their kernel rules. */
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
-import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { trimEndpointSlice } from '#api/discovery/v1/endpointslice/trim.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -49,7 +49,7 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
     this.#options = options;
     this.state = table.state;
     this.#services = informers.informer(services);
-    this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
+    this.#slices = informers.informer(endpointslices, { transform: trimEndpointSlice });
     const { serviceName } = this.#labels;
     this.#slices.addIndexers({
       [byService]: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[serviceName] ?? ''}`],

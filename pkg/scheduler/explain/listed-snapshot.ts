@@ -12,7 +12,7 @@ import {
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import { csidrivers, csinodes, csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
-import { shared } from '#apimachinery/async/shared-signal.js';
+import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
@@ -27,7 +27,7 @@ const pageSize = 5000;
 /** Rejects with the server's StatusError if a list is forbidden. */
 export async function listedSnapshot(client: Client, signal: AbortSignal): Promise<Snapshot> {
   const { dialect } = client;
-  shared(signal);
+  allowManyListeners(signal);
   const informers = new ListedInformers(client);
   const fill = async <T extends ApiObject>(type: ResourceType<T>) =>
     informers.fill(type, await listAll(client, type, signal));

@@ -1,5 +1,5 @@
 /** One version of an object in the cache. Only the served bytes are stored; all other forms are derived from them. */
-import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
+import { type Omissions, withoutMembers } from '#apimachinery/codec/json/omit-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { unreadableEntry } from '#storage/errors.js';
 import { laidOut, splice, unsplice } from '#storage/layout.js';
@@ -213,7 +213,7 @@ export class CacheEntry implements Entry {
 /** Undefined for unreadable JSON: reading the object reports the reason. */
 function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   try {
-    return outlineOf(json, bulk);
+    return withoutMembers(json, bulk);
   } catch {
     return undefined;
   }

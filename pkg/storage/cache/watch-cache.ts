@@ -2,7 +2,7 @@
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { Omissions } from '#apimachinery/codec/json/outline.js';
+import type { Omissions } from '#apimachinery/codec/json/omit-members.js';
 import type { Logger } from '#daemon/log/logger.js';
 import {
   type CacheEntry,

@@ -1,6 +1,7 @@
 /**
- * An oracle of access for the API server: random roles and bindings, and random requests of their accounts and of nodes.
- * What an account gets must be a part of what a plain reference allows; what the server says that it may do must be the same.
+ * A fuzzer for authorization in the API server: random roles and bindings, and random requests of their accounts and of
+ * nodes. Each response must be allowed by a simple reference implementation, and the server's access reviews must agree
+ * with it.
  */
 
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
@@ -11,20 +12,20 @@ import { RawClient, type RawRequest } from '#test/fuzz/access/client.js';
 import { Judge } from '#test/fuzz/access/judge.js';
 import { type Account, Policy } from '#test/fuzz/access/policy.js';
 import { Dice } from '#test/fuzz/access/random.js';
-import { bentRequest, straightRequest } from '#test/fuzz/access/requests.js';
+import { alteredRequest, straightRequest } from '#test/fuzz/access/requests.js';
 import { giveRights, takeRights } from '#test/fuzz/access/rights.js';
 import { dialect, namespaces, objectNames, table, World } from '#test/fuzz/access/world.js';
 
 export interface AccessOptions {
   readonly seed: number;
-  /** Asked before each request. */
+  /** Called before each request. */
   readonly goOn: (requests: number) => boolean;
   readonly onRequest?: (requests: number) => void;
 }
 
 export interface AccessReport {
   readonly requests: number;
-  /** Answers that were good, by their status; without many of these the rest says nothing. */
+  /** Number of responses by status; without many successful ones the test means nothing. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly markersShown: number;
   readonly changes: number;
@@ -34,7 +35,7 @@ export interface AccessReport {
 
 const requestsPerRound = 150;
 const maxTries = 60;
-/** Enough to see what is wrong. */
+/** Enough to diagnose a defect. */
 const maxProblems = 20;
 
 export async function fuzzAccess({ seed, goOn, onRequest }: AccessOptions): Promise<AccessReport> {
@@ -53,9 +54,9 @@ export async function fuzzAccess({ seed, goOn, onRequest }: AccessOptions): Prom
         const account = dice.one(accounts);
         if (dice.chance(0.1)) problems.push(...(await review(world, dice, account)));
         if (dice.chance(0.03)) problems.push(...(await reviewRules(world, account)));
-        const request = wantedRequest(world, dice, account, accounts);
-        const { found, shown, changed, hits, status } = await attempt(world, client, account, request);
-        problems.push(...found);
+        const request = randomRequest(world, dice, account, accounts);
+        const { violations, shown, changed, hits, status } = await attempt(world, client, account, request);
+        problems.push(...violations);
         report.requests += 1;
         report.markersShown += shown;
         report.changes += changed;
@@ -77,13 +78,13 @@ async function tryAttacks(world: World, client: RawClient): Promise<string[]> {
   const attacks = await knownAttacks(world);
   await world.settled();
   for (const { account, requests } of attacks) {
-    for (const request of requests) problems.push(...(await attempt(world, client, account, request)).found);
+    for (const request of requests) problems.push(...(await attempt(world, client, account, request)).violations);
   }
   return problems;
 }
 
-/** Mostly one that the account has a right to, and as often as not something else made of it. */
-function wantedRequest(world: World, dice: Dice, account: Account, accounts: readonly Account[]): RawRequest {
+/** Usually a request that the account may make, altered half of the time. */
+function randomRequest(world: World, dice: Dice, account: Account, accounts: readonly Account[]): RawRequest {
   const policy = new Policy(world.state, dialect);
   let request = straightRequest(dice, world.state, account, accounts);
   const tries = dice.chance(0.75) ? maxTries : 0;
@@ -92,7 +93,7 @@ function wantedRequest(world: World, dice: Dice, account: Account, accounts: rea
     if (ask !== undefined && policy.may(account, ask)) break;
     request = straightRequest(dice, world.state, account, accounts);
   }
-  return dice.chance(0.4) ? bentRequest(dice, request) : request;
+  return dice.chance(0.4) ? alteredRequest(dice, request) : request;
 }
 
 async function attempt(world: World, client: RawClient, account: Account, request: RawRequest) {
@@ -101,19 +102,19 @@ async function attempt(world: World, client: RawClient, account: Account, reques
   const answer = await client.send(account, request);
   const changes = await world.changes();
   const outcome = { answer, changes, hits: [...world.hits] };
-  const found = judge
+  const violations = judge
     .problems(outcome, world.markers)
     .map((why) => `${account.name} [${account.groups}] ${describe(request)}: ${why} (${answer.status})`);
   if (changes.length > 0) await world.undo(changes);
   const shown = [...world.markers.keys()].filter((marker) => answer.body.includes(marker)).length;
-  return { found, shown, changed: changes.length, hits: outcome.hits.length, status: answer.status };
+  return { violations, shown, changed: changes.length, hits: outcome.hits.length, status: answer.status };
 }
 
 function describe({ method, target, headers, body }: RawRequest): string {
   return `${method} ${target} ${JSON.stringify(headers)} ${body.slice(0, 500)}`;
 }
 
-/** What the server says that somebody may do is what the reference says. */
+/** Compares the server's access reviews with the reference. */
 async function review(world: World, dice: Dice, account: Account): Promise<string[]> {
   const kind = dice.one(table);
   const subresource = dice.chance(0.3) && kind.subresources.length > 0 ? dice.one(kind.subresources) : '';
@@ -147,7 +148,7 @@ async function review(world: World, dice: Dice, account: Account): Promise<strin
     : [`${account.name} [${account.groups}] may ${JSON.stringify(attributes)}: said ${said}, is ${may}`];
 }
 
-/** The rules that the server lists for somebody are those that hold. */
+/** Compares the server's lists of rules with the actual rights. */
 async function reviewRules(world: World, account: Account): Promise<string[]> {
   const url = `/apis/${dialect.apiVersion('authorization', 'v1')}/selfsubjectrulesreviews`;
   const { json } = await world.ask('POST', url, { spec: { namespace: 'tenant' } }, account);

@@ -1,10 +1,10 @@
 /**
- * What a raw request asks for, read as release 1.24 documents its paths: by a table and a regular expression, slowly and
- * without any code of the server's. Whatever is odd about a path makes it no address of an object.
+ * Parses raw requests by the path rules that release 1.24 documents: with a table and a regular expression, without any
+ * code of the server. An irregular path never addresses an object.
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** A resource that the worlds of the oracle have objects of. */
+/** A resource with objects in the fuzzer's worlds. */
 export interface Kind {
   readonly group: string;
   readonly version: string;
@@ -21,7 +21,7 @@ export interface ResourceAsk {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Verb and name are of several objects. */
+  /** The verb applies to several objects. */
   readonly collection: boolean;
 }
 
@@ -40,7 +40,7 @@ const row = (
   namespaced = true,
 ): Kind => ({ group, version, resource, kind, namespaced, subresources });
 
-/** The kinds of the oracle's worlds, each with what it has beside the object itself. */
+/** The kinds of the fuzzer's worlds, with their subresources. */
 export function kinds(dialect: Dialect): Kind[] {
   const core = ['', 'v1'] as const;
   const of = (group: 'apps' | 'rbac' | 'coordination' | 'storage' | 'certificates') =>
@@ -79,22 +79,22 @@ const verbs: Readonly<Record<string, string>> = {
 
 const proxied = /^(\/api\/v1\/(?:nodes\/[^/]+|namespaces\/[^/]+\/(?:pods|services)\/[^/]+)\/proxy)\/.*$/;
 
-/** Undefined: for nothing that there is. */
+/** Undefined if the request addresses nothing. */
 export function askOf(table: readonly Kind[], method: string, target: string): Ask | undefined {
   const [rawPath = '', query = ''] = target.split(/\?(.*)/s);
   const asPath = { verb: method.toLowerCase(), path: rawPath };
-  // What is behind a proxy is for the one behind it.
+  // A path behind a proxy is for the target of the proxy.
   const address = rawPath.replace(proxied, '$1');
   const segments = decoded(address.slice(1).replace(/\/+$/, ''));
   if (!rawPath.startsWith('/') || segments === undefined) return asPath;
-  // Slashes at the end say nothing of a resource, but belong to the other paths.
+  // Trailing slashes are insignificant for resources, but part of other paths.
   const path = `/${segments.join('/')}`;
   if (!/^\/apis?\/[^/]+\/[^/]/.test(path) || /^\/apis\/[^/]+\/[^/]+\/?$/.test(path)) {
     return asPath;
   }
-  const found = /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))(\/watch)?\/(.+?)\/?$/.exec(path);
-  if (found === null) return undefined;
-  const [, coreVersion, namedGroup = '', namedVersion = '', watch, below = ''] = found;
+  const match = /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))(\/watch)?\/(.+?)\/?$/.exec(path);
+  if (match === null) return undefined;
+  const [, coreVersion, namedGroup = '', namedVersion = '', watch, below = ''] = match;
   const [group, version] = coreVersion === undefined ? [namedGroup, namedVersion] : ['', coreVersion];
   const place = placeOf(
     table.filter((kind) => kind.group === group && kind.version === version),
@@ -104,7 +104,7 @@ export function askOf(table: readonly Kind[], method: string, target: string): A
   return verbOf(place, { method, query: new URLSearchParams(query), watch: watch !== undefined, group });
 }
 
-/** Undefined where a segment says nothing, or something about other segments. */
+/** Undefined for segments that are empty or refer to other segments. */
 function decoded(path: string): string[] | undefined {
   try {
     const segments = path.split('/').map(decodeURIComponent);
@@ -121,9 +121,9 @@ interface Place {
   readonly subresource: string;
 }
 
-function placeOf(known: readonly Kind[], parts: readonly string[]): Place | undefined {
+function placeOf(table: readonly Kind[], parts: readonly string[]): Place | undefined {
   const find = (resource: string | undefined, namespaced: boolean) =>
-    known.find((kind) => kind.resource === resource && kind.namespaced === namespaced);
+    table.find((kind) => kind.resource === resource && kind.namespaced === namespaced);
   const [first = '', second = '', third = '', fourth = '', fifth = ''] = parts;
   const place = (kind: Kind | undefined, namespace: string, name: string, subresource: string, more: number) => {
     if (kind === undefined || (subresource !== '' && !kind.subresources.includes(subresource))) return undefined;
@@ -131,7 +131,7 @@ function placeOf(known: readonly Kind[], parts: readonly string[]): Place | unde
     return { resource: kind.resource, namespace, name, subresource };
   };
   if (first === 'namespaces' && (parts.length < 3 || third === 'status' || third === 'finalize')) {
-    // A namespace's owner has a say about the namespace itself.
+    // Rights in a namespace include the namespace object itself.
     return place(find('namespaces', false), second, second, third, parts.length - 3);
   }
   if (first === 'namespaces') return place(find(third, true), second, fourth, fifth, parts.length - 5);
@@ -150,11 +150,11 @@ function verbOf(place: Place, { method, query, watch: oldWatch, group }: How): R
   let verb = verbs[method];
   if (verb === undefined) return undefined;
   const flag = query.get('watch');
-  // The parameter says nothing where an object is named.
-  const asked = place.name === '' && verb === 'get' && flag !== null && !/^(0|false)$/i.test(flag);
-  // A path below watch has no other verbs, and no subresources.
+  // The parameter has no effect if an object is named.
+  const watchParameter = place.name === '' && verb === 'get' && flag !== null && !/^(0|false)$/i.test(flag);
+  // A path below watch has no other verbs and no subresources.
   if (oldWatch && (verb !== 'get' || place.subresource !== '')) return undefined;
-  const watch = oldWatch || asked;
+  const watch = oldWatch || watchParameter;
   const selected = /(?:^|,)metadata\.name==?([a-z0-9.-]+)(?:,|$)/.exec(query.get('fieldSelector') ?? '')?.[1] ?? '';
   if (watch) return { ...place, group, verb: 'watch', name: place.name || selected, collection: place.name === '' };
   if (place.name !== '') return { ...place, group, verb, collection: false };

@@ -1,4 +1,4 @@
-/** Requests that once got more than they should have: tried in every run, whatever the seed is. */
+/** Requests that once exceeded their rights: part of every run, for any seed. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { RawRequest } from '#test/fuzz/access/client.js';
 import type { Account } from '#test/fuzz/access/policy.js';
@@ -18,7 +18,7 @@ function request(method: string, target: string, body?: object): RawRequest {
   return { method, target, headers: { 'content-type': contentType }, body: JSON.stringify(body) };
 }
 
-/** Each by an account of its own that has the rights which seemed harmless. */
+/** Each has its own account with rights that seemed harmless. */
 export async function knownAttacks(world: World): Promise<Attack[]> {
   const { authenticated, nodes } = dialect.groups;
   const rbac = dialect.groupName('rbac');
@@ -49,7 +49,7 @@ export async function knownAttacks(world: World): Promise<Attack[]> {
       request('GET', '/api/v1/watch/namespaces/tenant/namespaces'),
       request('POST', other, { metadata: { name: 'made' } }),
       request('GET', '/api/v1/namespaces/tenant/nodes/n1'),
-      // No method of a session.
+      // Not a method that opens a session.
       {
         method: 'OPTIONS',
         target: '/api/v1/namespaces/tenant/pods/other/exec?command=id&stdout=1',

@@ -1,4 +1,4 @@
-/** Bodies for random requests: mostly good ones, of which some ask for more than they seem to. */
+/** Bodies for random requests: mostly valid, some of which request more than they seem to. */
 import type { Dice } from '#test/fuzz/access/random.js';
 import type { Aim } from '#test/fuzz/access/requests.js';
 import type { State, Stored } from '#test/fuzz/access/state.js';
@@ -57,7 +57,7 @@ function patch(dice: Dice, aim: Aim, state: State): Body {
   }
 }
 
-/** The stored object, as who reads it would send it back; without what only the owner of its marker can know. */
+/** The stored object as a reader would send it back, without its marker. */
 function storedOf({ kind, namespace, name, subresource }: Aim, state: State): Stored {
   const key = [kind.resource, namespace, name].filter((part) => part !== '').join('/');
   const stored = state.get(key) ?? { metadata: { name } };
@@ -71,7 +71,7 @@ function storedOf({ kind, namespace, name, subresource }: Aim, state: State): St
   return subresource === 'scale' ? { metadata: { name, namespace }, spec: { replicas: 3 } } : object;
 }
 
-/** A JSON merge, for objects that are no lists. */
+/** A JSON merge for objects without lists. */
 function merged(object: Stored, change: Stored): Stored {
   const result: Stored = { ...object };
   for (const [key, value] of Object.entries(change)) {

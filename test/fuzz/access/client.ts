@@ -1,4 +1,4 @@
-/** Sends raw requests as a front proxy that says whose they are, and takes in what comes until it comes no more. */
+/** Sends raw requests as a front proxy that names the account, and collects the response until it falls silent. */
 import { Agent, type RequestOptions, request } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { Account } from '#test/fuzz/access/policy.js';
@@ -6,7 +6,7 @@ import type { World } from '#test/fuzz/access/world.js';
 
 export interface RawRequest {
   readonly method: string;
-  /** As it is sent. */
+  /** The request target as sent. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -17,7 +17,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A stream that says nothing for so long has said what it has to say. */
+/** A stream counts as complete after this silence. */
 const quietMs = 25;
 
 export class RawClient {
@@ -83,7 +83,7 @@ function collect(stream: Readable): Promise<string> {
       wait();
     });
     stream.on('end', finish);
-    // A stream that breaks off has said what it has to say, too.
+    // A broken stream counts as complete too.
     stream.on('error', finish);
     stream.on('close', finish);
   });

@@ -1,4 +1,4 @@
-/** Whether an account may have got what it got: each marker, change, session and token must be one that it had a right to. */
+/** Checks a response: the account must have had the right to each marker, change, session and token. */
 import type { Ask, ResourceAsk } from '#test/fuzz/access/addresses.js';
 import { askOf } from '#test/fuzz/access/addresses.js';
 import type { RawAnswer, RawRequest } from '#test/fuzz/access/client.js';
@@ -7,7 +7,7 @@ import { type Account, Policy } from '#test/fuzz/access/policy.js';
 import type { State, Stored } from '#test/fuzz/access/state.js';
 import { type AgentHit, type Change, dialect, table } from '#test/fuzz/access/world.js';
 
-/** What was seen of a request and its answer. */
+/** The observed effects of a request. */
 export interface Outcome {
   readonly answer: RawAnswer;
   readonly changes: readonly Change[];
@@ -20,7 +20,7 @@ const everything = [
 ];
 const writes = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Decides by the state as it is before the request. */
+/** Decides by the state before the request. */
 export class Judge {
   readonly allowed: boolean;
   readonly #before: State;
@@ -38,30 +38,31 @@ export class Judge {
     this.allowed = this.#ask !== undefined && this.#account !== undefined && this.#policy.may(this.#account, this.#ask);
   }
 
-  /** What the account should not have got; empty when all is as it should be. */
+  /** The violations; empty if there are none. */
   problems({ answer, changes, hits }: Outcome, markers: ReadonlyMap<string, string>): string[] {
-    const found: string[] = [];
-    if (answer.status < 400 && !this.allowed) found.push(`status ${answer.status} without the right`);
+    const problems: string[] = [];
+    if (answer.status < 400 && !this.allowed) problems.push(`status ${answer.status} without the right`);
     for (const [marker, key] of markers) {
-      if (answer.body.includes(marker) && !(this.allowed && this.#concerns(key))) found.push(`is shown ${key}`);
+      if (answer.body.includes(marker) && !(this.allowed && this.#concerns(key))) problems.push(`is shown ${key}`);
     }
     for (const change of changes) {
       const why = this.#changeProblem(change);
-      if (why !== undefined) found.push(`changes ${change.key}: ${why}`);
+      if (why !== undefined) problems.push(`changes ${change.key}: ${why}`);
     }
-    for (const hit of hits) if (!this.#mayReach(hit)) found.push(`reaches ${hit.node}${hit.path}`);
-    if (answer.status === 201 && /"token": ?"ey/.test(answer.body) && !this.#mayHaveToken()) found.push('gets a token');
-    return found;
+    for (const hit of hits) if (!this.#mayReach(hit)) problems.push(`reaches ${hit.node}${hit.path}`);
+    if (answer.status === 201 && /"token": ?"ey/.test(answer.body) && !this.#mayHaveToken())
+      problems.push('gets a token');
+    return problems;
   }
 
-  /** Whom the request is treated as; undefined when it may not be that. */
+  /** The effective account of the request; undefined if it may not impersonate it. */
   #effective(account: Account): Account | undefined {
     const { headers } = this.#request;
     const name = headers['impersonate-user'];
     const group = headers['impersonate-group'];
     if (name === undefined) return account;
-    const may = (resource: string, wanted: string, namespace = '') =>
-      this.#policy.mayResource(account, 'impersonate', '', resource, { name: wanted, namespace });
+    const may = (resource: string, name: string, namespace = '') =>
+      this.#policy.mayResource(account, 'impersonate', '', resource, { name, namespace });
     const parts = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
     const asUser = parts === null ? may('users', name) : may('serviceaccounts', parts[2] ?? '', parts[1] ?? '');
     if (!asUser || (group !== undefined && !may('groups', group))) return undefined;
@@ -78,7 +79,7 @@ export class Judge {
     const namespace = rest.length > 1 ? rest[0] : '';
     if (resource !== ask.resource || (ask.name !== '' && ask.name !== name)) return false;
     if (!ask.collection && ask.name === '') return false;
-    // The path of a namespace names it twice.
+    // The path of a namespace contains its name twice.
     return ask.namespace === '' || resource === 'namespaces' || ask.namespace === namespace;
   }
 
@@ -150,7 +151,7 @@ export class Judge {
     return bound === node && new RegExp(`^/${of}/${namespace}/${name}(/|\\?|$)`).test(path);
   }
 
-  /** Nodes get tokens of what runs on them, bound to it; all others by their right alone. */
+  /** Nodes get tokens of their pods' accounts, bound to the pods; other accounts need the right alone. */
   #mayHaveToken(): boolean {
     const ask = this.#ask;
     const account = this.#account;

@@ -1,4 +1,6 @@
-/** What a node may do: the node authorizer and the plugin NodeRestriction of release 1.24, written down once more. */
+/**
+ * The rights of a node: a second implementation of the node authorizer and the NodeRestriction plugin of release 1.24.
+ */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceAsk } from '#test/fuzz/access/addresses.js';
 import type { Account } from '#test/fuzz/access/policy.js';
@@ -62,7 +64,7 @@ export function nodeMay(state: State, dialect: Dialect, node: string, ask: Resou
   }
 }
 
-/** Without the images of its own static pods, which the node has made itself. */
+/** Without mirror pods, which the node creates itself. */
 function podsOn(state: State, dialect: Dialect, node: string): Stored[] {
   return objectsOf(state, 'pods').filter(
     ({ metadata, spec }) =>
@@ -70,21 +72,21 @@ function podsOn(state: State, dialect: Dialect, node: string): Stored[] {
   );
 }
 
-/** `namespace/name` of what the pods of a node refer to. */
+/** `namespace/name` of objects that the pods of a node refer to. */
 function needs(state: State, dialect: Dialect, node: string, what: 'secrets' | 'configmaps' | 'claims'): Set<string> {
-  const found = new Set<string>();
+  const references = new Set<string>();
   for (const { metadata, spec } of podsOn(state, dialect, node)) {
-    for (const name of mentioned(spec, what)) found.add(`${metadata.namespace}/${name}`);
+    for (const name of mentioned(spec, what)) references.add(`${metadata.namespace}/${name}`);
   }
-  if (what !== 'secrets') return found;
+  if (what !== 'secrets') return references;
   const claims = needs(state, dialect, node, 'claims');
   for (const { spec } of objectsOf(state, 'persistentvolumes')) {
     if (!claims.has(`${spec.claimRef?.namespace}/${spec.claimRef?.name}`)) continue;
     for (const reference of [spec.csi?.nodePublishSecretRef, spec.csi?.nodeStageSecretRef]) {
-      if (reference !== undefined) found.add(`${reference.namespace}/${reference.name}`);
+      if (reference !== undefined) references.add(`${reference.namespace}/${reference.name}`);
     }
   }
-  return found;
+  return references;
 }
 
 const mentions = {
@@ -99,7 +101,7 @@ const mentions = {
   claims: { claimName: true },
 } as const;
 
-/** Names that stand anywhere in a pod's spec at a place that refers to such an object. */
+/** Names anywhere in a pod's spec that refer to such an object. */
 function mentioned(value: unknown, what: keyof typeof mentions, parent = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => mentioned(each, what, parent));
   if (typeof value !== 'object' || value === null) return [];
@@ -110,7 +112,10 @@ function mentioned(value: unknown, what: keyof typeof mentions, parent = ''): st
   });
 }
 
-/** Why a node may not have made this change of an object; undefined when it may. Absent: the object was made or deleted. */
+/**
+ * The reason why a node must not make this change; undefined if it may. `before` or `after` is absent if the object was
+ * created or deleted.
+ */
 export function nodeChange(
   state: State,
   dialect: Dialect,

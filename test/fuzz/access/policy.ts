@@ -1,4 +1,4 @@
-/** Who may do what, read from the stored roles and bindings by the rules of release 1.24: plainly, and each time anew. */
+/** Evaluates stored roles and bindings by the rules of release 1.24: simply, and anew for each state. */
 import type { PolicyRule, Subject } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Ask, ResourceAsk } from '#test/fuzz/access/addresses.js';
@@ -10,14 +10,14 @@ export interface Account {
   readonly groups: readonly string[];
 }
 
-/** What counts of a resource request. */
-export type Wanted = Omit<ResourceAsk, 'collection'>;
+/** The relevant attributes of a resource request. */
+export type ResourceAttributes = Omit<ResourceAsk, 'collection'>;
 
-/** Of one state: it is made anew when that changes. */
+/** The policy of one state; a new state needs a new object. */
 export class Policy {
   readonly #state: State;
   readonly #dialect: Dialect;
-  readonly #known = new Map<string, readonly PolicyRule[]>();
+  readonly #rulesByAccount = new Map<string, readonly PolicyRule[]>();
 
   constructor(state: State, dialect: Dialect) {
     this.#state = state;
@@ -30,17 +30,23 @@ export class Policy {
     return node !== undefined && !('path' in ask) && nodeMay(this.#state, this.#dialect, node, ask);
   }
 
-  /** All rules by roles that hold for the account in a namespace. */
+  /** All rules of roles that apply to the account in a namespace. */
   rules(account: Account, namespace: string): readonly PolicyRule[] {
     return this.#rules(account, namespace);
   }
 
-  mayResource(account: Account, verb: string, group: string, resource: string, more: Partial<Wanted> = {}): boolean {
-    const wanted = { verb, group, resource, subresource: '', namespace: '', name: '', ...more };
-    return this.may(account, { ...wanted, collection: false });
+  mayResource(
+    account: Account,
+    verb: string,
+    group: string,
+    resource: string,
+    more: Partial<ResourceAttributes> = {},
+  ): boolean {
+    const attributes = { verb, group, resource, subresource: '', namespace: '', name: '', ...more };
+    return this.may(account, { ...attributes, collection: false });
   }
 
-  /** Whether the account has every right that the rules give, for all things of this small world and one that is not in it. */
+  /** Whether the account has every right of the rules, for all objects of this small world and one outside of it. */
   holds(account: Account, rules: readonly PolicyRule[], namespace: string): boolean {
     const own = this.#rules(account, namespace);
     const other = 'something-else';
@@ -58,8 +64,8 @@ export class Policy {
             const names =
               rule.resourceNames === undefined || rule.resourceNames.length === 0 ? [other] : rule.resourceNames;
             for (const name of names) {
-              const wanted = { verb, group, resource, subresource, namespace, name, collection: false };
-              if (!own.some((mine) => allows(mine, wanted))) return false;
+              const attributes = { verb, group, resource, subresource, namespace, name, collection: false };
+              if (!own.some((mine) => allows(mine, attributes))) return false;
             }
           }
         }
@@ -68,7 +74,7 @@ export class Policy {
     return true;
   }
 
-  /** The rules of a role as a binding in `namespace` (empty: of the whole cluster) refers to it. */
+  /** The rules of a role referenced by a binding in `namespace` (empty for cluster role bindings). */
   rulesOf(roleRef: { kind: string; name: string }, namespace: string): readonly PolicyRule[] {
     const key = roleRef.kind === 'ClusterRole' ? `clusterroles/${roleRef.name}` : `roles/${namespace}/${roleRef.name}`;
     if (roleRef.kind !== 'ClusterRole' && (roleRef.kind !== 'Role' || namespace === '')) return [];
@@ -77,22 +83,22 @@ export class Policy {
 
   #rules(account: Account, namespace: string): readonly PolicyRule[] {
     const key = JSON.stringify([account, namespace]);
-    const known = this.#known.get(key) ?? this.#find(account, namespace);
-    this.#known.set(key, known);
-    return known;
+    const rules = this.#rulesByAccount.get(key) ?? this.#find(account, namespace);
+    this.#rulesByAccount.set(key, rules);
+    return rules;
   }
 
   #find(account: Account, namespace: string): PolicyRule[] {
-    const found: PolicyRule[] = [];
+    const rules: PolicyRule[] = [];
     for (const [key, object] of this.#state) {
       const [resource, where = ''] = key.split('/');
       const everywhere = resource === 'clusterrolebindings';
       if (!everywhere && (resource !== 'rolebindings' || namespace === '' || where !== namespace)) continue;
       const subjects = (object['subjects'] as Subject[] | undefined) ?? [];
       if (!subjects.some((subject) => isSubject(account, subject, everywhere ? '' : namespace))) continue;
-      found.push(...this.rulesOf(object['roleRef'] as { kind: string; name: string }, everywhere ? '' : namespace));
+      rules.push(...this.rulesOf(object['roleRef'] as { kind: string; name: string }, everywhere ? '' : namespace));
     }
-    return found;
+    return rules;
   }
 }
 
@@ -103,8 +109,8 @@ function isSubject(account: Account, { kind, name, namespace }: Subject, binding
 }
 
 function allows(rule: PolicyRule, ask: Ask): boolean {
-  const has = (values: readonly string[] | undefined, wanted: string) =>
-    values !== undefined && (values.includes('*') || values.includes(wanted));
+  const has = (values: readonly string[] | undefined, value: string) =>
+    values !== undefined && (values.includes('*') || values.includes(value));
   if (!has(rule.verbs, ask.verb)) return false;
   if ('path' in ask) {
     return (rule.nonResourceURLs ?? []).some(

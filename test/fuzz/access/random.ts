@@ -1,4 +1,4 @@
-/** Choices that a seed repeats. */
+/** Seeded random choices. */
 export class Dice {
   readonly #random: () => number;
 
@@ -14,7 +14,7 @@ export class Dice {
     return Math.floor(this.#random() * limit);
   }
 
-  /** Throws RangeError where there is nothing to choose from. */
+  /** Throws a RangeError for an empty list. */
   one<T>(values: readonly T[]): T {
     const value = values[this.below(values.length)];
     if (value === undefined) throw new RangeError('nothing to choose from');

@@ -1,4 +1,4 @@
-/** Random requests: what there is, asked for in every way that might be taken for something else. */
+/** Random requests for existing objects, in every spelling that a parser might confuse. */
 import type { Kind } from '#test/fuzz/access/addresses.js';
 import { requestBody } from '#test/fuzz/access/bodies.js';
 import type { RawRequest } from '#test/fuzz/access/client.js';
@@ -7,11 +7,11 @@ import type { Dice } from '#test/fuzz/access/random.js';
 import type { State } from '#test/fuzz/access/state.js';
 import { dialect, namespaces, nodeNames, objectNames, pathOf, table } from '#test/fuzz/access/world.js';
 
-/** What a request is about before it is bent. */
+/** The target of a request before it is altered. */
 export interface Aim {
   readonly kind: Kind;
   readonly namespace: string;
-  /** Empty: the collection. */
+  /** Empty for the collection. */
   readonly name: string;
   readonly subresource: string;
   readonly method: string;
@@ -29,7 +29,7 @@ const usualMethods: Readonly<Record<string, readonly string[]>> = {
   log: ['GET'],
 };
 
-/** One whose path is as it should be, of the account that may ask for it, or of another one. */
+/** A request with a regular path, from an account that may make it or another one. */
 export function straightRequest(dice: Dice, state: State, account: Account, accounts: readonly Account[]): RawRequest {
   if (dice.chance(0.06)) return otherPath(dice);
   const kind = kindFor(dice, account);
@@ -57,9 +57,9 @@ export function straightRequest(dice: Dice, state: State, account: Account, acco
 const ofNodes: ReadonlySet<string> = new Set(['pods', 'secrets', 'persistentvolumeclaims', 'nodes', 'leases']);
 
 function kindFor(dice: Dice, { groups }: Account): Kind {
-  const only = (wanted: (kind: Kind) => boolean) => dice.one(table.filter(wanted));
+  const only = (predicate: (kind: Kind) => boolean) => dice.one(table.filter(predicate));
   if (groups.includes(dialect.groups.nodes) && dice.chance(0.6)) return only(({ resource }) => ofNodes.has(resource));
-  // Namespaces stand for what is in them, and deserve some more attention.
+  // Namespaces get extra weight, because they include their content.
   return dice.chance(0.1) ? only(({ resource }) => resource === 'namespaces') : dice.one(table);
 }
 
@@ -130,8 +130,8 @@ function straightPath(dice: Dice, { kind, name, namespace: given, subresource }:
   return subresource === 'proxy' ? path + dice.one(['', '/', '/pods', '/containerLogs/victim/mine/c', '/a?b=c']) : path;
 }
 
-/** The request with its path in another form, or in one that is none. */
-export function bentRequest(dice: Dice, request: RawRequest): RawRequest {
+/** The request with an altered or invalid path. */
+export function alteredRequest(dice: Dice, request: RawRequest): RawRequest {
   const [path = '', query] = request.target.split(/\?(.*)/s);
   let bent = path;
   for (let bends = 1 + dice.below(2); bends > 0; bends -= 1) bent = dice.one(allBends)(bent, dice);
@@ -140,7 +140,7 @@ export function bentRequest(dice: Dice, request: RawRequest): RawRequest {
 
 type Bend = (path: string, dice: Dice) => string;
 
-/** Puts something into the path before one of its segments. */
+/** Inserts text before a segment of the path. */
 const insert =
   (...pieces: readonly string[]): Bend =>
   (path, dice) => {
@@ -155,7 +155,7 @@ const allBends: readonly Bend[] = [
   insert('', '.', '..', 'x/..', '%2e%2e', '%2E', 'x/%2e%2e', '..%2f', '\\..'),
   (path) => path.replace(/^(\/apis?\/(?:[^/]+\/)?v1)\//, '$1/watch/'),
   (path) => path.replace(/^(\/apis?\/(?:[^/]+\/)?v1)\//, '$1/proxy/'),
-  // Cluster-wide things below a namespace, and the other way round.
+  // Cluster-scoped resources below a namespace, and the reverse.
   belowNamespace,
   belowNamespace,
   belowNamespace,

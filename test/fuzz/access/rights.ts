@@ -1,4 +1,4 @@
-/** Random accounts, and the roles and bindings that give them rights. */
+/** Random accounts with roles and bindings. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Account } from '#test/fuzz/access/policy.js';
 import type { Dice } from '#test/fuzz/access/random.js';
@@ -8,7 +8,7 @@ const rbac = dialect.groupName('rbac');
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 const names = [...objectNames, ...namespaces, ...nodeNames, 'strong', 'weak', 'gathered'];
 
-/** Makes roles and bindings for accounts of this round, whose names no other round has. */
+/** Creates roles and bindings for the accounts of this round, with unique names. */
 export async function giveRights(world: World, dice: Dice, round: number): Promise<Account[]> {
   const { authenticated, nodes, serviceAccounts } = dialect.groups;
   const people = Array.from({ length: 4 }, (_, i) => `person-${round}-${i}`);
@@ -53,15 +53,15 @@ async function giveRole(world: World, dice: Dice, name: string, subject: object)
 export interface Given {
   readonly rules: readonly PolicyRule[];
   readonly where: 'tenant' | 'everywhere';
-  /** By a role of the namespace. */
+  /** Through a role of the namespace. */
   readonly local?: boolean;
 }
 
-/** A role and a binding of that name. */
+/** Creates a role and a binding with that name. */
 export async function giveRules(world: World, name: string, subject: object, given: Given): Promise<void> {
   const { rules, where, local = false } = given;
   const namespace = 'tenant';
-  // A Role cannot speak of paths.
+  // A Role cannot contain URLs.
   const fitting = where === 'everywhere' ? rules : rules.filter(({ nonResourceURLs }) => nonResourceURLs === undefined);
   await world.make(local ? 'roles' : 'clusterroles', namespace, { metadata: { name }, rules: fitting });
   const roleRef = { apiGroup: rbac, kind: local ? 'Role' : 'ClusterRole', name };
@@ -73,7 +73,7 @@ const certificates = dialect.groupName('certificates');
 
 const ownsAll: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 
-/** Rights of the kind that people really give, some of which are more than they look. */
+/** Typical rights in practice, some of which include more than they seem to. */
 const usual: readonly PolicyRule[] = [
   ownsAll,
   { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'] },

@@ -1,6 +1,6 @@
 /**
- * A whole API server with objects in it, each of which carries a marker that nothing else has, so that any answer tells
- * by itself what it gives away; what a request changes is read from the store and undone.
+ * An API server with objects that carry unique markers, so that a response itself shows which objects it reveals;
+ * changes of a request are read from the store and undone.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -26,14 +26,14 @@ export const dialect: Dialect = orchDialect;
 export const table: readonly Kind[] = kinds(dialect);
 export const namespaces = ['tenant', 'victim'] as const;
 export const nodeNames = ['n1', 'n2'] as const;
-/** Every kind has objects of these names, in each namespace. */
+/** Every kind has objects with these names in each namespace. */
 export const objectNames = ['mine', 'other'] as const;
 
 const registry = '/registry/';
 const root: Account = { name: 'root', groups: [dialect.groups.masters] };
 const markerAnnotation = 'acme.example/marker';
 
-/** What a node's agent was asked. */
+/** A request to a node's agent. */
 export interface AgentHit {
   readonly node: string;
   readonly path: string;
@@ -57,7 +57,7 @@ export class World {
   readonly server: CompleteApiServer;
   readonly pki: ClusterPki;
   readonly hits: AgentHit[] = [];
-  /** Marker → key of the object that has it. */
+  /** Marker → key of its object. */
   readonly markers = new Map<string, string>();
   readonly #state = new Map<string, Stored>();
   readonly #stored = new Map<string, Buffer>();
@@ -126,7 +126,7 @@ export class World {
     return this.#stop();
   }
 
-  /** As somebody who may do everything, unless it is somebody else who asks. */
+  /** Sends a request as an administrator, or as `user`. */
   async ask(method: string, url: string, body?: unknown, user: Account = root): Promise<Reply> {
     const response = await this.server.handler({
       method,
@@ -143,7 +143,7 @@ export class World {
     return { status: response.status, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
   }
 
-  /** Throws when the object cannot be made. */
+  /** Throws if the object cannot be created. */
   async make(resource: string, namespace: string, object: Stored): Promise<void> {
     const kind = table.find((each) => each.resource === resource);
     if (kind === undefined) throw new RangeError(resource);
@@ -152,36 +152,36 @@ export class World {
     if (status !== 201) throw new Error(`POST ${url}: ${status} ${text}`);
   }
 
-  /** What has changed since the last call, of the kinds that the world is about. */
+  /** Changes since the last call, of the kinds in this world. */
   async changes(): Promise<Change[]> {
     const revision = await this.#store.currentRevision();
     if (revision === this.#revision) return [];
     this.#revision = revision;
     const { kvs } = await this.#store.range({ start: registry, end: prefixEnd(registry) });
-    const found: Change[] = [];
+    const changes: Change[] = [];
     const seen = new Set<string>();
     for (const { key: whole, value } of kvs) {
       const key = whole.slice(registry.length);
       if (!isTracked(key)) continue;
       seen.add(key);
-      const known = this.#stored.get(key);
-      if (known?.equals(value)) continue;
+      const previous = this.#stored.get(key);
+      if (previous?.equals(value)) continue;
       const before = this.#state.get(key);
       const after = JSON.parse(value.toString()) as Stored;
       this.#stored.set(key, value);
       this.#state.set(key, after);
-      found.push({ key, after, ...(before && { before }) });
+      changes.push({ key, after, ...(before && { before }) });
     }
     for (const [key, before] of this.#state) {
       if (seen.has(key)) continue;
       this.#state.delete(key);
       this.#stored.delete(key);
-      found.push({ key, before });
+      changes.push({ key, before });
     }
-    return found;
+    return changes;
   }
 
-  /** Makes everything what it was, and waits until the server knows. */
+  /** Restores all objects and waits until the server notices. */
   async undo(changes: readonly Change[]): Promise<void> {
     for (const { key, before } of changes) {
       const whole = registry + key;
@@ -196,10 +196,7 @@ export class World {
     if (changes.some(({ key }) => steers(key))) await this.settled();
   }
 
-  /**
-   * Resolves when authorization goes by what is stored now: it follows the store, and a role that was made after all else
-   * is known after all else of its kind.
-   */
+  /** Resolves when authorization uses the stored state: a new role is visible after all earlier changes of its kind. */
   async settled(): Promise<void> {
     const name = `settled-${randomUUID()}`;
     const roleRef = { apiGroup: dialect.groupName('rbac'), kind: 'ClusterRole', name };
@@ -227,7 +224,7 @@ export class World {
       return json?.status?.allowed === true;
     };
     const node = `system:node:${name}`;
-    const known = async () =>
+    const isEffective = async () =>
       (await review(name, [], { nonResourceAttributes: { verb: 'get', path: `/${name}` } })) &&
       (await review(name, [], {
         resourceAttributes: { verb: 'get', group: name, resource: name, namespace: 'tenant', name },
@@ -235,7 +232,7 @@ export class World {
       (await review(node, [dialect.groups.nodes], {
         resourceAttributes: { verb: 'get', resource: 'secrets', namespace: 'tenant', name },
       }));
-    for (let i = 0; !(await known()); i += 1) {
+    for (let i = 0; !(await isEffective()); i += 1) {
       if (i > 5000) throw new Error('the server does not come to know its roles');
       await realClock.sleep(1);
     }
@@ -284,7 +281,7 @@ export class World {
       await this.make('serviceaccounts', namespace, { metadata: metadata('default') });
       for (const [i, name] of objectNames.entries())
         await this.#plantIn(namespace, name, nodeNames[i] ?? 'n1', metadata);
-      // A volume with a secret for each who handles it.
+      // A volume with a secret for each of its operations.
       const volume = `${namespace}-volume`;
       for (const secret of ['publish', 'expand']) await this.make('secrets', namespace, { metadata: metadata(secret) });
       await this.make('persistentvolumes', '', {
@@ -364,14 +361,14 @@ export function pathOf(
 }
 
 const tracked = new Set(table.map(({ resource }) => resource));
-/** The server's own doing, which nobody asks for. */
+/** Objects that the server writes on its own. */
 const own = /^(services\/default\/|configmaps\/[^/]*system\/)/;
 
 function isTracked(key: string): boolean {
   return tracked.has(key.split('/')[0] ?? '') && !own.test(key);
 }
 
-/** What authorization goes by. */
+/** Objects that affect authorization. */
 function steers(key: string): boolean {
   return /^(cluster)?role(binding)?s\/|^pods\/|^persistentvolumes\//.test(key);
 }

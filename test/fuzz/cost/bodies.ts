@@ -1,11 +1,11 @@
-/** Bodies as large as the server takes, each full of one thing. */
+/** Bodies of the maximum size, each full of one construct. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
 
-/** A little less than the limit of a body. */
+/** Slightly below the limit of a body. */
 const bytes = 3 * 1024 * 1024 - 1024;
 
-/** As many parts between head and tail as there is room for, and no more than `most`. */
+/** As many parts between head and tail as fit, at most `most`. */
 function full(head: string, part: (i: number) => string, tail: string, most = Number.POSITIVE_INFINITY): Buffer {
   const parts: string[] = [];
   let left = bytes - head.length - tail.length;
@@ -18,7 +18,7 @@ function full(head: string, part: (i: number) => string, tail: string, most = Nu
   return Buffer.from(`${head}${parts.join()}${tail}`);
 }
 
-/** As many messages, and as many members of one map, as the server reads at all. */
+/** The maximum numbers of messages and of members of a map. */
 const messages = 99_000;
 const entries = 64_000;
 const schemas = 31_000;

@@ -1,4 +1,4 @@
-/** Changes of objects that with their managers are about as large as a store takes. */
+/** Changes of objects that are, with their managers, about as large as the store allows. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
@@ -8,7 +8,7 @@ const core = '/api/v1/namespaces/default';
 const counted = <T>(size: number, part: (i: number) => T): T[] => Array.from({ length: size }, (_, i) => part(i));
 const map = (size: number, prefix: string) => Object.fromEntries(counted(size, (i) => [`${prefix}${i}`, 'v']));
 
-/** Makes the objects, in the namespace `default`. `keys`: how many a change brings. */
+/** Creates the objects in the namespace `default`. `keys`: number of keys per change. */
 export async function changesOfLarge(
   server: ApiServer,
   dialect: Dialect,
@@ -27,10 +27,10 @@ export async function changesOfLarge(
   };
   const small = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
   const full = { ...small('full'), data: map(keys / 2, 'k') };
-  await made(server, `${core}/pods/a?fieldManager=one`, pod);
-  await made(server, `${deployments}/a?fieldManager=one`, deployment);
-  await made(server, `${core}/configmaps/small?fieldManager=one`, small('small'));
-  await made(server, `${core}/configmaps/full?fieldManager=one`, full);
+  await create(server, `${core}/pods/a?fieldManager=one`, pod);
+  await create(server, `${deployments}/a?fieldManager=one`, deployment);
+  await create(server, `${core}/configmaps/small?fieldManager=one`, small('small'));
+  await create(server, `${core}/configmaps/full?fieldManager=one`, full);
   const patch = (url: string, type: string, body: object): CostRequest => ({
     method: 'PATCH',
     url: `${url}${url.includes('?') ? '&' : '?'}dryRun=All`,
@@ -99,7 +99,7 @@ export async function changesOfLarge(
   };
 }
 
-async function made(server: ApiServer, url: string, body: object): Promise<void> {
+async function create(server: ApiServer, url: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/apply-patch+yaml' };
   const { status, text } = await call(server, 'PATCH', url, { headers, body });
   if (status !== 201) throw new Error(`${url}: ${status} ${text.slice(0, 400)}`);

@@ -1,4 +1,4 @@
-/** Objects that are small but for one place: every list, map and text of every kind, grown to any size. */
+/** Objects that are small except for one field: every list, map and text of every kind, grown to any size. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -7,19 +7,19 @@ import type { AnyCase, Draft } from '#test/integration/apiserver/resources/resou
 
 type JsonObject = Record<string, unknown>;
 
-/** What elements and texts are filled with. Each leads validation down another way. */
+/** The content of grown fields. Each leads validation down another path. */
 export type Filling = 'distinct' | 'same' | 'bad' | 'address' | 'block' | 'qualified' | 'empty';
 
 export interface GrowthPoint {
   readonly case: AnyCase;
   /** `spec.template.spec.containers[].ports[]`. */
   readonly path: string;
-  /** The type and field that grow: the same ones stand in many kinds. */
+  /** The type and field that grows; many kinds share the same ones. */
   readonly field: string;
   readonly filling: Filling;
-  /** What the examples of the growth's texts are, for texts. */
+  /** The repeated piece of a text. */
   readonly text?: string;
-  /** The object with `n` elements, members or pieces of text there. */
+  /** The object with `n` elements, members or pieces of text in that field. */
   object(n: number): Draft;
 }
 
@@ -27,7 +27,7 @@ const listFillings: readonly Filling[] = ['distinct', 'same', 'bad', 'address', 
 const structFillings: readonly Filling[] = ['distinct', 'same', 'bad', 'empty'];
 const mapFillings: readonly Filling[] = ['distinct', 'bad', 'qualified'];
 
-/** Pieces that texts are made of: what parsers and patterns might look at again and again. */
+/** Pieces of texts that parsers and patterns might scan repeatedly. */
 const pieces = [
   'a',
   '0',
@@ -87,7 +87,7 @@ function scalarOf(field: FieldInfo, filling: Filling, i: number): unknown {
   }
 }
 
-/** One value of a field: an element of its list, a value of its map, or all there is. */
+/** A value of a field: a list element, a map value, or the whole. */
 function sample(field: FieldInfo, filling: Filling, i: number, depth = 0): unknown {
   const { type } = field;
   if (type === undefined) return scalarOf(field, filling, i);
@@ -128,13 +128,13 @@ interface Place {
   readonly path: string;
   readonly owner: TypeInfo;
   readonly field: FieldInfo;
-  /** What holds the field, made where it is not there yet. */
+  /** The object that contains the field, created if absent. */
   holder(object: JsonObject): JsonObject;
 }
 
 const maxDepth = 9;
 
-/** Every list, map and text below a type; a type inside itself is not gone into again. */
+/** Every list, map and text below a type; recursive types are entered once. */
 function* placesBelow(
   type: TypeInfo,
   place: Pick<Place, 'path' | 'holder'>,
@@ -154,7 +154,7 @@ function* placesBelow(
   }
 }
 
-/** The message in a member, or in the first element of it. */
+/** The message in a member or in its first element. */
 function enter(object: JsonObject, field: FieldInfo): JsonObject {
   const present = object[field.name];
   if (field.container === 'list') {
@@ -183,7 +183,7 @@ function* pointsOf(of: AnyCase, scheme: Scheme, dialect: Dialect): Generator<Gro
   const type = scheme.kind(dialect.apiVersion(group, version), kind)?.type;
   if (type === undefined) throw new Error(`no kind ${kind}`);
   for (const { path, owner, field, holder } of placesBelow(type, { path: '', holder: (object) => object }, [])) {
-    const made = (value: unknown) => {
+    const withValue = (value: unknown) => {
       const draft = of.object(dialect);
       holder(draft as JsonObject)[field.name] = value;
       return draft;
@@ -191,19 +191,19 @@ function* pointsOf(of: AnyCase, scheme: Scheme, dialect: Dialect): Generator<Gro
     const name = `${owner.name}.${field.name}`;
     if (field.container === 'single') {
       for (const text of pieces) {
-        yield { case: of, path, field: name, filling: 'same', text, object: (n) => made(text.repeat(n)) };
+        yield { case: of, path, field: name, filling: 'same', text, object: (n) => withValue(text.repeat(n)) };
       }
       continue;
     }
     const fillings =
       field.container === 'map' ? mapFillings : field.type?.shape === 'struct' ? structFillings : listFillings;
     for (const filling of fillings) {
-      yield { case: of, path, field: name, filling, object: (n) => made(grown(field, filling, n)) };
+      yield { case: of, path, field: name, filling, object: (n) => withValue(grown(field, filling, n)) };
     }
   }
 }
 
-/** All places of all resources that keep objects; each place that kinds share is there once, in the first of them. */
+/** All places of all stored resources; a place that kinds share is listed once, for the first kind. */
 export function growthPoints(scheme: Scheme, dialect: Dialect): GrowthPoint[] {
   const seen = new Set<string>();
   return everyCase

@@ -1,4 +1,4 @@
-/** Large objects of kinds of which each has something that no other has, also in Protobuf and in their older versions. */
+/** Large objects of kinds with unique constructs, also in Protobuf and in older versions. */
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
@@ -8,7 +8,7 @@ const counted = <T>(size: number, part: (i: number) => T): T[] => Array.from({ l
 const map = (size: number, prefix: string, value = 'v') =>
   Object.fromEntries(counted(size, (i) => [`${prefix}${i}`, value]));
 
-/** As many entries of a map and of all together, and strings, as the server reads at all; bytes of a query. */
+/** Maximum entries of a map, of all maps and strings together, and bytes of a query. */
 const entries = 64_000;
 const mapEntries = 99_000;
 const texts = 149_000;

@@ -1,6 +1,6 @@
 /**
- * The law of cost: whatever a request is made of, twice as much of it costs twice as much at most, its answer is no larger
- * than a multiple of it, and it is answered without an error of the server's.
+ * The law of cost: doubling any part of a request at most doubles its cost; its response is at most a multiple of its
+ * size; and it causes no server error.
  */
 
 import type { Clock } from '#apimachinery/clock.js';
@@ -22,27 +22,30 @@ export interface LawOptions {
 
 export interface LawResult {
   readonly inputs: number;
-  /** Shapes whose cost was worth a comparison. */
+  /** Number of shapes that were expensive enough to compare. */
   readonly compared: number;
   /** Longest turn of the event loop; ms. */
   readonly longest: number;
-  /** The shape that took it. */
+  /** The shape with the longest turn. */
   readonly longestOf: string;
 }
 
-/** Processor time below which nothing is compared: what grows with its square shows at the sizes of the shapes. */
+/** Processor time below which nothing is compared: quadratic growth shows at the sizes of the shapes. */
 const cheapMs = 80;
-/** A square makes it four times as much; the processor's caches and the garbage collector make it a little more than two. */
+/**
+ * Quadratic cost would be four times as much; processor caches and garbage collection make linear cost a little more
+ * than two.
+ */
 const maxRatio = 3;
 const slackMs = 60;
-/** For what must not grow at all. */
+/** For cost that must not grow at all. */
 const maxFlatRatio = 1.4;
-/** Measurements before a shape is said to break the law: a busy machine makes anything look slow once. */
+/** Measurements before a shape violates the law, since a busy machine may slow down any one of them. */
 const attempts = 4;
-/** Answers: messages repeat what is wrong up to a bound, and objects get their defaults. */
+/** Maximum response size: messages quote invalid values up to a limit, and objects get defaults. */
 const maxAnswer = (bytesIn: number) => 2_500_000 + 40 * bytesIn;
 
-/** Takes shapes in a random order until the time is over or all have been tried. Throws an Error that names the shape. */
+/** Runs shapes in random order until the time is over or all have run. Throws an Error that names the shape. */
 export async function law(shapes: readonly Shape[], options: LawOptions): Promise<LawResult> {
   const { server, dialect, clock, milliseconds, onInput } = options;
   const end = clock.monotonic() + milliseconds;
@@ -70,7 +73,7 @@ async function compare(server: ApiServer, shape: Shape, firstMs: number): Promis
   for (let attempt = 0; attempt < attempts; attempt++) {
     twice = Math.min(twice, (await measured(server, shape, 2 * shape.size)).cpuMs);
     if (twice <= (shape.flat === true ? maxFlatRatio : maxRatio) * once + slackMs) return;
-    // The smaller one may have been measured too well only by chance, but not several times.
+    // A single small measurement may be too low by chance, several not.
     once = Math.max(once, (await measured(server, shape, shape.size)).cpuMs);
   }
   throw new Error(`${shape.name}: ${once.toFixed(0)} ms, and ${twice.toFixed(0)} ms for twice as much`);
@@ -92,7 +95,7 @@ async function measured(server: ApiServer, shape: Shape, size: number): Promise<
   return all;
 }
 
-/** 1.24 answers some mistakes of clients with 500, too: by a Status without a reason. A failure of the server has one. */
+/** 1.24 answers some client mistakes with 500, in a Status without reason. A failure of the server has a reason. */
 function isClientsFault(text: string): boolean {
   return text.startsWith('{"kind":"Status"') && !text.includes('"reason"');
 }

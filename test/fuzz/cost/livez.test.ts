@@ -1,4 +1,4 @@
-/** That nobody waits for the largest requests of others: another thread asks for /livez all the time. */
+/** The largest requests must not delay others: another thread polls /livez continuously. */
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -6,13 +6,13 @@ import { largestBodies } from '#test/fuzz/cost/bodies.js';
 import { changesOfLarge } from '#test/fuzz/cost/changes.js';
 import { call, callHttps, runServer } from '#test/integration/apiserver/server.js';
 
-/** Longest wait on a machine that has nothing else to do. */
+/** Longest wait on an idle machine. */
 const maxWaitMs = 200;
-/** Other tests run on the same processors: a wait is measured again before it counts, and has to be twice as long. */
+/** Other tests share the processors: a wait is measured repeatedly, and fails at twice the limit. */
 const attempts = 6;
 const failsMs = 2 * maxWaitMs;
 
-/** Asks over one connection, and tells on request the longest wait since the last time it was asked. */
+/** Polls over one connection, and reports on request the longest wait since the last report. */
 const probe = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { Agent, get } = require('node:https');
@@ -38,7 +38,7 @@ parentPort.on('message', () => {
 
 t.setTimeout(300_000);
 
-t.test('the largest requests let others through', { timeout: 300_000 }, async (t) => {
+t.test('the largest requests do not block others', { timeout: 300_000 }, async (t) => {
   const { server, stop } = await runServer({ https: true, unfrozen: true });
   t.teardown(stop);
   await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
@@ -67,7 +67,7 @@ t.test('the largest requests let others through', { timeout: 300_000 }, async (t
       });
       if (answer.status >= 500) t.fail(`${name}: ${answer.status}`);
       const { user, system } = process.cpuUsage(before);
-      // A processor that is shared with others makes everything last longer by the same factor.
+      // A shared processor slows everything down by the same factor.
       const shared = Math.max(1, (performance.now() - started) / ((user + system) / 1000));
       best = Math.min(best, (await longestWait()) / shared);
     }

@@ -1,4 +1,4 @@
-/** Requests that are small but for one thing, which can be of any size. */
+/** Requests that are small except for one part of any size. */
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -10,15 +10,15 @@ import type { AnyCase } from '#test/integration/apiserver/resources/resource-cas
 
 export interface Shape {
   readonly name: string;
-  /** A size at which what grows with its square takes several times as long as all the rest. */
+  /** A size at which quadratic growth takes several times as long as all other work. */
   readonly size: number;
-  /** Objects that are there before, small. */
+  /** Small objects that must exist before. */
   readonly needs?: AnyCase;
-  /** Makes what has to be there before, of the same size; may take its time. */
+  /** Creates prerequisites of the same size; not measured. */
   prepare?(size: number): unknown;
-  /** How often it is sent; once. */
+  /** Number of requests to send; default: once. */
   readonly times?: number;
-  /** The size is that of what others have: the request's cost must not grow with it. */
+  /** The size belongs to other users' data: the cost of the request must not grow with it. */
   readonly flat?: boolean;
   request(size: number): CostRequest;
 }
@@ -69,7 +69,7 @@ function languages(dialect: Dialect): Readonly<Record<string, Language>> {
     JSON: post('application/json', (object) => Buffer.from(JSON.stringify(object))),
     YAML: post('application/yaml', (object) => encodeYAML(object)),
     Protobuf: post(dialect.protobufMediaType, (object, codec) => {
-      // Canonical, since encoders expect nothing else. What has no such form is sent as it is.
+      // Canonical, as encoders require. An object without canonical form is sent unchanged.
       const kind = kindOf(codec, object);
       const text = Buffer.from(JSON.stringify(object));
       try {
@@ -87,7 +87,7 @@ function languages(dialect: Dialect): Readonly<Record<string, Language>> {
   };
 }
 
-/** Every place of every kind in every language of bodies. */
+/** Every field of every kind in every encoding. */
 export function bodyShapes(scheme: Scheme, dialect: Dialect): Shape[] {
   const codec = new ObjectCodec(scheme);
   const all = Object.entries(languages(dialect));
@@ -135,7 +135,7 @@ function patch(needs: AnyCase, name: string, type: keyof typeof patchTypes, body
 
 const counted = <T>(size: number, part: (i: number) => T): T[] => Array.from({ length: size }, (_, i) => part(i));
 
-/** What hostile clients think of. `map`: the case of config maps. */
+/** Hostile requests. `map`: the case of config maps. */
 export function ownShapes(map: AnyCase): Shape[] {
   const writes = (name: string, part: (i: number) => string): Shape => ({
     name: `write ${name}`,

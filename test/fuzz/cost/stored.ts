@@ -1,4 +1,4 @@
-/** Requests about what is stored already: selectors as long as a URL over many objects, and single objects of many parts. */
+/** Requests about stored data: selectors of maximum length over many objects, and single objects with many parts. */
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { Shape } from '#test/fuzz/cost/shapes.js';
@@ -9,7 +9,7 @@ const core = `/api/v1/namespaces/${namespace}`;
 const apps = `/apis/${dialect.groupName('apps')}/v1/namespaces/${namespace}`;
 const counted = <T>(size: number, part: (i: number) => T): T[] => Array.from({ length: size }, (_, i) => part(i));
 
-/** Enough for what each of them costs to be seen. */
+/** Enough to make the cost of each object visible. */
 const objects = 2000;
 
 export async function storedShapes(server: ApiServer): Promise<Shape[]> {
@@ -21,7 +21,7 @@ export async function storedShapes(server: ApiServer): Promise<Shape[]> {
   return [...selectorShapes(), ...largeObjects(server)];
 }
 
-/** Nothing is selected, so that objects cost what the selector costs. */
+/** Selectors that match nothing, so that only matching costs. */
 function selectorShapes(): Shape[] {
   const forms: readonly [string, (size: number) => string][] = [
     ['values', (size) => `labelSelector=app in (${counted(size, (i) => `a${i}`).join()})`],
@@ -45,7 +45,7 @@ function selectorShapes(): Shape[] {
   );
 }
 
-/** One object of many parts is made once for each size, and then asked for in every way. */
+/** A large object is created once per size and then requested in every way. */
 function largeObjects(server: ApiServer): Shape[] {
   const json = { 'content-type': 'application/json' };
   const table = { accept: `application/json;as=Table;v=v1;g=${dialect.groupName('meta')}` };

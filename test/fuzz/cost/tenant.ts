@@ -1,4 +1,4 @@
-/** What one tenant keeps in a namespace, as large as the store takes: roles, bindings, limit ranges. */
+/** The largest roles, bindings and limit ranges that a tenant can store in a namespace. */
 import { generateKeyPairSync } from 'node:crypto';
 import { limitranges, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
@@ -28,7 +28,7 @@ const rbacGroup = dialect.groupName('rbac');
 const times = 500;
 const counted = <T>(size: number, part: (i: number) => T): T[] => Array.from({ length: size }, (_, i) => part(i));
 
-/** A server of which alice has rights in one namespace by bindings that the shapes make. */
+/** A server in which alice has rights in one namespace through bindings that the shapes create. */
 export async function tenantServer() {
   const reader = new MemoryObjectReader();
   const index = new RbacIndex();
@@ -69,7 +69,7 @@ export async function tenantServer() {
   });
   await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: namespace } } });
   reader.put(serviceaccounts, { metadata: { name: 'a', namespace } });
-  // What lets alice ask for rules and write roles, and nothing that she could hand out.
+  // Allows alice to list rules and write roles, but grants her nothing to delegate.
   reader.put(clusterroles, {
     metadata: { name: 'basic' },
     rules: [
@@ -84,7 +84,7 @@ export async function tenantServer() {
 
 const alice = { kind: 'User', apiGroup: rbacGroup, name: 'alice' };
 
-/** As alice, if nobody else is named. */
+/** As alice unless `user` is set. */
 function send(url: string, body?: object, user?: string): CostRequest {
   const method = body === undefined ? 'GET' : 'POST';
   const headers = { 'content-type': 'application/json', ...(user === undefined ? {} : { 'x-user': user }) };
@@ -98,7 +98,7 @@ function tenantShapes(reader: MemoryObjectReader): Shape[] {
       roleRef: { apiGroup: rbacGroup, kind: 'Role', name: role },
       ...(subjects && { subjects }),
     });
-  /** The only role of the namespace, and how alice is bound to it. */
+  /** The only role of the namespace, and alice's bindings to it. */
   const role = (rules: PolicyRule[], bindings = 1) => {
     reader.put(roles, { metadata: { name: 'r', namespace }, rules });
     for (let i = 0; i < bindings; i++) bind([alice], `b${i}`);
@@ -129,14 +129,18 @@ function tenantShapes(reader: MemoryObjectReader): Shape[] {
     asks(`an access review of ${name}`, `${groupPath('authorization')}/subjectaccessreviews`, 50_000, (size) => ({
       spec: { user: 'bob', resourceAttributes: { verb: 'get', resource: 'pods', namespace }, ...spec(size) },
     }));
-  const writesRole = (name: string, owned: (size: number) => PolicyRule[], wanted: (size: number) => PolicyRule[]) => ({
+  const writesRole = (
+    name: string,
+    owned: (size: number) => PolicyRule[],
+    requestedRules: (size: number) => PolicyRule[],
+  ) => ({
     name: `a role of ${name}`,
     size: 4000,
     prepare: (size: number) => role(owned(size)),
     request: (size: number) =>
       send(
         `${groupPath('rbac')}/namespaces/${namespace}/roles?dryRun=All`,
-        { metadata: { name: 'new' }, rules: wanted(size) },
+        { metadata: { name: 'new' }, rules: requestedRules(size) },
         'alice',
       ),
   });

@@ -1,20 +1,18 @@
 /**
- * That no request, however large, is worked on in one turn of the event loop. The milliseconds of each stand in
- * `test/bench/turns.bench.ts`; here only what no slow machine and no neighbour can change: the longest turn against work of
- * the same sort that is done right before and after it, by the same thread, in processor time. (To count what is executed
- * would be exact, but the counters of V8 turn its optimizer off and do not see inside of parsing, sorting and copying,
- * which are most of the longest turns.)
+ * No request, however large, may be processed in one turn of the event loop. `test/bench/turns.bench.ts` reports
+ * milliseconds; this test compares the longest turn with similar work right before and after it in the same thread, in
+ * processor time, which neither slow nor busy machines change. (Counting executed code would be exact, but V8's
+ * counters disable its optimizer and do not see inside parsing, sorting and copying, which dominate the longest turns.)
  */
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { largestRequests } from '#test/fuzz/cost/largest.js';
+import { largestRequests, referenceMs } from '#test/fuzz/cost/largest.js';
 import { costOf } from '#test/fuzz/cost/meter.js';
-import { referenceMs } from '#test/fuzz/cost/reference.js';
 import { ThreadTime } from '#test/fuzz/cost/thread-time.js';
 
-/** Single turns take half of the reference at most, or little more; requests that have lost their steps, the whole of it and more. */
+/** Single turns take about half of the reference; requests without steps take all of it or more. */
 const maxRatio = 0.8;
-/** Others can only make a turn look longer: the shortest counts. */
+/** Other load can only lengthen a turn: the shortest measurement counts. */
 const attempts = 8;
 
 t.setTimeout(600_000);

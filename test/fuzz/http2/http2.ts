@@ -1,7 +1,6 @@
 /**
- * Feeds the client of etcd what a broken server might send: a real one's frames, changed. Whatever they are, the session
- * throws nothing, tells of the end of each stream once and of nothing behind it, says well-formed frames itself, and ends
- * when the connection does.
+ * Feeds the etcd client mutated frames of a real server. The session must not throw, must report the end of each stream
+ * exactly once and nothing after it, must send well-formed frames, and must end with its connection.
  */
 
 import type { Duplex } from 'node:stream';
@@ -17,13 +16,13 @@ import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
 export interface Http2FuzzResult {
   readonly inputs: number;
-  /** Inputs after which the client left, by the code that it gave. */
+  /** Inputs after which the client closed the connection, by error code. */
   readonly left: ReadonlyMap<number, number>;
-  /** Streams that were answered in full. */
+  /** Streams with a complete response. */
   readonly answered: number;
 }
 
-/** Streams that the recording of a connection answers at most; more would only wait. */
+/** The maximum number of streams in the recording of a connection; further ones would only wait. */
 const streamsPerInput = 6;
 const knownCodes = new Set<number>(Object.values(resetCode));
 const head = encodeHeaders([
@@ -31,7 +30,7 @@ const head = encodeHeaders([
   [':path', '/etcdserverpb.KV/Range'],
 ]);
 
-/** Throws an Error with the input for the first that breaks a promise. `more`: whether to go on after so many inputs. */
+/** Throws an Error with the first failing input. `more`: whether to continue after that many inputs. */
 export async function fuzzHttp2(
   seed: number,
   recordings: readonly Buffer[],
@@ -43,23 +42,23 @@ export async function fuzzHttp2(
   if (first === undefined) throw new TypeError('nothing was recorded');
   const input = () => {
     const frames = pick(random, [first, ...others]);
-    // From its beginning, so that most are a connection that goes wrong after a while.
+    // A prefix of a recording: mostly connections that fail after a while.
     return frames.slice(0, 2 + below(random, 80));
   };
   return fuzzConnections(random, more, { input, feed });
 }
 
 interface Fuzzed {
-  /** The beginning of a connection, as it should be. */
+  /** The valid beginning of a connection. */
   readonly input: () => readonly RawFrame[];
-  /** Throws where a promise is broken; `code`: that the other side left with. */
+  /** Throws for a violated property; returns the error code with which the other side closed. */
   readonly feed: (
     input: Buffer,
     random: Random,
   ) => Promise<{ readonly answered: number; readonly code: number | undefined }>;
 }
 
-/** Throws an Error with the input for the first that breaks a promise. */
+/** Throws an Error with the first failing input. */
 export async function fuzzConnections(
   random: Random,
   more: (inputs: number) => boolean,
@@ -121,7 +120,7 @@ async function feed(input: Buffer, random: Random): Promise<{ answered: number; 
   return { answered, code };
 }
 
-/** A call that reads messages, to its end. */
+/** A call that reads messages to its end. */
 async function read(session: Http2Session): Promise<void> {
   try {
     for await (const message of callStream(session, head)) void message;
@@ -141,13 +140,13 @@ async function play(peer: Duplex, session: Http2Session, input: Buffer, random: 
   }
 }
 
-/** The code with which the client left, if it did. */
+/** The error code with which the client closed the connection, if it did. */
 function farewell(said: Buffer, problems: string[]): number | undefined {
   if (!said.subarray(0, preface.length).equals(preface)) problems.push('no preface');
   return farewellOf(said.subarray(preface.length), problems);
 }
 
-/** The code with which the one who said these frames left, if it did. */
+/** The error code with which the sender of these frames closed the connection, if it did. */
 export function farewellOf(said: Buffer, problems: string[]): number | undefined {
   let code: number | undefined;
   for (const { length, type, payload } of framesOf(said)) {

@@ -1,8 +1,8 @@
-/** Changes that break a stream of HTTP/2 frames. Pure: the randomness is handed in. */
+/** Mutations of HTTP/2 frame streams. Pure: the caller provides randomness. */
 import { frameHeadBytes, frameType, maxStreamId } from '#http/http2/frames.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
-/** One frame as it is on the wire; its length need not be that of its payload. */
+/** A frame on the wire; its length may differ from that of its payload. */
 export interface RawFrame {
   readonly length: number;
   readonly type: number;
@@ -11,7 +11,7 @@ export interface RawFrame {
   readonly payload: Buffer;
 }
 
-/** No input grows beyond this, so that a long run tests many inputs and not a few big ones. */
+/** Maximum frames per input, so that a long run tests many inputs instead of a few large ones. */
 const maxFrames = 400;
 
 export function framesOf(bytes: Buffer): RawFrame[] {
@@ -46,7 +46,7 @@ export function bytesOf(frames: readonly RawFrame[]): Buffer {
 
 const oddNumbers = [0, 1, 2, 3, 5, 7, 65_535, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1] as const;
 const types = [...Object.values(frameType), 0x16] as const;
-/** Those that a frame of each type must have, or nearly. */
+/** Lengths at or near those required by frame types. */
 const lengths = [0, 1, 3, 4, 5, 6, 8, 9, 12, 200, 16_384] as const;
 
 function randomFrame(random: Random): RawFrame {
@@ -105,7 +105,7 @@ function change(frames: RawFrame[], at: number, by: Partial<RawFrame>): void {
   frames[at] = { ...(frames[at] as RawFrame), ...by };
 }
 
-/** A block of headers goes on in other frames. */
+/** A header block is continued in further frames. */
 function split(frames: RawFrame[], at: number, random: Random): void {
   const whole = frames[at] as RawFrame;
   if (whole.type !== frameType.HEADERS) return;
@@ -116,7 +116,7 @@ function split(frames: RawFrame[], at: number, random: Random): void {
   frames.splice(at, 1, begins, goesOn);
 }
 
-/** The frames after none to six changes. */
+/** The frames after up to six mutations. */
 export function mutateFrames(frames: readonly RawFrame[], random: Random): RawFrame[] {
   const result = [...frames];
   for (let n = below(random, 7); n > 0 && result.length > 0; n--) {

@@ -1,4 +1,4 @@
-/** What a real etcd says on its connections, as bytes. */
+/** Records the bytes that a real etcd sends. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { realClock } from '#apimachinery/clock.js';
@@ -6,7 +6,7 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { prefixEnd } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
-/** One for each connection: writes, reads of pages, failed compares, and events. */
+/** One recording per connection: writes, paged reads, failed compares, and events. */
 export async function recordEtcd(): Promise<Buffer[]> {
   const etcd = await startEtcd();
   const { port } = new URL(etcd.endpoint);

@@ -1,7 +1,7 @@
 /**
- * Feeds the server of HTTP/2 what a broken client might send: requests of a real one, changed. Whatever they are, the
- * session throws nothing, tells of the end of each request once and of nothing behind it, says well-formed frames itself,
- * holds no more of bodies than it allows, and ends when the connection does.
+ * Feeds the HTTP/2 server mutated requests of a real client. The session must not throw, must report the end of each
+ * request exactly once and nothing after it, must send well-formed frames, must not buffer more of bodies than it
+ * permits, and must end with its connection.
  */
 import type { Duplex } from 'node:stream';
 import { realClock } from '#apimachinery/clock.js';
@@ -32,7 +32,7 @@ const answer = encodeHeaders([
   ['content-type', 'text/plain'],
 ]);
 
-/** What a client of good will says: requests with and without bodies, pings, windows, resets. */
+/** A valid conversation: requests with and without bodies, pings, window updates, resets. */
 function conversation(random: Random): Buffer {
   const parts = [settingsFrame([[setting.INITIAL_WINDOW_SIZE, below(random, 70_000)]])];
   const requests = 1 + below(random, 20);
@@ -56,7 +56,7 @@ function conversation(random: Random): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Throws an Error with the input for the first that breaks a promise. `more`: whether to go on after so many inputs. */
+/** Throws an Error with the first failing input. `more`: whether to continue after that many inputs. */
 export async function fuzzHttp2Server(seed: number, more: (inputs: number) => boolean): Promise<Http2FuzzResult> {
   const random = seededRandom(seed);
   return fuzzConnections(random, more, { input: () => framesOf(conversation(random)), feed });
@@ -112,7 +112,7 @@ async function feed(input: Buffer, random: Random): Promise<{ answered: number; 
 function respond(stream: ServerStream, random: Random): void {
   stream.head(answer);
   if (random() < 0.5) stream.write(Buffer.alloc(1 + below(random, 50_000)));
-  // The handler may be told of its end in the midst of it; some are never answered.
+  // The request may end while the handler runs; some requests are never answered.
   if (random() < 0.8) stream.end(Buffer.alloc(below(random, 5000)));
 }
 

@@ -2,7 +2,7 @@ import { connect } from 'node:http2';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { decodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
-import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';

@@ -16,7 +16,7 @@ const webhook = {
 };
 const base: Draft = { metadata: { name: 'w' }, webhooks: [webhook] };
 
-/** Of both kinds. */
+/** Rules of both kinds. */
 const create: RuleRow[] = [
   [
     'metadata.name',
@@ -282,7 +282,7 @@ const update: RuleRow[] = [
   ],
 ];
 
-/** Of mutating ones alone. */
+/** Rules of mutating webhooks only. */
 const createMutating: RuleRow[] = [
   [
     'webhooks',

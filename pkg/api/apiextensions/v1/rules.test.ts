@@ -5,7 +5,7 @@ import type { Draft } from '#api/testing/strategy-table.js';
 
 type NameAndStorage = readonly [name: string, storage: boolean];
 
-/** Versions whose schemas are the same, as messages show them. */
+/** Versions with a common schema in Go syntax. */
 function shownVersions(...versions: readonly NameAndStorage[]): string {
   return `[]apiextensions.CustomResourceDefinitionVersion{${versions.map(shownVersion).join(', ')}}`;
 }

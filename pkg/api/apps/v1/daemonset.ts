@@ -27,7 +27,7 @@ export const declaration = defineTypes({
       conditions: optional(10, 'DaemonSetCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
     DaemonSetUpdateStrategy: message('How the pods of a DaemonSet are replaced.', {
-      type: optional(1, 'string', { enum: 'DaemonSetUpdateStrategyType' }, '`RollingUpdate` replaces pods step by step, `OnDelete` only those that someone deletes. Default `RollingUpdate`.'),
+      type: optional(1, 'string', { enum: 'DaemonSetUpdateStrategyType' }, '`RollingUpdate` replaces pods step by step, `OnDelete` only those that are deleted. Default `RollingUpdate`.'),
       rollingUpdate: pointer(2, 'RollingUpdateDaemonSet', 'Settings of `RollingUpdate`.'),
     }),
     RollingUpdateDaemonSet: message('How a DaemonSet is updated step by step.', {

@@ -40,7 +40,7 @@ export const declaration = defineTypes({
       availableReplicas: optional(11, 'int32', { minimum: 0, omitempty: false }, 'Pods that have been ready for `minReadySeconds`.'),
     }),
     StatefulSetUpdateStrategy: message('How the pods of a StatefulSet are replaced.', {
-      type: optional(1, 'string', { enum: 'StatefulSetUpdateStrategyType' }, '`RollingUpdate` replaces pods from the highest number down, `OnDelete` only those that someone deletes. Default `RollingUpdate`.'),
+      type: optional(1, 'string', { enum: 'StatefulSetUpdateStrategyType' }, '`RollingUpdate` replaces pods from the highest number down, `OnDelete` only those that are deleted. Default `RollingUpdate`.'),
       rollingUpdate: pointer(2, 'RollingUpdateStatefulSetStrategy', 'Settings of `RollingUpdate`.'),
     }),
   },

@@ -28,7 +28,7 @@ export const declaration = defineTypes({
     }),
     SubjectAccessReviewStatus: message('Whether it is allowed.', {
       allowed: required(1, 'bool', 'Whether it is allowed.'),
-      denied: optional(4, 'bool', 'Whether it is forbidden outright, so that nobody else need be asked.'),
+      denied: optional(4, 'bool', 'Whether it is denied, so that no other authorizer is asked.'),
       reason: optional(2, 'string', 'Why, for people.'),
       evaluationError: optional(3, 'string', 'What went wrong while deciding; the answer may still hold.'),
     }),

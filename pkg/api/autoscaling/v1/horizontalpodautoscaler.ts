@@ -1,14 +1,14 @@
 import { declaration as stable } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import { defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
-// What both versions have in the same form.
+// Parts that both versions share.
 const { CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, MetricStatus } = stable.types;
 const { metrics: _metrics, behavior: _behavior, ...bounds } = stable.types.HorizontalPodAutoscalerSpec.fields;
 const { HorizontalPodAutoscalerConditionType, MetricSourceType } = stable.enums;
 
 export const declaration = defineTypes({
   types: {
-    // One value to server-side apply in this version alone, as in 1.24.
+    // Atomic for server-side apply in this version only, as in 1.24.
     CrossVersionObjectReference: { ...CrossVersionObjectReference, atomic: true },
     HorizontalPodAutoscaler,
     HorizontalPodAutoscalerCondition,

@@ -1,15 +1,15 @@
 import { declaration as stable } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
-import { anotherVersion } from '#apimachinery/schema/another-version.js';
+import { derivedVersion } from '#apimachinery/schema/derived-version.js';
 import { optional, required } from '#apimachinery/schema/language.js';
 import type { FieldDeclaration } from '#apimachinery/schema/schema.js';
 
-/** A list that says nothing of how it is merged. */
+/** A list without merge rules. */
 function plain(name: string, list: string): Record<string, FieldDeclaration> {
   const { listType: _, ...field } = { ...stable.types[name]?.fields[list] } as FieldDeclaration;
   return { [list]: field };
 }
 
-export const declaration = anotherVersion(stable, {
+export const declaration = derivedVersion(stable, {
   storedAs: { version: 'v2' },
   deprecation: { since: '1.23', until: '1.26', replacement: 'v2' },
   fields: {

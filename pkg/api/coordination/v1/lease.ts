@@ -6,7 +6,7 @@ export const declaration = defineTypes({
       spec: optional(2, 'LeaseSpec', 'What the object is meant to be.'),
     }),
     LeaseSpec: message('Who holds a lease, and for how long.', {
-      holderIdentity: pointer(1, 'string', 'Who holds it. Empty: nobody.'),
+      holderIdentity: pointer(1, 'string', 'The holder of the lease. Empty: the lease is free.'),
       leaseDurationSeconds: pointer(2, 'int32', { minimum: 1 }, 'Seconds after the last renewal that others must wait before they take it. More than 0.'),
       acquireTime: pointer(3, 'meta.v1.MicroTime', 'When the holder took it.'),
       renewTime: pointer(4, 'meta.v1.MicroTime', 'When the holder last renewed it.'),

@@ -74,11 +74,11 @@ t.test('secrets', (t) => {
     ...failures.map((failure) => `${type}: ${failure}`),
   ];
   const check = (type: string, rows: RuleRow[]) => {
-    for (const [, data, ...wanted] of rows) {
-      const found = createFailures(secretStrategy, { metadata, type, data } as Draft);
+    for (const [, data, ...expected] of rows) {
+      const failures = createFailures(secretStrategy, { metadata, type, data } as Draft);
       t.strictSame(
-        found,
-        wanted.map((text) => text.slice(type.length + 2)),
+        failures,
+        expected.map((text) => text.slice(type.length + 2)),
         `${type} ${JSON.stringify(data)}`,
       );
     }
@@ -292,9 +292,12 @@ t.test('pod templates', (t) => {
     ['template.spec.securityContext', { seccompProfile: { type: 'RuntimeDefault' } }],
   ];
   checkRules(t, podTemplateStrategy, base, rows);
-  const told = withField(base, 'template.spec.dnsConfig', { searches: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] });
-  t.strictSame(createFailures(podTemplateStrategy, told, withGates({ ExpandedDNSConfig: true })), []);
-  t.strictSame(updateFailures(podTemplateStrategy, told, withField(told, 'metadata.labels', { a: 'b' })), []);
+  const longSearches = withField(base, 'template.spec.dnsConfig', { searches: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] });
+  t.strictSame(createFailures(podTemplateStrategy, longSearches, withGates({ ExpandedDNSConfig: true })), []);
+  t.strictSame(
+    updateFailures(podTemplateStrategy, longSearches, withField(longSearches, 'metadata.labels', { a: 'b' })),
+    [],
+  );
   const before = created(podTemplateStrategy, base);
   t.equal(before.metadata.generation, 1);
   t.equal(updated(podTemplateStrategy, withField(base, 'template.spec.nodeName', 'n'), before).metadata.generation, 2);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
-import { fixedFlowSchema, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
+import { fixedFlowSchema, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/shared/validation.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
@@ -64,7 +64,7 @@ t.test('defaults and cells', (t) => {
   t.end();
 });
 
-t.test('what is well formed passes', (t) => {
+t.test('valid objects pass', (t) => {
   t.strictSame(createFailures(schemas, schema), []);
   for (const draft of [level, exempt, reject]) t.strictSame(createFailures(levels, draft), []);
   for (const name of ['exempt', 'catch-all']) {

@@ -32,7 +32,7 @@ export const declaration = defineTypes({
       verbs: required(1, 'string[]', { listType: 'set' }, 'Verbs; `*` is all.'),
       nonResourceURLs: required(6, 'string[]', { listType: 'set' }, 'Paths; `*` at the end is a wildcard.'),
     }),
-    PolicyRulesWithSubjects: message('Requests of somebody for something.', {
+    PolicyRulesWithSubjects: message('Requests of some subjects for some resources or URLs.', {
       subjects: required(1, 'Subject[]', { listType: 'atomic' }, 'Who makes the requests; one match is enough.'),
       resourceRules: optional(2, 'ResourcePolicyRule[]', { listType: 'atomic' }, 'Requests for resources. One match among all rules is enough.'),
       nonResourceRules: optional(3, 'NonResourcePolicyRule[]', { listType: 'atomic' }, 'Requests for paths outside resources.'),

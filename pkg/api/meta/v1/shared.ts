@@ -145,7 +145,7 @@ export const declaration = defineTypes({
       namespace: optional(3, 'string', 'Namespace of the object. Default `default`; empty for kinds that do not live in namespaces. Cannot be changed.'),
       selfLink: optional(4, 'string', 'No longer used; always empty.'),
       uid: optional(5, 'string', 'Identity of the object, unique over time and space. Set by the server.'),
-      resourceVersion: optional(6, 'string', 'Version of the object, changed by every write. Sent along with an update, it makes the update fail when someone else was faster. Opaque.'),
+      resourceVersion: optional(6, 'string', 'Version of the object, changed by every write. Sent along with an update, it makes the update fail if another client was faster. Opaque.'),
       generation: optional(7, 'int64', { minimum: 0 }, 'Counts changes of the desired state. Set by the server.'),
       creationTimestamp: optional(8, 'Time', 'CreationTimestamp is a timestamp of the creation of the object. Set by the server.'),
       deletionTimestamp: pointer(9, 'Time', 'When the object is going to be gone, set once its deletion was asked for. Finalizers can delay it. Set by the server.'),

@@ -7,7 +7,7 @@ export const declaration = defineTypes({
   types: {
     PartialObjectMetadata: object(PartialObjectMetadata?.doc ?? '', {}),
     PartialObjectMetadataList: bareKind(PartialObjectMetadataList?.doc ?? '', {
-      // Not in the order of newer lists.
+      // The order differs from newer lists.
       items: required(1, 'PartialObjectMetadata[]', 'The objects of the list.'),
       metadata: optional(2, 'meta.v1.ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
     }),

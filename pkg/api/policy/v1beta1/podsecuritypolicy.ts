@@ -1,6 +1,6 @@
 import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-/** Kept and served for those who have them: what they said is now said by labels of namespaces. */
+/** Served for existing policies; labels of namespaces replaced them. */
 export const declaration = defineTypes({
   types: {
     AllowedCSIDriver: message('A storage driver whose inline volumes are allowed.', {

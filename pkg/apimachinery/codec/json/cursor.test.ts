@@ -7,7 +7,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const over = (text: string) => new JSONCursor(Buffer.from(text));
 
-t.test('tokens, and where they stand', async (t) => {
+t.test('tokens and their offsets', async (t) => {
   const text = ' {"a\\"":-1.5e3 ,\n"b" : [true,null,""]}\t';
   const cursor = over(text);
   const tokens: string[] = [];
@@ -40,7 +40,7 @@ t.test('members by name', async (t) => {
     t.throws(() => over(broken).skipWhole(), SyntaxError, broken);
 });
 
-t.test('the end of a value, however its bytes arrive', async (t) => {
+t.test('the end of a value in any chunks', async (t) => {
   const random = seededRandom(35);
   const objects = new RandomObjects(random);
   const pod = schemeFor(kubernetesDialect).type('core.v1.Pod');

@@ -1,6 +1,6 @@
 /**
- * The one cursor over JSON bytes. It finds tokens, names of members and the ends of values, and neither decodes nor checks what
- * is inside of strings, numbers and words: that is for the parser of the runtime, and for `jsonSyntaxError`.
+ * A cursor over JSON bytes. It finds tokens, member names and ends of values, without decoding or validating strings,
+ * numbers and literals: that is left to the runtime's parser and to `jsonSyntaxError`.
  */
 
 export const quote = 0x22;
@@ -18,20 +18,20 @@ const mark = 2;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const marks: ReadonlySet<number> = new Set([quote, comma, colon, openBracket, closeBracket, openBrace, closeBrace]);
 
-/** What a byte is outside of strings; numbers and words are of the others. */
+/** Classes of bytes outside of strings; numbers and literals consist of `other`. */
 const kinds = Uint8Array.from({ length: 256 }, (_, byte) =>
   blanks.has(byte) ? blank : marks.has(byte) ? mark : other,
 );
 
 export class JSONCursor {
-  /** Where the next token is looked for. */
+  /** Where the search for the next token starts. */
   at: number;
-  /** Where the last token began. */
+  /** The start of the last token. */
   start = 0;
   bytes: Buffer;
-  /** What is behind it is not looked at. */
+  /** Bytes from here on are ignored. */
   end: number;
-  /** Of the value in whose middle `skip` has come to the end. */
+  /** State of a value that `skip` left incomplete. */
   #depth = 0;
   #isString = false;
 
@@ -41,7 +41,7 @@ export class JSONCursor {
     this.end = bytes.length;
   }
 
-  /** The byte with which the next token begins, at `at` from now on; -1 at the end. */
+  /** The first byte of the next token, and moves `at` there; -1 at the end. */
   next(): number {
     const { bytes, end } = this;
     let at = this.at;
@@ -50,7 +50,7 @@ export class JSONCursor {
     return at < end ? (bytes[at] as number) : -1;
   }
 
-  /** Goes behind the next token and says with which byte it begins; -1 at the end. A string without an end ends there, too. */
+  /** Moves past the next token and returns its first byte; -1 at the end. An unterminated string extends to the end. */
   advance(): number {
     const byte = this.next();
     const { bytes, end, at } = this;
@@ -60,7 +60,7 @@ export class JSONCursor {
     return byte;
   }
 
-  /** Goes behind the next token, if that is this byte. */
+  /** Moves past the next token if it is this byte. */
   take(byte: number): boolean {
     if (this.next() !== byte) return false;
     this.at++;
@@ -68,8 +68,8 @@ export class JSONCursor {
   }
 
   /**
-   * Goes behind the value that begins here. False where its end is not there: it may be called again where the bytes go on, or
-   * `seek` leads elsewhere.
+   * Moves past the value that begins here. False if its end is missing: call it again when more bytes are available, or
+   * `seek` elsewhere.
    */
   skip(): boolean {
     const { bytes, end } = this;
@@ -108,12 +108,15 @@ export class JSONCursor {
     this.#isString = false;
   }
 
-  /** Goes behind the value that begins here. Throws a SyntaxError where it does not end. */
+  /** Moves past the value that begins here. Throws a SyntaxError if it does not end. */
   skipWhole(): void {
     if (this.next() < 0 || !this.skip()) throw new SyntaxError('the end came too early');
   }
 
-  /** The name of the member that begins here, up to whose value it goes; `start` is where the name begins. Throws a SyntaxError. */
+  /**
+   * The member name that begins here; moves to the member's value and sets `start` to the start of the name. Throws a
+   * SyntaxError.
+   */
   name(): string {
     if (this.advance() !== quote) throw new SyntaxError(`a member's name was expected at byte ${this.start}`);
     const { start, at } = this;
@@ -122,14 +125,14 @@ export class JSONCursor {
     return this.string(start, at);
   }
 
-  /** What the string between there says. Throws a SyntaxError. */
+  /** The decoded string at that range. Throws a SyntaxError. */
   string(start: number, end: number): string {
     const text = this.bytes.toString('utf8', start, end);
     return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
   }
 }
 
-/** Where the quote is that ends the string whose inside begins there; `end` or more where there is none. */
+/** The index of the closing quote of the string whose content begins at `from`; `end` or more if it is missing. */
 function endOfString(bytes: Buffer, from: number, end: number): number {
   let at = from;
   while (at < end) {
@@ -140,7 +143,7 @@ function endOfString(bytes: Buffer, from: number, end: number): number {
   return at;
 }
 
-/** The index behind the number or word that begins there. */
+/** The index after the number or literal that begins at `start`. */
 function endOfWord(bytes: Buffer, start: number, end: number): number {
   let at = start + 1;
   while (at < end && kinds[bytes[at] as number] === other) at++;

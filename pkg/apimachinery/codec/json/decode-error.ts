@@ -1,4 +1,4 @@
-/** What decoders say of input that they refuse, before it is known which request it belongs to. */
+/** Errors of decoders, before the request is known. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -8,7 +8,7 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** The 400 that a client of 1.24 sees for a body that cannot be read as an object of the type. */
+/** The 400 of release 1.24 for a body that cannot be decoded as an object of the type. */
 export function decodeFailure(type: TypeInfo, reason: unknown): StatusError {
   const message = messageOf(reason);
   const version = type.goName.slice(0, type.goName.indexOf('.'));

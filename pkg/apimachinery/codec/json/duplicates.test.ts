@@ -14,7 +14,7 @@ function merged(text: string): unknown {
   return allSteps(mergedMembers(Buffer.from(text), pod));
 }
 
-t.test('a text without members that repeat is what the parser makes of it', async (t) => {
+t.test('without repeated members the result equals that of the parser', async (t) => {
   const seed = Number(process.env.SEED ?? 34);
   const random = seededRandom(seed);
   const objects = new RandomObjects(random);
@@ -27,7 +27,7 @@ t.test('a text without members that repeat is what the parser makes of it', asyn
   }
 });
 
-t.test('members that repeat', async (t) => {
+t.test('repeated members', async (t) => {
   const rows: readonly (readonly [text: string, value: unknown])[] = [
     ['{"spec":{"hostname":"a"},"spec":{"subdomain":"b"}}', { spec: { hostname: 'a', subdomain: 'b' } }],
     ['{"metadata":{"labels":{"a":"1"},"labels":{"b":"2"}}}', { metadata: { labels: { a: '1', b: '2' } } }],
@@ -38,42 +38,38 @@ t.test('members that repeat', async (t) => {
       { spec: { containers: [{ name: 'a', image: 'i' }] } },
     ],
     ['{"unknown":{"a":1},"unknown":{"b":2}}', { unknown: { b: 2 } }],
-    // Objects without a place in the type.
+    // Objects undeclared in the type.
     ['{"metadata":{"labels":{"a":{"x":1},"a":{"y":2}}}}', { metadata: { labels: { a: { y: 2 } } } }],
     ['{"metadata":[{"a":1}],"metadata":{"name":"n"}}', { metadata: { name: 'n' } }],
   ];
   for (const [text, value] of rows) t.strictSame(merged(text), value, text);
 });
 
-t.test('a large text is read in steps', async (t) => {
+t.test('a large text is scanned in steps', async (t) => {
   const text = `{"metadata":{"labels":{${'"a":"b",'.repeat(50_000)}"c":"d"}}}`;
   let steps = 0;
   for (const _ of mergedMembers(Buffer.from(text), pod)) steps++;
   t.ok(steps > 5, `${steps} steps`);
 });
 
-t.test('the places of members that repeat', async (t) => {
+t.test('paths of repeated members', async (t) => {
   const many = Array.from({ length: 100 }, (_, i) => `"key${i}":{}`).join();
   const rows: readonly (readonly [text: string, paths: readonly string[]])[] = [
     ['null', []],
     ['{"a":{"b":1},"c":[{"b":"a"},{"b":{}}]}', []],
     ['{"a":[0,{"b":1,"b":2,"b":3}],"a":{}}', ['a[1].b', 'a[1].b', 'a']],
-    // Of the same hash, and written in two ways.
+    // Equal hashes, and two spellings of a key.
     ['{"Aa":1,"BB":2}', []],
     ['{"Aa":1,"BB":2,"Aa":3}', ['Aa']],
     ['{"a":1,"\\u0061":2,"\\u0062":3,"b":4}', ['a', 'b']],
     ['{"é":1,"x":{"é":1},"é":2}', ['é']],
     [`{${many}}`, []],
     [`{"x":[{${many},"key0":1,"key99":1,"key100":1}]}`, ['x[0].key0', 'x[0].key99']],
-    // Where another object has been at the same depth.
+    // A frame that was used at the same depth before.
     ['[{"a":1},{"a":1},{"b":[{"a":1}],"c":{"a":1}}]', []],
   ];
   for (const [text, paths] of rows) t.same(allSteps(duplicateKeys(Buffer.from(text), 10)), paths, text);
-  t.equal(
-    allSteps(duplicateKeys(Buffer.from(`{${'"a":1,'.repeat(50)}"b":2}`), 10)).length,
-    10,
-    'no more than are asked for',
-  );
+  t.equal(allSteps(duplicateKeys(Buffer.from(`{${'"a":1,'.repeat(50)}"b":2}`), 10)).length, 10, 'at most the limit');
   let steps = 0;
   for (const _ of duplicateKeys(Buffer.from(`[${'{"a":"b"},'.repeat(50_000)}0]`), 10)) steps++;
   t.ok(steps > 5, `${steps} steps`);

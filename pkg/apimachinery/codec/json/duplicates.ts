@@ -1,6 +1,6 @@
 /**
- * Members that an object of a JSON text has twice, of which JSON.parse keeps the last one and says nothing: which ones these are,
- * and what 1.24 makes of them.
+ * Repeated members of a JSON object, of which JSON.parse silently keeps the last: finds them, and decodes them like
+ * 1.24.
  */
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import {
@@ -20,10 +20,10 @@ import { setMember } from '#apimachinery/collections/set-member.js';
 import { goFloat } from '#apimachinery/errors/go-value.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** Paths (`spec.containers[0].name`) of members that repeat, at most `limit`. The text must be valid JSON. */
+/** Paths (`spec.containers[0].name`) of repeated members, at most `limit`. The text must be valid JSON. */
 export function* duplicateKeys(json: Buffer, limit: number): Steps<string[]> {
   const repeated: string[] = [];
-  /** Those further inside are used again. */
+  /** Deeper frames are reused. */
   const frames: Frame[] = [];
   let depth = 0;
   const cursor = new JSONCursor(json);
@@ -61,21 +61,21 @@ export function* duplicateKeys(json: Buffer, limit: number): Steps<string[]> {
   return repeated;
 }
 
-/** Most objects have fewer keys, of which hashes are compared. */
+/** Below this number of keys, hashes are compared pairwise. */
 const fewKeys = 32;
 
-/** An object or a list around the token that is looked at. */
+/** An object or list around the current token. */
 class Frame {
   isObject = false;
-  /** Of the present element of a list. */
+  /** Index of the current list element. */
   index = 0;
-  /** Of the last key. */
+  /** Offsets of the last key. */
   #start = 0;
   #end = 0;
   #hashes: number[] = [];
-  /** Starts and ends of the keys so far. */
+  /** Offsets of all keys so far. */
   #bounds: number[] = [];
-  /** What the keys say: of an object that has many, or two of the same hash, or one that is written with an escape. */
+  /** The decoded keys, for objects with many keys, equal hashes or escapes. */
   #names: Set<string> | undefined;
 
   begin(isObject: boolean): void {
@@ -88,7 +88,7 @@ class Frame {
     this.#names = undefined;
   }
 
-  /** False when the object has the key already that the cursor has come behind. */
+  /** False if the object already has the key that the cursor just passed. */
   add(cursor: JSONCursor): boolean {
     const { start, at } = cursor;
     this.#start = start;
@@ -125,7 +125,7 @@ function namesIn(cursor: JSONCursor, bounds: readonly number[]): Set<string> {
 
 const escaped = -1;
 
-/** Of the bytes of a key; -1 for one with escapes. */
+/** A hash of the bytes of a key; -1 if it contains escapes. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) {
@@ -136,7 +136,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
   return hash;
 }
 
-/** Of a map of a YAML document, in the words of 1.24: `line 7: key "a" already set in map`. `line` counts from 1. */
+/** A repeated key of a YAML map, in the words of 1.24: `line 7: key "a" already set in map`. `line` counts from 1. */
 export function repeatedKey(key: unknown, line: number): string {
   return `line ${line}: key ${shown(key)} already set in map`;
 }
@@ -147,28 +147,28 @@ function shown(key: unknown): string {
   return typeof key === 'number' ? goFloat(key) : String(key);
 }
 
-/** The one error that strict readers make of all of them. */
+/** The error of strict decoding that combines them. */
 export function repeatedKeysError(repeated: readonly string[]): string {
   return ['yaml: unmarshal errors:', ...repeated].join('\n  ');
 }
 
-/** Where a value goes; undefined: into nothing that is declared, where the last value is the one that counts. */
+/** The target of a value; undefined for an undeclared member, whose last value wins. */
 type Place = Pick<FieldInfo, 'container' | 'type'> & { readonly canBeUnset: boolean };
 
 interface MergedFrame {
   readonly value: JsonObject | unknown[];
-  /** Of a list that takes the place of another one. */
+  /** The previous list that this list replaces. */
   readonly before: readonly unknown[];
   readonly type: TypeInfo | undefined;
-  /** Of all that is in a list or in a map. */
+  /** The target of all elements of a list or map. */
   readonly element: Place | undefined;
   key: string;
 }
 
 /**
- * The value of a valid JSON text, whose root is of the type, as Go's decoder reads texts with members that repeat into the fields
- * of its types: the second value goes into what the first has left. Maps and objects get the members of both, lists the elements
- * of the second one, each of which goes into the element at its place, and null leaves alone what cannot be unset.
+ * Decodes a valid JSON text with repeated members like Go's decoder fills typed fields: a second value is decoded into
+ * the result of the first. Maps and objects combine the members of both; lists take the elements of the second, each
+ * decoded into the element at its index; null leaves values that cannot be nil unchanged.
  */
 export function* mergedMembers(json: Buffer, type: TypeInfo): Steps<unknown> {
   const frames: MergedFrame[] = [];
@@ -221,7 +221,7 @@ function placeIn({ type, element, key }: MergedFrame): Place | undefined {
   return { container: field.container, type: field.type, canBeUnset: canBeUnset(type, field) };
 }
 
-/** Lists, maps and pointers can, and what reads null itself. */
+/** Lists, maps, pointers, and types with their own decoder for null can be nil. */
 function canBeUnset(owner: TypeInfo | undefined, field: FieldInfo): boolean {
   if (field.container !== 'single' || field.pointer) return true;
   if (field.type === undefined) return false;

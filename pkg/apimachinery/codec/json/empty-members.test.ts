@@ -6,7 +6,7 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const scheme = schemeFor(kubernetesDialect);
 
-t.test('empty values are there until they are taken out', async (t) => {
+t.test('empty values stay until they are dropped', async (t) => {
   const type = scheme.type('core.v1.Pod');
   const pod = () => ({
     apiVersion: 'v1',

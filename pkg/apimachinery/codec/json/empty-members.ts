@@ -1,18 +1,16 @@
 /**
- * Members that say nothing, in the types that have Go types: those that 1.24 writes as null, and those that are dropped before an
- * object is stored. Where they are in a type and in what is part of it is found once, so that objects need not be looked through.
+ * Empty members in types with Go types: those that 1.24 writes as null, and those that are dropped before an object is
+ * stored. Their places in a type and its parts are computed once, so that objects need no search.
  */
 import { type JsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Shape } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-// Places of fields.
-
 interface FieldPlaces {
-  /** The type's own. */
+  /** Fields of the type itself. */
   readonly own: readonly FieldInfo[];
-  /** Fields below which there are more. */
+  /** Fields of message type that contain such fields. */
   readonly below: readonly Below[];
 }
 
@@ -24,10 +22,10 @@ interface Below {
 
 type IsMeant = (type: TypeInfo, field: FieldInfo) => boolean;
 
-/** Changes an object of a type; itself where it stays. */
+/** Rewrites an object of a type; returns the object itself if unchanged. */
 type RewriteOf = (type: TypeInfo, object: JsonObject) => JsonObject;
 
-/** Finds the places of fields in types that have Go types: custom objects are values. Pure but for what it remembers. */
+/** Finds the places of fields in types with Go types; custom objects are opaque values. Pure except for its cache. */
 function placesFinder(isMeant: IsMeant): (type: TypeInfo) => FieldPlaces {
   const isConcerned = oncePer((type: TypeInfo): boolean => {
     for (const one of reachable(type)) if ([...one.byName.values()].some((field) => isMeant(one, field))) return true;
@@ -44,14 +42,14 @@ function placesFinder(isMeant: IsMeant): (type: TypeInfo) => FieldPlaces {
   });
 }
 
-/** Types may be parts of themselves. */
+/** Types may be recursive. */
 function reachable(type: TypeInfo): ReadonlySet<TypeInfo> {
-  const found = new Set([type]);
-  for (const one of found) for (const { type: inner } of innerTypes(one)) found.add(inner);
-  return found;
+  const types = new Set([type]);
+  for (const one of types) for (const { type: inner } of innerTypes(one)) types.add(inner);
+  return types;
 }
 
-/** Messages in maps are left out: none of 1.24 has such fields. */
+/** Skips messages in maps: in 1.24 none of them has such fields. */
 function innerTypes(type: TypeInfo): { field: FieldInfo; type: TypeInfo }[] {
   if (type.shape !== 'struct' || type.prune !== undefined) return [];
   return [...type.byName.values()].flatMap((field) =>
@@ -59,7 +57,7 @@ function innerTypes(type: TypeInfo): { field: FieldInfo; type: TypeInfo }[] {
   );
 }
 
-/** The object with its parts rewritten; itself where they stay. */
+/** The object with rewritten parts; returns the object itself if unchanged. */
 function rewrittenBelow({ below }: FieldPlaces, object: JsonObject, rewrite: RewriteOf): JsonObject {
   let result = object;
   for (const part of below) {
@@ -73,7 +71,7 @@ function rewrittenBelow({ below }: FieldPlaces, object: JsonObject, rewrite: Rew
   return result;
 }
 
-/** The value of such a field. */
+/** The rewritten value of a field. */
 function rewrittenPart({ type, isList }: Below, value: object, rewrite: RewriteOf): object {
   if (!isList) return Array.isArray(value) ? value : rewrite(type, value as JsonObject);
   if (!Array.isArray(value)) return value;
@@ -89,11 +87,9 @@ function rewrittenPart({ type, isList }: Below, value: object, rewrite: RewriteO
   return list;
 }
 
-// Empty values.
-
 const emptiesOf = placesFinder((_type, { keepsEmpty }) => keepsEmpty === true);
 
-/** Takes them out of a valid object, in place; parts that have any are replaced, as they may be shared. */
+/** Removes empty values from a valid object in place; affected parts are replaced, because they may be shared. */
 export function dropEmpties(type: TypeInfo, object: object): void {
   const whole = object as JsonObject;
   const rest = withoutEmpties(type, whole);
@@ -104,7 +100,9 @@ export function dropEmpties(type: TypeInfo, object: object): void {
   }
 }
 
-/** The object as it would be stored: itself where it has none, and otherwise sharing the parts that have none. */
+/**
+ * The object in stored form: the object itself if it has no such values, or else a copy that shares unaffected parts.
+ */
 export function withoutEmpties<T extends object>(type: TypeInfo, object: T): T {
   return stripped(type, object as unknown as JsonObject) as unknown as T;
 }
@@ -120,39 +118,43 @@ function stripped(type: TypeInfo, object: JsonObject): JsonObject {
   return result;
 }
 
-// Nulls: of times that are no pointers (`creationTimestamp` of a template, `eventTime`), and of lists, maps and pointers that are
-// never left out of JSON (`rules`, `limits`, `apiGroup`). In memory such a member is absent, so that no program has to think of null.
+// Null members: times that are not pointers (`creationTimestamp` of a template, `eventTime`), and lists, maps and
+// pointers without omitempty (`rules`, `limits`, `apiGroup`). In memory such a member is absent, so that other code
+// need not handle null.
 
-/** Where the nulls of a type are. */
+/** The places of a type's nulls. */
 interface NullPlan {
-  /** Own fields that are null when they say nothing, and those below. */
+  /** Own fields that are null if unset, and fields with such fields below. */
   readonly fields: FieldPlaces;
   readonly own: readonly string[];
-  /** Places of the fields in 1.24's text, which is in the order of their numbers. */
+  /** Positions of the fields in 1.24's output, which follows their field numbers. */
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** The object with nulls where 1.24 has them: itself when there are none, and otherwise sharing what has none. */
+/**
+ * The object with nulls where 1.24 writes them: the object itself if there are none, or else a copy that shares
+ * unaffected parts.
+ */
 export function withNulls<T extends object>(type: TypeInfo, object: T): T {
   return added(type, object as unknown as JsonObject) as unknown as T;
 }
 
-/** The object of a parsed text without these nulls, likewise. */
+/** The reverse, for a parsed object. */
 export function withoutNulls<T extends object>(type: TypeInfo, object: T): T {
   return dropped(type, object as unknown as JsonObject) as unknown as T;
 }
 
-/** False: nothing has to be looked for in objects of the type. */
+/** False if objects of the type never have nulls. */
 export function hasNulls(type: TypeInfo): boolean {
   const { own, below } = nullsIn(type);
   return own.length > 0 || below.length > 0;
 }
 
-/** An object's nulls level by level: for who writes its members one by one, most of them without a look. */
+/** An object's nulls level by level, for an encoder that writes members one by one. */
 export interface Nulls {
-  /** The object with those of its own level. */
+  /** The object with nulls at its own level. */
   ownOf<T extends object>(object: T): T;
-  /** The value of that member with those inside of it. */
+  /** The value of that member with nulls inside. */
   inside(member: string, value: object): object;
 }
 
@@ -187,7 +189,7 @@ function isUnsaid(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
-/** The object with its own nulls, each before the first member that comes behind it in 1.24's text. */
+/** The object with its own nulls, each before the first member that follows it in 1.24's output. */
 function inPlaces({ own, places }: NullPlan, object: JsonObject): JsonObject {
   const names = own.filter((name) => isUnsaid(object[name]));
   const result: JsonObject = {};
@@ -199,7 +201,7 @@ function inPlaces({ own, places }: NullPlan, object: JsonObject): JsonObject {
     for (const place = placeOf(name); nextPlace < place; nextPlace = placeOf(names[next])) {
       result[names[next++] as string] = null;
     }
-    // An empty list has had its place or will have it.
+    // Nulls replace empty lists at their own position.
     if (!names.includes(name) && name !== '__proto__') result[name] = object[name];
   }
   while (next < names.length) result[names[next++] as string] = null;
@@ -227,13 +229,16 @@ const planOf = oncePer((type: TypeInfo): NullPlan => {
   return { fields, own, places };
 });
 
-/** Messages whose zero is null in JSON; as they are no pointers, `omitempty` does not leave them out. */
+/** Messages whose zero value is null in JSON; since they are not pointers, `omitempty` does not omit them. */
 const shapesOfNull: ReadonlySet<Shape> = new Set(['time', 'microTime', 'rawJSON']);
 
-/** Whether 1.24 writes a null for the field where it says nothing. A list kind always has its items. */
-function isNullable(type: TypeInfo, { name, container, omitempty, pointer, scalar, type: of }: FieldInfo): boolean {
+/** Whether 1.24 writes an unset field as null. A list kind always has its items. */
+function isNullable(
+  type: TypeInfo,
+  { name, container, omitempty, pointer, scalar, type: fieldType }: FieldInfo,
+): boolean {
   if (type.shape !== 'struct') return false;
   if (container !== 'single') return !omitempty && !(type.isList && name === 'items');
   if (pointer) return !omitempty;
-  return of === undefined ? scalar === 'bytes' && !omitempty : shapesOfNull.has(of.shape);
+  return fieldType === undefined ? scalar === 'bytes' && !omitempty : shapesOfNull.has(fieldType.shape);
 }

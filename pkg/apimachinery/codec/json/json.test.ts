@@ -10,7 +10,7 @@ function decode(name: string, value: unknown, validation?: FieldValidation) {
   return decodeJSON(JSON.stringify(value), scheme.type(name), validation);
 }
 
-/** What a deployment's spec has even when nobody says anything. */
+/** The spec of a deployment without any fields set. */
 const newDeployment = { template: { metadata: {}, spec: {} }, strategy: {} };
 
 t.test('canonical form', async (t) => {
@@ -194,7 +194,7 @@ t.test('unknown and repeated members', async (t) => {
   t.equal(decodeJSON(many, pod, 'Warn').warnings.length, 100);
 });
 
-t.test('repeated members, however the text is written', async (t) => {
+t.test('repeated members in any spelling', async (t) => {
   const rows: [text: string, repeats: string[]][] = [
     ['{"metadata":{"labels":{"a":"1","b":"2"}}}', []],
     ['{"metadata":{"labels":{"a":"1","a":"2"}}}', ['metadata.labels.a']],

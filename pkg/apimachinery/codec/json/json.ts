@@ -1,4 +1,4 @@
-/** Objects out of JSON texts. (Into JSON they go by `toJSONText`: in memory they have JSON's shape.) */
+/** Decodes objects from JSON. (`toJSONText` encodes them: in memory objects have the shape of JSON.) */
 
 import { isUtf8 } from 'node:buffer';
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
@@ -13,21 +13,21 @@ import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
 import { NumberLiteral, toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** What happens about members that no field describes and members that come twice (`?fieldValidation=`). */
+/** Treatment of unknown and repeated members (`?fieldValidation=`). */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 export interface Decoded {
   /** Canonical: see `JsonWalk`. */
   readonly object: JsonObject;
-  /** Texts for `Warning` headers; only under `Warn`. */
+  /** Texts for `Warning` headers; only for `Warn`. */
   readonly warnings: string[];
 }
 
-/** As many findings are reported at most. */
+/** Maximum number of reported findings. */
 const maxFindings = 100;
 
 const openingBrace = 0x7b;
-/** Bytes of a body that messages show. */
+/** Bytes of a body in messages. */
 const summaryBytes = 30;
 
 function summary(body: string | Buffer): string {
@@ -38,13 +38,13 @@ function summary(body: string | Buffer): string {
   return bytes.length > summaryBytes ? `${shown} ...` : shown;
 }
 
-/** What is known of a parsed value. */
+/** Properties of a parsed value. */
 export interface ParsedValue {
-  /** Its members whose values are canonical already, which are left alone. */
+  /** Members that are canonical already and left unchanged. */
   readonly canonical?: ReadonlySet<unknown> | undefined;
-  /** What its YAML document said twice: see `repeatedKey`. */
+  /** Repeated keys of its YAML document: see `repeatedKey`. */
   readonly repeatedKeys?: readonly string[] | undefined;
-  /** The document that the value was read from, for messages; its JSON unless told. */
+  /** The source document, for messages; default: the value's JSON. */
   readonly document?: string | undefined;
 }
 
@@ -68,14 +68,14 @@ function walk(type: TypeInfo, value: unknown, { validation, canonical }: Finish)
   }
 }
 
-/** Throws 400 for a value of whose kind nothing can be told. `document`: what it was read from, for the message. */
+/** Throws 400 for a value without recognizable kind. `document`: its source, for the message. */
 function requireTypeMeta(type: TypeInfo, value: unknown, document: () => string | Buffer): void {
   const fault = type.isKind ? typeMetaFault(value) : undefined;
   if (fault !== undefined) throw unrecognized(type.shortName, document(), fault, new DecodeError(fault));
 }
 
-/** `duplicates`: paths of members that repeat. */
-function told(
+/** `duplicates`: paths of repeated members. */
+function withFindings(
   type: TypeInfo,
   { object: walked, unknown }: Walked,
   { validation, repeatedKeys = [] }: Finish,
@@ -92,7 +92,7 @@ function told(
   return { object, warnings: [...repeatedKeys, ...findings] };
 }
 
-/** As 1.24 orders them: of kinds with a schema of their own by their paths, behind what is wrong with the text itself. */
+/** In the order of 1.24: for custom kinds sorted by path, after the findings of the text itself. */
 function findingsOf({ prune }: TypeInfo, unknown: readonly string[], duplicates: readonly string[]): string[] {
   const ordered = prune === undefined ? unknown : [...unknown].sort();
   const ofUnknown = ordered.map((path) => `unknown field ${JSON.stringify(path)}`);
@@ -101,9 +101,9 @@ function findingsOf({ prune }: TypeInfo, unknown: readonly string[], duplicates:
 }
 
 /**
- * Reads an object of a type. Without an own `validation` unknown members are dropped silently. Members that repeat are put
- * together as 1.24 does it. Throws 400 BadRequest for what is no JSON, no object, or an object of another shape, and
- * (`Strict`) for unknown and repeated members.
+ * Decodes an object of a type. The default `validation` silently drops unknown members. Repeated members are combined
+ * like in 1.24. Throws 400 BadRequest for invalid JSON, a value that is not an object, a wrong shape, and (`Strict`)
+ * for unknown or repeated members.
  */
 export function decodeJSON(json: Buffer | string, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
   return allSteps(decodeJSONSteps(typeof json === 'string' ? Buffer.from(json) : json, type, validation));
@@ -117,9 +117,14 @@ export function* decodeJSONSteps(json: Buffer, type: TypeInfo, validation: Field
   requireTypeMeta(type, value, () => json);
   const walked = walk(type, value, options);
   const duplicates = yield* duplicateKeys(json, maxFindings);
-  // What 1.24 has a schema for it reads as a value, too.
+  // Custom kinds are plain values in 1.24, so repeated members are not combined.
   const isAsParsed = duplicates.length === 0 || type.prune !== undefined;
-  return told(type, isAsParsed ? walked : walk(type, yield* mergedMembers(json, type), options), options, duplicates);
+  return withFindings(
+    type,
+    isAsParsed ? walked : walk(type, yield* mergedMembers(json, type), options),
+    options,
+    duplicates,
+  );
 }
 
 function* parsed(type: TypeInfo, json: Buffer): Steps<unknown> {
@@ -132,12 +137,12 @@ function* parsed(type: TypeInfo, json: Buffer): Steps<unknown> {
   }
 }
 
-/** 400 for a text of which not even the kind can be told. `kind` is what it was meant to be of, and `why` the cause's words. */
+/** 400 for text whose kind is not recognizable. `kind` is the expected kind, and `why` the reason. */
 export function unrecognized(kind: string, body: string | Buffer, why: string, cause?: unknown): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(body)})`, cause);
 }
 
-/** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
+/** The same for a parsed value, which may be modified and become part of the result. */
 export function decodeValue(
   value: unknown,
   type: TypeInfo,
@@ -146,7 +151,7 @@ export function decodeValue(
 ): Decoded {
   const options = { ...parsed, validation };
   requireTypeMeta(type, value, () => parsed.document ?? toJSONText(value));
-  return told(type, walk(type, value, options), options);
+  return withFindings(type, walk(type, value, options), options);
 }
 
 /** The JSON text of an object. */
@@ -154,13 +159,13 @@ export function encodeJSON(object: unknown): Buffer {
   return Buffer.from(toJSONText(object));
 }
 
-/** Go's name of what holds an object's version and kind. */
+/** The Go type that 1.24 decodes version and kind into. */
 const versionAndKind =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /**
- * Why the kind of a value cannot be told, in the words of 1.24, which reads it before the object; undefined where it can. Null is an object without members,
- * which is of the kind that is expected.
+ * The reason why the kind of a value is not recognizable, in the words of 1.24, which decodes the kind first; undefined
+ * if there is none. Null is an empty object of the expected kind.
  */
 export function typeMetaFault(value: unknown): string | undefined {
   if (value === null) return undefined;
@@ -185,8 +190,8 @@ function typeMetaError(reason: string): string {
 const replacement = Buffer.from('\ufffd');
 
 /**
- * The octets of a JSON text as Go's decoder takes them: each that is no part of a character stands for U+FFFD, where Node.js would
- * replace several by one. The same octets where they are UTF-8; otherwise a copy that is.
+ * Repairs JSON bytes like Go's decoder: each invalid byte becomes U+FFFD, where Node.js would replace several by one.
+ * Returns the same buffer if it is valid UTF-8.
  */
 export function withReplacements(octets: Buffer): Buffer {
   if (isUtf8(octets)) return octets;
@@ -203,7 +208,7 @@ export function withReplacements(octets: Buffer): Buffer {
   return Buffer.concat([...parts, octets.subarray(good)]);
 }
 
-/** How many octets the character there takes; 0 for none. */
+/** The number of bytes of the character at that index; 0 if it is invalid. */
 function characterAt(octets: Buffer, at: number): number {
   const lead = octets[at] ?? 0;
   if (lead < 0x80) return 1;

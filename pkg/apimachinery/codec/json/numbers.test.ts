@@ -1,4 +1,4 @@
-/** Numbers that JSON.parse and JSON.stringify alone would lose. */
+/** Numbers that JSON.parse and JSON.stringify alone would alter. */
 import t from 'tap';
 import { allSteps } from '#apimachinery/async/steps.js';
 import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -68,7 +68,7 @@ t.test('literals', async (t) => {
   t.equal(literal('1.0').integer, undefined);
 });
 
-t.test('what is written is read', async (t) => {
+t.test('written numbers are read back', async (t) => {
   const seed = Number(process.env['SEED'] ?? 34);
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);

@@ -8,7 +8,7 @@ const list = (element: string, count: number) => Array.from({ length: count }, (
 const map = (count: number) => Array.from({ length: count }, (_, i) => `"key${i}": "v"`).join();
 const check = (text: string) => () => checkSize(Buffer.from(text));
 
-t.test('texts of too many parts are refused before they are parsed', async (t) => {
+t.test('texts with too many parts are refused before parsing', async (t) => {
   const refused = { code: 413, message: /^Request entity too large: limit is \d+ / };
   t.throws(check(`{"a":[${list('{}', maxObjects)}]}`), refused);
   t.throws(check(`{"a":{${map(maxEntries + 1)}}}`), refused);
@@ -18,7 +18,7 @@ t.test('texts of too many parts are refused before they are parsed', async (t) =
   t.throws(check('['.repeat(1_000_000)), { code: 400, message: 'json: exceeded max depth' });
 });
 
-t.test('what is large for another reason passes', async (t) => {
+t.test('large texts with few parts pass', async (t) => {
   check(`{"a":[${list('{}', maxObjects - 1)}]}`)();
   check(`{"a":{${map(maxEntries)}},"b":{${map(maxMapEntries - maxEntries)}}}`)();
   check(`{"a":[${list(`{${map(500)}}`, 500)}]}`)();
@@ -31,7 +31,7 @@ t.test('what is large for another reason passes', async (t) => {
     check(broken)();
 });
 
-t.test('Protobuf, too, where a reader limits it', async (t) => {
+t.test('Protobuf readers with a limit refuse too many parts', async (t) => {
   const scheme = schemeFor(kubernetesDialect);
   const pod = scheme.kind('v1', 'Pod');
   if (pod === undefined) throw new Error('no pods');

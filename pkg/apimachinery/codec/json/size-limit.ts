@@ -1,7 +1,7 @@
 /**
- * How many parts a body may have. Bytes alone say little of what an object costs: three megabytes may hold a million empty
- * messages, each of which is checked, given its defaults and written again at ten times its size. No object that a store
- * takes (1.5 MB, where each entry of a map also has a manager) comes near these.
+ * Limits the number of parts of a body. Its size in bytes says little about its cost: three megabytes may hold a
+ * million empty messages, each of which is validated, defaulted and written again at ten times its size. No object that
+ * fits into the store (1.5 MB, with a manager for each map entry) comes near these limits.
  */
 import {
   closeBrace,
@@ -14,45 +14,45 @@ import {
 } from '#apimachinery/codec/json/cursor.js';
 import { badRequest, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 
-/** Messages, that is objects of JSON. */
+/** Messages, i.e. JSON objects. */
 export const maxObjects = 100_000;
 /** Members of all objects together. */
 const maxMembers = 300_000;
 /** Members of one object: the entries of a map. */
 export const maxEntries = 64 * 1024;
-/** Objects of more members are maps, of which each step of a write takes longer than of messages. */
+/** Objects with more members are maps, which take longer than messages in each step of a write. */
 const largeMap = 1000;
-/** Entries of all such maps together: with their managers they take twenty bytes each at least. */
+/** Entries of all such maps together: with managers each takes at least twenty bytes. */
 export const maxMapEntries = 100_000;
-/** Strings of more than one character that name no member: the parser looks each up among those that it knows. */
+/** Strings longer than one character, except names: the parser looks each up in its string table. */
 const maxTexts = 150_000;
 
-/** Far more than anybody who reads values allows. */
+/** Far more than any decoder accepts. */
 const maxDepth = 10_000;
 
-/** Smaller texts have no room for too much. */
+/** Shorter texts cannot exceed the limits. */
 const smallBytes = 256 * 1024;
 
-/** 413 that says of what there is too much. */
+/** 413 that names the exceeded limit. */
 export function tooMany(parts: string, limit: number): StatusError {
   return requestEntityTooLarge(`limit is ${limit} ${parts}`);
 }
 
-/** Throws 413 for a list or a map of too many elements, each of which may have a manager of its own. */
+/** Throws 413 for a list or map with too many elements, each of which may have its own manager. */
 export function checkEntries(count: number): void {
   if (count > maxEntries) throw tooMany('elements of one list or map', maxEntries);
 }
 
 /**
- * Throws 413 for a JSON text of too many parts, and 400 for one that nests absurdly deeply, before it is parsed. What is no JSON
- * passes: the parser refuses it.
+ * Throws 413 for JSON text with too many parts, and 400 for extreme nesting, before parsing. Invalid JSON passes: the
+ * parser rejects it.
  */
 export function checkSize(json: Buffer): void {
   if (json.length < smallBytes) return;
   const cursor = new JSONCursor(json);
   let objects = 0;
   let members = 0;
-  /** Members of the objects around the one that is being read. */
+  /** Member counts of the objects around the current one. */
   const around: number[] = [];
   let own = 0;
   let lists = 0;
@@ -66,7 +66,7 @@ export function checkSize(json: Buffer): void {
         if (isLong && ++strings > maxTexts) throw tooMany('strings', maxTexts);
         break;
       case colon:
-        // It was a name.
+        // The string was a member name.
         if (isLong) strings--;
         if (++own > maxEntries) throw tooMany('members of one object', maxEntries);
         if (++members > maxMembers) throw tooMany('members of objects', maxMembers);

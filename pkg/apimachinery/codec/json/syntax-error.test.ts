@@ -35,7 +35,7 @@ for (const [text, words] of rows) {
   });
 }
 
-t.test('bytes are characters of Latin-1, and depth has an end', async (t) => {
+t.test('bytes count as Latin-1 characters, and nesting is limited', async (t) => {
   t.equal(jsonSyntaxError(Buffer.from([0xe9])), "invalid character 'é' looking for beginning of value");
   t.equal(jsonSyntaxError(Buffer.from('['.repeat(60_000))), "invalid character '[' exceeded max depth");
   t.equal(jsonSyntaxError(Buffer.from(' '.repeat(70_000))), undefined);

@@ -1,7 +1,6 @@
 /**
- * What is wrong with a text that is no JSON, in the words of Go's scanner, which clients of 1.24 know. Slow beside the
- * parser of the runtime, so that only texts which that one refused come here.
- * Source: encoding/json/scanner.go.
+ * Describes a JSON syntax error in the words of Go's scanner, as clients of 1.24 expect. Slower than the runtime's
+ * parser, so only rejected texts are scanned. Source: encoding/json/scanner.go.
  */
 import {
   backslash,
@@ -17,13 +16,13 @@ import {
 
 const unexpectedEnd = 'unexpected end of JSON input';
 
-/** A scan holds everything else up: longer texts are not looked at. */
+/** Scanning blocks the event loop, so longer texts are not scanned. */
 const maxBytes = 65_536;
 
-/** Levels that Go's decoder follows. */
+/** Maximum nesting of Go's decoder. */
 const maxNesting = 10_000;
 
-/** Undefined where nothing is wrong, and for texts that are longer than the scanner follows. Pure. */
+/** Undefined for valid and for long texts. Pure. */
 export function jsonSyntaxError(bytes: Buffer): string | undefined {
   if (bytes.length > maxBytes) return undefined;
   try {
@@ -39,7 +38,7 @@ class SyntaxFailure extends Error {}
 
 class Scanner {
   readonly #cursor: JSONCursor;
-  /** What lists and objects that are not over yet begin with. */
+  /** The opening brackets of unfinished lists and objects. */
   readonly #open: number[] = [];
 
   constructor(bytes: Buffer) {
@@ -54,7 +53,7 @@ class Scanner {
     if (this.#cursor.next() >= 0) throw this.#wrong('after top-level value');
   }
 
-  /** Goes behind a value; true where that has opened a list or an object, in which another value is to come. */
+  /** Moves past a value; true if it opened a list or object, in which another value follows. */
   #opens(): boolean {
     const byte = this.#next();
     if (byte === openBrace || byte === openBracket) {
@@ -77,7 +76,7 @@ class Scanner {
     return false;
   }
 
-  /** Behind a value: true where another one is to come, false where the innermost list or object is over. */
+  /** After a value: true if another one follows, false if the innermost list or object ends. */
   #goesOn(): boolean {
     const isObject = this.#open.at(-1) === openBrace;
     const byte = this.#next();
@@ -142,13 +141,13 @@ class Scanner {
     }
   }
 
-  /** The byte of the next token, which there must be. */
+  /** The first byte of the next token; throws at the end. */
   #next(): number {
     this.#cursor.next();
     return this.#peek();
   }
 
-  /** The byte at the cursor, which there must be. */
+  /** The byte at the cursor; throws at the end. */
   #peek(): number {
     const byte = this.#cursor.bytes[this.#cursor.at];
     if (byte === undefined) throw new SyntaxFailure(unexpectedEnd);
@@ -173,7 +172,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Each byte counts as a character of Latin-1. */
+/** Each byte counts as a Latin-1 character. */
 function shown(byte: number): string {
   const char = String.fromCharCode(byte);
   if (char === "'") return "'\\''";

@@ -3,12 +3,12 @@ import { allSteps } from '#apimachinery/async/steps.js';
 import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
-/** So small that texts of a line are cut in many ways. */
+/** Small sizes, which split even one-line texts. */
 const sizes = { largeText: 0, piece: 8 };
 
 function outcome(parse: () => unknown): unknown {
   try {
-    // What has a prototype of its own would not be seen otherwise.
+    // Also compares prototypes, which JSON would hide.
     const value = parse();
     return { json: JSON.stringify(value), value };
   } catch (error) {
@@ -17,15 +17,15 @@ function outcome(parse: () => unknown): unknown {
 }
 
 function same(t: Test, text: string): void {
-  const wanted = outcome(() => parseJSONText(text));
+  const expected = outcome(() => parseJSONText(text));
   t.strictSame(
     outcome(() => allSteps(parseJSONSteps(Buffer.from(text), 'values', sizes))),
-    wanted,
+    expected,
     text,
   );
 }
 
-t.test('gives what the parser gives', async (t) => {
+t.test('results equal those of the parser', async (t) => {
   for (const text of [
     '0',
     ' "a text that is longer than a piece" ',
@@ -44,7 +44,7 @@ t.test('gives what the parser gives', async (t) => {
   }
 });
 
-t.test('refuses what the parser refuses, in its words', async (t) => {
+t.test('errors equal those of the parser', async (t) => {
   for (const text of [
     '',
     '[',
@@ -72,7 +72,7 @@ t.test('refuses what the parser refuses, in its words', async (t) => {
   }
 });
 
-t.test('of any text', async (t) => {
+t.test('random texts', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = seededRandom(seed);

@@ -1,4 +1,4 @@
-/** JSON texts into values, as Go reads them: at once, or in steps, for which large texts are cut into pieces. */
+/** Parses JSON text like Go, either at once or in steps, which parse large texts piece by piece. */
 import type { Steps } from '#apimachinery/async/steps.js';
 import {
   closeBrace,
@@ -12,7 +12,7 @@ import {
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
 
-/** True where `JSON.parse` loses nothing: of `text`, which is a number of JSON. */
+/** True if `JSON.parse` represents the number exactly as written. */
 function isPlain(text: string): boolean {
   const value = Number(text);
   return String(value) === text && (Number.isSafeInteger(value) || !Number.isInteger(value));
@@ -20,12 +20,12 @@ function isPlain(text: string): boolean {
 
 const zero = 0x30;
 const nine = 0x39;
-/** Digits of the smallest integer that a double may not hold. */
+/** Digits of the smallest integer that a double may not represent. */
 const longDigits = 16;
 
 /**
- * Whether the text has as many digits in a row as an integer beyond ±(2^53-1) has: also in its strings. One character of
- * sixteen is looked at, which takes a fiftieth of the time of parsing.
+ * Whether the text, including its strings, has as many consecutive digits as an integer beyond ±(2^53-1). Checks every
+ * sixteenth character, at a fiftieth of the cost of parsing.
  */
 function mayHaveLongIntegers(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
@@ -42,27 +42,30 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** Where a number with a fraction or an exponent may end: also in strings, but not in versions (`nginx:1.19`) and addresses. */
+/**
+ * Matches the possible end of a number with fraction or exponent, also in strings, but not in versions (`nginx:1.19`)
+ * and addresses.
+ */
 const fraction = /[:,[\s]-?\d+(?:\.\d+[^"./:\d]|[eE][+-]?\d)/;
 
-/** Whether the text may have numbers that are not plain. */
+/** Whether the text may contain numbers that are not plain. */
 function mayHaveLiterals(text: string): boolean {
   return mayHaveLongIntegers(text) || fraction.test(text);
 }
 
-/** Half of a surrogate pair: no string of a parsed text has it. */
+/** A lone surrogate: no string of a parsed text contains one. */
 const mark = '\ud800';
 const tokens = /"(?:[^"\\]|\\[\s\S])*"|-?\d[\d.eE+-]*/g;
 const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The text with the numbers that are not plain in strings of their own: see `unmarked`. */
+/** The text with all numbers that are not plain as marked strings: see `unmarked`. */
 function withMarks(text: string): string {
   return text.replace(tokens, (token) =>
     token.startsWith('"') || !numberToken.test(token) || isPlain(token) ? token : `"\\ud800${token}"`,
   );
 }
 
-/** The value of a text `withMarks`, changed in place: what the numbers become, `of` says. */
+/** Replaces the marked strings of a value in place by `of` their numbers. */
 function unmarked(value: unknown, of: (text: string) => unknown): unknown {
   const holder: unknown[] = [value];
   const open: object[] = [holder];
@@ -88,18 +91,18 @@ const escapes =
   /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[\s\S])/g;
 
 /**
- * What becomes of numbers that JSON.parse does not read as Go does. `values`: an integer beyond ±(2^53-1) that 64 bits hold is
- * a bigint. `literals`: those and all that are not written as `number`s are (`1.0`, `1e3`) are NumberLiterals, for fields that
- * take integers only.
+ * The result for numbers that JSON.parse reads differently than Go. `values`: a 64-bit integer beyond ±(2^53-1) is a
+ * bigint. `literals`: these, and all numbers not in the canonical form of a `number` (`1.0`, `1e3`), are
+ * NumberLiterals, for fields that accept integers only.
  */
 export type Numbers = 'values' | 'literals';
 
 /**
- * JSON.parse, but for numbers (see `Numbers`), and that an escaped half of a surrogate pair becomes U+FFFD: strings are UTF-8
- * wherever else they go, which cannot hold a half. Throws a SyntaxError.
+ * JSON.parse, except for numbers (see `Numbers`) and escaped lone surrogates, which become U+FFFD because UTF-8 cannot
+ * represent them. Throws a SyntaxError.
  */
 export function parseJSONText(text: string, numbers: Numbers = 'values'): unknown {
-  // Looking for two characters is several times faster than the expression, and few texts have them.
+  // Searching for two characters is several times faster than the expression, and few texts contain them.
   const whole = !text.includes('\\u') || !anySurrogate.test(text) ? text : withoutHalves(text);
   const isPlain = numbers === 'values' ? !mayHaveLongIntegers(whole) : !mayHaveLiterals(whole);
   if (isPlain) return JSON.parse(whole);
@@ -113,18 +116,21 @@ function withoutHalves(text: string): string {
 }
 
 export interface PieceSizes {
-  /** Bytes of a text that is worth it. */
+  /** Minimum size in bytes for parsing in steps. */
   readonly largeText: number;
-  /** Bytes that are parsed in one step, some milliseconds. */
+  /** Bytes per step, some milliseconds. */
   readonly piece: number;
 }
 
 const usualSizes: PieceSizes = { largeText: 512 * 1024, piece: 128 * 1024 };
 
-/** Lists and objects further inside are parsed as a whole: each level costs a look at a piece of text. */
+/** Deeper lists and objects are parsed as a whole: each level costs another scan of the piece. */
 const maxLevels = 12;
 
-/** The value of the text in steps, since the parser itself knows no pause: that of `parseJSONText`, and the same SyntaxError. */
+/**
+ * Parses the text in steps, because the runtime's parser cannot pause: same result as `parseJSONText`, and the same
+ * SyntaxError.
+ */
 export function* parseJSONSteps(
   bytes: Buffer,
   numbers: Numbers = 'values',
@@ -135,7 +141,7 @@ export function* parseJSONSteps(
     return yield* new Pieces(bytes, numbers, sizes.piece).root();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // Says where in the whole text it is wrong.
+    // Reports the error's position in the whole text.
     yield;
     return parseJSONText(bytes.toString(), numbers);
   }
@@ -176,11 +182,11 @@ class Pieces {
     return parseJSONText(this.#bytes.toString('utf8', start, cursor.at), this.#numbers);
   }
 
-  /** Of a list or object whose inside begins here: those that are no larger than a piece are parsed together. */
+  /** Parses the rest of a list or object; consecutive parts that fit into a piece are parsed together. */
   *#parts(target: Container, level: number): Steps<Container> {
     const cursor = this.#cursor;
     const close = Array.isArray(target) ? closeBracket : closeBrace;
-    /** Where the parts that are not parsed yet begin and end. */
+    /** The range of parts that are not parsed yet. */
     let from = cursor.at;
     let to = from;
     if (cursor.take(close)) return target;
@@ -200,7 +206,7 @@ class Pieces {
         const value = yield* this.#value(level);
         if (name === undefined) (target as unknown[]).push(value);
         else setMember(target as Record<string, unknown>, name, value);
-        // Behind the comma, if there is one.
+        // After the comma, if there is one.
         from = cursor.next() === comma ? cursor.at + 1 : cursor.at;
         to = from;
       }
@@ -210,7 +216,7 @@ class Pieces {
     return target;
   }
 
-  /** Adds the parts whose text is there. */
+  /** Adds the parts of that range. */
   #put(target: Container, from: number, to: number): void {
     const text = this.#bytes.toString('utf8', from, to);
     if (Array.isArray(target)) {
@@ -221,7 +227,7 @@ class Pieces {
     for (const name of Object.keys(members)) setMember(target, name, members[name]);
   }
 
-  /** Goes behind the value that begins here; false where it is larger than a piece. */
+  /** Moves past the value that begins here; false if it is larger than a piece. */
   #skipShort(): boolean {
     const cursor = this.#cursor;
     cursor.end = Math.min(this.#bytes.length, cursor.at + this.#piece);

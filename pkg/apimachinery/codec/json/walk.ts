@@ -1,13 +1,12 @@
 /**
- * The one walk over parsed JSON that makes an object of the API out of it: types are checked, unknown members and
- * nulls dropped, quantities, times and durations brought into canonical form, members that say nothing (zero values of
- * fields that are left out when empty) dropped, and members that are always there added, so that the same object always
- * has the same form: that of 1.24, but for nulls.
+ * Converts parsed JSON into an API object in one walk. It checks types, drops unknown members and nulls, canonicalizes
+ * quantities, times and durations, drops insignificant members (zero values with omitempty) and adds members that are
+ * always present. Equal objects thus have the same form: that of 1.24, except for nulls.
  */
 
 import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { canonicalMicroTime, canonicalTime, timeFault } from '#apimachinery/codec/json/times.js';
+import { canonicalMicroTime, canonicalTime, timeFault } from '#apimachinery/codec/json/timestamps.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
@@ -20,26 +19,26 @@ import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.
 
 export type JsonObject = Record<string, unknown>;
 
-/** Nesting of unknown members, of raw values and of schemas inside schemas; deeper input is refused. */
+/** Maximum nesting of unknown members, raw values and recursive schemas. */
 export const maxDepth = 500;
 
 export class JsonWalk {
-  /** Paths of members that no field describes, undefined when nobody asks. */
+  /** Paths of undeclared members; undefined if they are not collected. */
   readonly unknown: string[] | undefined;
   readonly #limit: number;
   readonly #keepZeros: boolean;
-  /** What becomes of null. */
+  /** The replacement of null. */
   readonly #null: null | undefined;
   readonly #canonical: ReadonlySet<unknown> | undefined;
-  /** Names and indexes from the root to what is looked at. */
+  /** Names and indexes from the root to the current value. */
   readonly #path: (string | number)[] = [];
   #root: TypeInfo | undefined;
-  /** The message that the innermost named member belongs to. */
+  /** The message that contains the innermost named member. */
   #owner: TypeInfo | undefined;
 
   /**
-   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay, null too, and
-   * none are added. `canonical`: values of members that a walk at the same place has left behind, which are passed over.
+   * `limit`: maximum number of collected unknown members. `keepZeros`: keeps insignificant members and nulls, and adds
+   * no members. `canonical`: member values from an earlier walk, which are skipped.
    */
   constructor(options: {
     collectUnknown: boolean;
@@ -54,13 +53,13 @@ export class JsonWalk {
     this.#canonical = options.canonical;
   }
 
-  /** The value as an object of the type. May change and keep parts of `value`. Throws a DecodeError. */
+  /** The value as an object of the type. May modify `value` and share its parts. Throws a DecodeError. */
   root(type: TypeInfo, value: unknown): unknown {
     this.#root = type;
     return this.#message(type, value);
   }
 
-  /** A message's value; undefined when it says nothing (the zero time). */
+  /** A message's value; undefined if insignificant (the zero time). */
   #message(type: TypeInfo, value: unknown): unknown {
     switch (type.shape) {
       case 'struct':
@@ -73,7 +72,7 @@ export class JsonWalk {
         if (typeof value === 'string') return reword(canonicalQuantity, value.trim());
         if (typeof value === 'number' || typeof value === 'bigint') return reword(canonicalQuantity, String(value));
         if (value instanceof NumberLiteral) return reword(canonicalQuantity, value.text);
-        // Its own decoder reads the JSON, which is no quantity.
+        // The quantity decoder receives the JSON and rejects it.
         return reword(canonicalQuantity, JSON.stringify(typeof value));
       case 'duration':
         if (typeof value !== 'string') throw this.#mismatch(value, 'string');
@@ -89,7 +88,7 @@ export class JsonWalk {
         return this.#list(type.fields[0], value, `${type.goName}`);
       case 'schemaOrArray':
         if (Array.isArray(value)) return this.#list(type.fields[1], value, type.goName);
-        // Its decoder reads over what is neither, which nothing is kept of.
+        // The decoder of 1.24 silently ignores other values.
         return isJsonObject(value) ? this.#part(type, 0, value) : undefined;
       case 'schemaOrBool':
         if (typeof value === 'boolean') return value;
@@ -137,7 +136,7 @@ export class JsonWalk {
     return result;
   }
 
-  /** An object of a custom kind: only what every object has is brought into form. */
+  /** A custom object: canonicalizes only the parts common to all objects. */
   #custom(type: TypeInfo, prune: Prune, object: JsonObject): JsonObject {
     this.#owner = type;
     for (const key of Object.keys(object)) {
@@ -145,7 +144,7 @@ export class JsonWalk {
       this.#path.push(key);
       if (key === 'apiVersion' || key === 'kind') object[key] = this.#undeclared(type, key, member);
       else if (key === 'metadata') {
-        // Custom objects are read as values before their metadata are: `1.0` is as good as 1.
+        // 1.24 reads custom objects as plain values before their metadata, so `1.0` is as good as 1.
         checkDepth(member, maxDepth - 1);
         const field = type.byName.get(key);
         object[key] = member === null || field === undefined ? undefined : this.#metadata(field, member);
@@ -154,7 +153,7 @@ export class JsonWalk {
       this.#path.pop();
     }
     const result = withoutUndefined(object);
-    // A configuration that is applied says what is wanted, so that nothing of it goes before it is merged.
+    // An applied configuration must stay complete until it is merged.
     if (this.#keepZeros) return result;
     result['metadata'] ??= {};
     prune(result, (path) => {
@@ -164,8 +163,8 @@ export class JsonWalk {
   }
 
   /**
-   * Of an object of a custom kind, as 1.24 reads them: by themselves, and what they do not know goes without a word. An
-   * applied configuration is held to what is declared.
+   * Metadata of a custom object: 1.24 decodes it separately and silently drops unknown members. An applied
+   * configuration is checked against the declaration.
    */
   #metadata(field: FieldInfo, value: unknown): unknown {
     if (this.#keepZeros || field.type === undefined) return this.#field(field, value);
@@ -181,14 +180,14 @@ export class JsonWalk {
       throw this.#mismatch(member, 'string');
     }
     if (member instanceof NumberLiteral && type.preserveUnknown) return doubleOr64Bits(member);
-    // Also of what is dropped: deep input is refused wherever it stands.
+    // Checks dropped members too: deep nesting is refused anywhere.
     checkDepth(member, maxDepth - this.#path.length);
     if (type.preserveUnknown) return member;
     if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(this.#pathText());
     return undefined;
   }
 
-  /** A member's value, undefined when it says nothing. */
+  /** A member's value; undefined if insignificant. */
   #field(field: FieldInfo, value: unknown): unknown {
     if (field.container === 'map') return this.#map(field, value);
     if (field.container === 'list') return this.#unlessSilent(field, this.#list(field, value));
@@ -198,7 +197,7 @@ export class JsonWalk {
 
   #unlessSilent(field: FieldInfo, result: unknown): unknown {
     if (this.#keepZeros) return result;
-    // An empty list of managers says something: all of them are to be forgotten.
+    // An empty managedFields list is significant: it drops all managers.
     if (field.name === 'managedFields' && Array.isArray(result)) return result;
     return saysNothing(field, result) && !(field.keepsEmpty === true && result !== undefined) ? undefined : result;
   }
@@ -209,7 +208,7 @@ export class JsonWalk {
     }
     for (let i = 0; i < value.length; i++) {
       const element: unknown = value[i];
-      // Nothing to be done, and there may be hundreds of thousands.
+      // Fast path, because a list may have hundreds of thousands of strings.
       if (typeof element === 'string' && field.scalar === 'string') continue;
       this.#path.push(i);
       const next = this.#element(field, element);
@@ -219,12 +218,12 @@ export class JsonWalk {
     return value;
   }
 
-  /** Undefined where it is empty and that says nothing. */
+  /** Undefined if empty and insignificant. */
   #map(field: FieldInfo, value: unknown): unknown {
     if (!isJsonObject(value)) throw this.#mismatch(value, field.goType ?? `map[string]${elementName(field)}`);
     const map = value;
     const keys = Object.keys(map);
-    // To ask a map of many entries whether it is empty takes as long as to read it.
+    // Asking a large map whether it is empty costs as much as iterating over it.
     if (keys.length === 0) return this.#unlessSilent(field, map);
     for (const key of keys) {
       const element = map[key];
@@ -301,7 +300,7 @@ export class JsonWalk {
     return text;
   }
 
-  /** The fields of the path, as Go tells them: without indexes and without keys of maps. */
+  /** The field path in Go's errors: without indexes and map keys. */
   #fieldNames(): string[] {
     const names: string[] = [];
     let type = this.#root;
@@ -316,7 +315,7 @@ export class JsonWalk {
       const field = type?.byName.get(part);
       keyFollows = field?.container === 'map';
       type = field?.type;
-      // What is below has a decoder of its own, of which Go forgets the place.
+      // Values below have their own decoder, and Go forgets the path there.
       if (type?.shape === 'schemaOrArray' || type?.shape === 'schemaOrBool' || type?.shape === 'schemaOrStringArray')
         break;
     }
@@ -337,7 +336,7 @@ export class JsonWalk {
 
 const canonicalDuration = (text: string): string => formatDurationNanos(parseDurationNanos(text));
 
-/** With its argument apart: a closure over it would cost every value that comes by, of whatever type. */
+/** Takes its argument separately: a closure would be allocated for every value. */
 function reword(canonical: (text: string) => string, text: string): string {
   try {
     return canonical(text);
@@ -346,7 +345,7 @@ function reword(canonical: (text: string) => string, text: string): string {
   }
 }
 
-/** True for an object of JSON: a number that the parser keeps as it was written is none. */
+/** True for a JSON object; a NumberLiteral is not one. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
 }
@@ -361,14 +360,14 @@ function doubleOr64Bits(literal: NumberLiteral): number | bigint {
   throw new DecodeError(`json: cannot unmarshal number ${literal.text} into Go value of type float64`);
 }
 
-/** The integer that a value is without doubt: a double beyond 2^53 is what was read as one. */
+/** The exact integer of a value; a double beyond 2^53 is not exact. */
 function integerOf(value: unknown): bigint | undefined {
   if (value instanceof NumberLiteral) return value.integer;
   if (typeof value === 'bigint') return value;
   return Number.isInteger(value) ? BigInt(value as number) : undefined;
 }
 
-/** Numbers are named with what they are only where the field has numbers, too. */
+/** Messages include the number itself only if the field is numeric. */
 function numberName(value: unknown): string {
   if (value instanceof NumberLiteral) return `number ${value.text}`;
   return typeof value === 'number' || typeof value === 'bigint' ? `number ${value}` : jsonName(value);
@@ -384,12 +383,12 @@ function elementName(field: FieldInfo): string {
   return field.type?.goName ?? field.goType ?? goScalar(field.scalar ?? 'string');
 }
 
-/** Of lists of messages, a type that is named is that of the list. */
+/** For lists of messages, a named Go type names the list. */
 function listName(field: FieldInfo): string {
   return (field.type && field.goType) ?? `[]${elementName(field)}`;
 }
 
-/** The zero of a field's value, or of its elements: also what a null among these becomes. */
+/** The zero value of a field or its elements, which also replaces null elements. */
 export function zeroElement(field: FieldInfo): unknown {
   if (field.type === undefined) {
     return field.scalar === 'string' || field.scalar === 'bytes' ? '' : field.scalar === 'bool' ? false : 0;
@@ -414,16 +413,16 @@ export function zeroElement(field: FieldInfo): unknown {
 }
 
 /**
- * True for a value that says nothing because its field may be absent and cannot tell zero from absent: the same value
- * is on the wire either way.
+ * True if the value is insignificant: the field may be absent and cannot distinguish its zero value from absent, so
+ * both are encoded alike.
  */
 export function saysNothing(field: FieldInfo, value: unknown): boolean {
   if ((!field.omitempty && !field.optional) || field.pointer) return false;
   if (value === undefined) return true;
-  // An empty list that is never left out is told from null until it is stored.
+  // An empty list without omitempty remains distinct from null until it is stored.
   if (field.container !== 'single' && !field.omitempty) return false;
   if (field.container === 'single') {
-    // Scalars that are never left out are always there, and so are messages.
+    // Scalars and messages without omitempty are always present.
     return field.omitempty && field.type === undefined && (value === '' || value === 0 || value === false);
   }
   if (Array.isArray(value)) return value.length === 0;
@@ -437,15 +436,15 @@ function withoutUndefined(object: JsonObject): JsonObject {
   return result;
 }
 
-/** Adds, in place, what every object of the type has (`TypeInfo.always`); a list always has its items. */
+/** Adds the members that are always present in place (`TypeInfo.always`); a list always has its items. */
 export function complete(type: TypeInfo, object: JsonObject): void {
   for (const field of type.always ?? []) object[field.name] ??= zeroElement(field);
   if (type.isList) object.items ??= [];
 }
 
 /**
- * Throws a DecodeError for a value nested deeper than `left`, and for numbers too large for JSON's writers. NumberLiterals in it
- * become their values.
+ * Throws a DecodeError for a value nested deeper than `left`, and for infinite numbers. Replaces NumberLiterals by
+ * their values.
  */
 export function checkDepth(value: unknown, left: number): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {

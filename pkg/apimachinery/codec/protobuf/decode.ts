@@ -1,4 +1,4 @@
-/** Objects out of Protobuf, in the same canonical form that the JSON decoder gives. */
+/** Decodes objects from Protobuf, into the same canonical form as the JSON decoder. */
 
 import { formatTime } from '#apimachinery/clock.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
@@ -14,14 +14,14 @@ import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** The object of a message without an envelope. Throws a DecodeError. */
+/** Decodes a message without envelope. Throws a DecodeError. */
 export function decodeMessage(type: TypeInfo, bytes: Buffer, options: MessageOptions = {}): unknown {
   return readMessage(type, new Reader(bytes, 0, options));
 }
 
 /**
- * Adds to an object that has none of the type's fields yet what a message without an envelope holds. Throws a
- * DecodeError, and a TypeError for a type whose JSON is no object of its fields.
+ * Decodes a message without envelope into an object that has none of the type's fields yet. Throws a DecodeError, and a
+ * TypeError for a type whose JSON is not an object of its fields.
  */
 export function decodeInto(object: JsonObject, type: TypeInfo, bytes: Buffer, options: MessageOptions = {}): void {
   if (type.shape !== 'struct') throw new TypeError(`${type.name} is no object of its fields`);
@@ -30,7 +30,7 @@ export function decodeInto(object: JsonObject, type: TypeInfo, bytes: Buffer, op
   structReader(type).fill(reader, object);
 }
 
-/** The object of the message between the reader's position and its end. Throws a DecodeError. */
+/** Decodes the message between the reader's position and its end. Throws a DecodeError. */
 export function readMessage(type: TypeInfo, reader: Reader): unknown {
   if (++reader.depth > maxDepth) throw new DecodeError('exceeded max depth');
   const value = messageReader(type)(reader, undefined);
@@ -40,7 +40,7 @@ export function readMessage(type: TypeInfo, reader: Reader): unknown {
 
 const structReader = oncePer((type: TypeInfo) => new StructReader(type, valueReader));
 
-/** What reads messages of the type between the reader's position and its end. */
+/** The reader of messages of a type, between the reader's position and its end. */
 const messageReader = oncePer(newMessageReader);
 
 function newMessageReader(type: TypeInfo): ReadValue {
@@ -76,7 +76,7 @@ function newMessageReader(type: TypeInfo): ReadValue {
   }
 }
 
-/** Names and versions are those of one object, and who keeps the object may take parts away. */
+/** Names and versions are unique to an object, and its owner may remove parts of it. */
 const ownParts: ReadonlySet<string> = new Set(['meta.v1.ObjectMeta', 'meta.v1.ListMeta']);
 
 function valueReader(field: FieldInfo): ValueReader {
@@ -87,12 +87,12 @@ function valueReader(field: FieldInfo): ValueReader {
   const isOwn = ownParts.has(type.name);
   return {
     wireType: wire.delimited,
-    read: (reader, known) => {
+    read: (reader, previous) => {
       const outer = reader.enterMessage();
       const { table, at, end } = reader;
       let value: unknown;
-      // A field may come twice, and adds to what it gave before: to a copy of that where others may have it.
-      if (known !== undefined) value = read(reader, table === undefined ? known : structuredClone(known));
+      // A repeated occurrence of a field is merged into the previous value, or into a copy if that may be shared.
+      if (previous !== undefined) value = read(reader, table === undefined ? previous : structuredClone(previous));
       else if (isOwn || table === undefined) value = read(reader, undefined);
       else value = table.of(type, reader.buffer, at, end, () => read(reader, undefined));
       reader.leaveMessage(outer);
@@ -148,7 +148,7 @@ function readTime(reader: Reader, micro: boolean): string | undefined {
   }
   if (seconds < minSeconds || seconds > maxSeconds) throw new DecodeError('time out of range');
   if (nanos < 0 || nanos > 999_999_999) throw new DecodeError('nanoseconds out of range');
-  // The first second of year one is how the zero time arrives from clients that do not leave it out.
+  // Clients that do not omit the zero time send it as the first second of year one.
   if (seconds === minSeconds) return undefined;
   const text = formatTime(seconds * 1000);
   return micro ? `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : text;
@@ -191,8 +191,8 @@ function readRaw(reader: Reader): unknown {
     else reader.skip(key & 7);
   }
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const known = reader.raw?.(bytes, reader.depth);
-  if (known !== undefined) return known;
+  const decoded = reader.raw?.(bytes, reader.depth);
+  if (decoded !== undefined) return decoded;
   try {
     const value = parseJSONText(bytes.toString('utf8'));
     checkDepth(value, maxDepth);

@@ -1,6 +1,6 @@
 /**
- * Objects into Protobuf, byte for byte as release 1.24 writes them: fields by ascending number, keys of maps sorted,
- * fields without presence written even when they are zero.
+ * Encodes objects as Protobuf, byte for byte like release 1.24: fields by ascending number, map keys sorted, fields
+ * without presence written even if zero.
  */
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
@@ -10,7 +10,7 @@ import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** An object in memory that is not of its type: a defect of the program, not of its input. */
+/** An object in memory violates its type: a defect of the program, not of its input. */
 class EncodeError extends Error {
   override readonly name = 'EncodeError';
 }
@@ -20,12 +20,12 @@ type Members = Readonly<Record<string, unknown>>;
 /** Writes the fields of a message (no key, no length). `value` is canonical; undefined is the zero value. */
 type WriteMessage = (writer: ReverseWriter, value: unknown) => void;
 
-/** Writes one value behind its key. */
+/** Writes a value after its key. */
 type WriteValue = (writer: ReverseWriter, value: unknown) => void;
 
 const nothing: Members = Object.freeze({});
 
-/** The message of a type, without an envelope. `value` is canonical, as decoders give it. Throws an EncodeError. */
+/** Encodes a message without envelope. `value` is canonical, as from decoders. Throws an EncodeError. */
 export function encodeMessage(type: TypeInfo, value: unknown): Buffer {
   const writer = new ReverseWriter();
   writeMessage(writer, type, value);
@@ -37,7 +37,7 @@ export function writeMessage(writer: ReverseWriter, type: TypeInfo, value: unkno
   messageWriter(type)(writer, value);
 }
 
-/** What writing a type takes is worked out once. */
+/** Writers are compiled once per type. */
 const messageWriter = oncePer(newMessageWriter);
 
 function newMessageWriter(type: TypeInfo): WriteMessage {
@@ -59,7 +59,7 @@ function newMessageWriter(type: TypeInfo): WriteMessage {
     case 'rawJSON': {
       const isExtension = type.name === 'runtime.RawExtension';
       return (writer, value) => {
-        // Clients in Go compare the bytes of what they have stored with what their encoder gives.
+        // Escapes like Go: clients compare their stored bytes with the output of Go's encoder.
         if (value === undefined) return;
         const json = toJSONText(value);
         writer.text(textKey, isExtension ? escapeHtml(json) : json);
@@ -69,13 +69,13 @@ function newMessageWriter(type: TypeInfo): WriteMessage {
       return fieldWriter(fieldAt(type, 0));
     case 'schemaOrArray':
     case 'schemaOrStringArray': {
-      const one = later(() => fieldWriter(fieldAt(type, 0)));
-      const many = later(() => fieldWriter(fieldAt(type, 1)));
+      const one = lazy(() => fieldWriter(fieldAt(type, 0)));
+      const many = lazy(() => fieldWriter(fieldAt(type, 1)));
       return (writer, value) => (Array.isArray(value) ? many() : one())(writer, value);
     }
     case 'schemaOrBool': {
-      const allows = later(() => fieldWriter(fieldAt(type, 0)));
-      const schema = later(() => fieldWriter(fieldAt(type, 1)));
+      const allows = lazy(() => fieldWriter(fieldAt(type, 0)));
+      const schema = lazy(() => fieldWriter(fieldAt(type, 1)));
       return (writer, value) => {
         if (typeof value === 'object') schema()(writer, value);
         allows()(writer, value !== false && value !== undefined);
@@ -84,12 +84,12 @@ function newMessageWriter(type: TypeInfo): WriteMessage {
   }
 }
 
-/** Types refer to each other in circles. */
-function later<T>(make: () => T): () => T {
-  let made: T | undefined;
+/** Lazy, because types may be recursive. */
+function lazy<T>(make: () => T): () => T {
+  let value: T | undefined;
   return () => {
-    made ??= make();
-    return made;
+    value ??= make();
+    return value;
   };
 }
 
@@ -101,13 +101,13 @@ function fieldAt(type: TypeInfo, index: number): FieldInfo {
 
 interface FieldWriter {
   readonly name: string;
-  /** An inline message's members are the object's own. */
+  /** The members of an inline message belong to the outer object. */
   readonly inline: boolean;
   readonly write: WriteValue;
 }
 
 function structWriter(type: TypeInfo): WriteMessage {
-  const fields = later(() =>
+  const fields = lazy(() =>
     type.fields.map((field): FieldWriter => ({ name: field.name, inline: field.inline, write: fieldWriter(field) })),
   );
   return (writer, value) => {
@@ -128,13 +128,13 @@ function fieldWriter(field: FieldInfo): WriteValue {
   const write = valueWriter(field, field.number);
   if (field.container === 'list') {
     return (writer, value) => {
-      // Programs write null for what JSON would leave out.
+      // Internal code may set null where JSON omits the member.
       if (value === undefined || value === null) return;
       if (!Array.isArray(value)) throw new EncodeError(`${field.protoName}: not a list`);
       for (let i = value.length - 1; i >= 0; i--) write(writer, value[i]);
     };
   }
-  // Pointers, and slices by nature: an absent value is left out.
+  // Absent values of pointers and slices are omitted.
   const hasPresence = field.pointer || field.scalar === 'bytes' || field.type?.shape === 'bareList';
   return (writer, value) => {
     if (value !== undefined && value !== null) write(writer, value);
@@ -142,7 +142,7 @@ function fieldWriter(field: FieldInfo): WriteValue {
   };
 }
 
-/** Of a field's value, its element or its map's value, with that number. */
+/** Writes a field's value, list element or map value with that field number. */
 function valueWriter({ scalar, type }: FieldInfo, number: number): WriteValue {
   if (scalar !== undefined) return scalarWriter(scalar, number);
   if (type === undefined) return () => undefined;
@@ -173,7 +173,7 @@ function mapWriter(field: FieldInfo): WriteValue {
   };
 }
 
-/** The order of the UTF-8 bytes, which is the order of code points. */
+/** Orders by UTF-8 bytes, i.e. by code points. */
 function byBytes(a: string, b: string): number {
   if (a === b) return 0;
   // Only surrogates order differently in UTF-16 than in UTF-8.
@@ -181,7 +181,7 @@ function byBytes(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Of the first field, when that is text. */
+/** The key of a first field that is text. */
 const textKey = tag(1, wire.delimited);
 
 function asInteger(value: unknown): number | bigint {
@@ -232,7 +232,7 @@ function scalarWriter(scalar: Scalar, number: number): WriteValue {
   }
 }
 
-/** Seconds and nanoseconds; nothing at all for the zero time. */
+/** Writes seconds and nanoseconds; nothing for the zero time. */
 function writeTime(writer: ReverseWriter, value: unknown): void {
   if (value === undefined) return;
   const text = String(value);

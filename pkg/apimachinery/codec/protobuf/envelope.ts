@@ -1,6 +1,6 @@
 /**
- * What surrounds a Protobuf object: four bytes that tell it from JSON, and a message `Unknown` that says what it is.
- * Fields of `Unknown`: 1 typeMeta (1 apiVersion, 2 kind), 2 raw, 3 contentEncoding, 4 contentType.
+ * The envelope of a Protobuf object: four magic bytes, and a message `Unknown` with its kind. Fields of `Unknown`: 1
+ * typeMeta (1 apiVersion, 2 kind), 2 raw, 3 contentEncoding, 4 contentType.
  */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { Reader } from '#apimachinery/codec/protobuf/reader.js';
@@ -15,13 +15,13 @@ const noBytes: Buffer = Buffer.alloc(0);
 export interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The object's message: a view of the bytes that were decoded. */
+  /** The object's message, as a view of the input. */
   readonly raw: Buffer;
-  /** Empty: Protobuf. */
+  /** Empty for Protobuf. */
   readonly contentType: string;
 }
 
-/** True for bytes that begin like an enveloped object. */
+/** True for bytes with the prefix of an envelope. */
 export function hasEnvelope(bytes: Buffer): boolean {
   return bytes.length >= 4 && bytes.readUInt32BE(0) === prefixWord;
 }
@@ -45,7 +45,7 @@ function writeTypeMeta(writer: ReverseWriter, apiVersion: string, kind: string):
 /** contentEncoding and contentType, both empty. */
 const trailer = Buffer.from([tag(3, wire.delimited), 0, tag(4, wire.delimited), 0]);
 
-/** An enveloped object whose message `write` writes. */
+/** An enveloped object whose message is written by `write`. */
 export function encodeEnvelope(apiVersion: string, kind: string, write: (writer: ReverseWriter) => void): Buffer {
   const writer = new ReverseWriter();
   writer.bytes(trailer);
@@ -57,7 +57,7 @@ export function encodeEnvelope(apiVersion: string, kind: string, write: (writer:
   return writer.finish();
 }
 
-/** The same around a message of `size` bytes that follows in parts: what comes before it and what comes after. */
+/** The envelope around a message of `size` bytes that is written separately: the bytes before and after it. */
 export function envelopeAround(apiVersion: string, kind: string, size: number): { before: Buffer; after: Buffer } {
   const writer = new ReverseWriter();
   writer.varint(size);
@@ -66,7 +66,7 @@ export function envelopeAround(apiVersion: string, kind: string, size: number): 
   return { before: writer.finish(), after: trailer };
 }
 
-/** Takes the envelope off. Throws a DecodeError. */
+/** Removes the envelope. Throws a DecodeError. */
 export function decodeEnvelope(bytes: Buffer): Envelope {
   if (!hasEnvelope(bytes))
     throw new DecodeError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');

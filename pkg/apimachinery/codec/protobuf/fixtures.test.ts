@@ -1,4 +1,4 @@
-/** Recorded objects in both encodings: each must decode to the same object and encode to the same bytes. */
+/** Recorded objects in both encodings: both must decode to the same object, which encodes to the same bytes. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,10 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const scheme = schemeFor(kubernetesDialect);
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
-/** The checkout's own; and larger collections, where there are any: beside the checkout, or wherever a variable says. */
+/**
+ * The fixtures of this checkout, and optionally larger collections: beside the checkout, or in a folder from the
+ * environment.
+ */
 const folders: Readonly<Record<string, string>> = {
   'of the checkout': join(root, 'pkg/apimachinery/codec/testdata'),
   'beside the checkout': join(root, '../shared/api/fixtures'),

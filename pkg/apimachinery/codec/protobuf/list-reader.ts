@@ -1,6 +1,6 @@
 /**
- * Reads an enveloped list while it arrives: each item is decoded when its last byte is there, so that a list of any size
- * needs no more memory than what is kept of its objects, and other work goes on in between.
+ * Decodes an enveloped list while it arrives: each item is decoded when complete, so that memory is needed only for the
+ * decoded objects, and other work can run in between.
  */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -12,7 +12,7 @@ import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** A field that is longer is no object of the API. */
+/** Maximum size of a field; no API object is larger. */
 const maxFieldBytes = 64 * 1024 * 1024;
 
 const typeMetaKey = tag(1, wire.delimited);
@@ -22,41 +22,41 @@ const metadataKey = tag(1, wire.delimited);
 
 interface Field {
   readonly key: number;
-  /** Of its value: first byte, and the one behind the last. */
+  /** Range of its value. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Of the buffer to begin with: items are rarely larger, and several arrive at a time. */
+/** Initial buffer size: items are rarely larger, and several arrive at a time. */
 const initialBytes = 64 * 1024;
 
 export class ProtobufListReader {
   readonly #scheme: Scheme;
-  readonly #taken: (item: unknown) => unknown;
+  readonly #takeItem: (item: unknown) => unknown;
   readonly #options: MessageOptions;
-  /** What has arrived and is not read yet lies between `#at` and `#end`. */
+  /** Received bytes that are not decoded yet lie between `#at` and `#end`. */
   #buffer: Buffer = Buffer.allocUnsafe(0);
   #at = 0;
   #end = 0;
-  /** Of the buffer. */
+  /** Reads from the buffer. */
   #reader: Reader;
   #state: 'prefix' | 'envelope' | 'list' | 'rest' = 'prefix';
   #kind: KindInfo | undefined;
   #itemType: TypeInfo | undefined;
-  /** Bytes of the list's message that are still to come. */
+  /** Remaining bytes of the list's message. */
   #left = 0;
   readonly #list: JsonObject = { metadata: {} };
   readonly #items: unknown[] = [];
 
-  /** `take` is given each item when it is decoded; what it returns stands in the list. */
+  /** `take` receives each decoded item and returns the item for the list. */
   constructor(scheme: Scheme, options: ReadOptions = {}, take: (item: unknown) => unknown = (item) => item) {
     this.#scheme = scheme;
-    this.#taken = take;
+    this.#takeItem = take;
     this.#options = { ...options, raw: rawReader(scheme) };
     this.#reader = new Reader(this.#buffer, 0, this.#options);
   }
 
-  /** Throws a DecodeError; the reader is of no use afterwards. */
+  /** Throws a DecodeError; the reader is unusable afterwards. */
   push(chunk: Buffer): void {
     if (this.#state === 'rest') return;
     this.#append(chunk);
@@ -65,7 +65,7 @@ export class ProtobufListReader {
     this.#readList();
   }
 
-  /** The whole list. Throws a DecodeError when it is not whole. */
+  /** The complete list. Throws a DecodeError if it is incomplete. */
   finish(): JsonObject {
     if (this.#state === 'list' && this.#left === 0) this.#state = 'rest';
     if (this.#state !== 'rest' || this.#kind === undefined) throw new DecodeError('unexpected EOF');
@@ -73,7 +73,7 @@ export class ProtobufListReader {
     return { kind, apiVersion, ...this.#list, items: this.#items };
   }
 
-  /** Into the same memory over and over: nothing of what is decoded refers to it. */
+  /** Reuses the same memory: decoded values never refer to it. */
   #append(chunk: Buffer): void {
     const pending = this.#end - this.#at;
     if (pending + chunk.length > this.#buffer.length) {
@@ -93,14 +93,14 @@ export class ProtobufListReader {
 
   #readPrefix(): boolean {
     if (this.#end < envelopePrefix.length) return false;
-    // Says what is wrong with bytes that are something else.
+    // Throws an error that describes other bytes.
     decodeEnvelope(this.#buffer.subarray(0, envelopePrefix.length));
     this.#at = envelopePrefix.length;
     this.#state = 'envelope';
     return true;
   }
 
-  /** What the list is, up to where its message begins. */
+  /** Reads the list's kind, up to the start of its message. */
   #readEnvelope(): boolean {
     const head = this.#varint(this.#at);
     if (head === undefined) return false;
@@ -136,13 +136,13 @@ export class ProtobufListReader {
       this.#take(field);
       this.#at = field.end;
     }
-    // contentEncoding and contentType, which say nothing of a list.
+    // contentEncoding and contentType, which lists do not use.
     this.#state = 'rest';
   }
 
   #take({ key, start, end }: Field): void {
     if (key === itemsKey && this.#itemType !== undefined) {
-      this.#items.push(this.#taken(readMessage(this.#itemType, this.#reader.between(start, end))));
+      this.#items.push(this.#takeItem(readMessage(this.#itemType, this.#reader.between(start, end))));
     } else if (key === metadataKey) {
       const type = this.#kind?.type.byName.get('metadata')?.type;
       const metadata = type === undefined ? undefined : readMessage(type, this.#reader.between(start, end));
@@ -150,7 +150,7 @@ export class ProtobufListReader {
     }
   }
 
-  /** The delimited field at that index; undefined until all of it has arrived. */
+  /** The delimited field at that index; undefined until it is complete. */
   #field(at: number): Field | undefined {
     const key = this.#varint(at);
     if (key === undefined) return undefined;
@@ -162,7 +162,7 @@ export class ProtobufListReader {
     return end > this.#end ? undefined : { key: key.value, start: size.end, end };
   }
 
-  /** The number at that index and where it ends; undefined when it has not arrived. */
+  /** The number at that index and its end; undefined until it is complete. */
   #varint(at: number): { value: number; end: number } | undefined {
     let value = 0;
     for (let i = 0; i < 5; i++) {

@@ -1,9 +1,8 @@
 /**
- * Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already.
- *
- * Why not protobufjs, which carries the messages of container runtimes: it does not sort the keys of maps, which 1.24
- * does, and makes objects of its own classes, which would have to be turned into the canonical form in which instants,
- * quantities and the like are plain JSON. Here the declared types that the JSON decoder follows are read directly.
+ * Encodes and decodes enveloped objects, either whole or as lists of encoded messages.
+ *  Not protobufjs, which is used for container runtimes: it does not sort map keys like 1.24, and decodes into its own
+ *  classes, which would need conversion to the canonical form, where times, quantities and the like are plain JSON.
+ *  This code follows the same declared types as the JSON decoder.
  */
 
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
@@ -27,14 +26,14 @@ import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** What an encoder must know about an object. */
+/** The kind of an object to encode. */
 export interface KindNames {
   readonly apiVersion: string;
   readonly kind: string;
   readonly type: TypeInfo;
 }
 
-/** The enveloped bytes of an object. Throws an EncodeError for an object that is not of the type. */
+/** Encodes an object with envelope. Throws an EncodeError if the object violates the type. */
 export function encodeProtobuf(names: KindNames, object: unknown): Buffer {
   return encodeEnvelope(names.apiVersion, names.kind, (writer) => writeMessage(writer, names.type, object));
 }
@@ -47,7 +46,7 @@ export function itemsNumber(list: TypeInfo): number {
   return list.byName.get('items')?.number ?? usualItems;
 }
 
-/** What stands before and behind the items of an enveloped list, whose items take `itemBytes` with their heads. */
+/** The bytes before and after the items of an enveloped list, whose items take `itemBytes` including their heads. */
 export function protobufListEnds(
   names: KindNames,
   metadata: unknown,
@@ -61,11 +60,11 @@ export function protobufListEnds(
     : { head: Buffer.concat([before, own]), tail: after };
 }
 
-/** A message as lists hold it, behind its key and its length, in memory of its own. */
+/** A message as a list item, with key and length, in a buffer of its own. */
 export function protobufItem(message: Buffer, number = usualItems): Buffer {
   let head = 2;
   for (let rest = message.length; rest >= 0x80; rest = Math.floor(rest / 0x80)) head++;
-  // Not from Node's shared pool: items are kept for long.
+  // Not from Node's shared pool: items are long-lived.
   const item = Buffer.allocUnsafeSlow(head + message.length);
   let at = 0;
   item[at++] = tag(number, wire.delimited);
@@ -76,22 +75,22 @@ export function protobufItem(message: Buffer, number = usualItems): Buffer {
   return item;
 }
 
-/** The message that `protobufItem` has made an item of. */
+/** The message inside the result of `protobufItem`. */
 export function protobufItemMessage(item: Buffer): Buffer {
   let at = 1;
   while (((item[at] ?? 0) & 0x80) !== 0) at++;
   return item.subarray(at + 1);
 }
 
-/** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */
+/** Decodes enveloped objects in raw fields, including `apiVersion` and `kind`. */
 export const rawReader: (scheme: Scheme) => RawReader = oncePer(
   (scheme: Scheme) => (bytes, depth) =>
     hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, {}, depth).object : undefined,
 );
 
 /**
- * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. What an envelope does not name is
- * as `expected`. Throws 400 BadRequest.
+ * Decodes an enveloped object with the `apiVersion` and `kind` of its envelope, or of `expected` if they are missing.
+ * Throws 400 BadRequest.
  */
 export function decodeProtobuf(
   scheme: Scheme,
@@ -107,7 +106,7 @@ export function decodeProtobuf(
   }
 }
 
-/** The same in steps: large maps are filled one part after the other. */
+/** The same in steps: large maps are decoded part by part. */
 export function* decodeProtobufSteps(
   scheme: Scheme,
   bytes: Buffer,
@@ -128,7 +127,7 @@ export function* decodeProtobufSteps(
   }
 }
 
-/** Throws 400 where it cannot be said what the bytes are. */
+/** Throws 400 for bytes without recognizable envelope. */
 export function envelopeOf(bytes: Buffer, { kind }: KindInfo): Envelope {
   try {
     return decodeEnvelope(bytes);

@@ -3,7 +3,7 @@ import { schemeFor } from '#api/scheme.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
-t.test('data of a revision come out as the encoder of 1.24 wrote them', async (t) => {
+t.test('the data of a revision keep the bytes that 1.24 encoded', async (t) => {
   const type = schemeFor(kubernetesDialect).type('apps.v1.ControllerRevision');
   const data = { spec: { command: 'a && b' } };
   const bytes = encodeMessage(type, { metadata: {}, data, revision: 1 });

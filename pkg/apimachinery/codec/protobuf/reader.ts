@@ -1,34 +1,32 @@
-/** Reads Protobuf with every bound checked. */
+/** Reads Protobuf with full bounds checking. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { tooMany } from '#apimachinery/codec/json/size-limit.js';
 import { maxDepth } from '#apimachinery/codec/json/walk.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { InternTable } from '#apimachinery/intern-table.js';
 
-/**
- * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.
- */
+/** Decodes raw fields that may contain more than JSON, at nesting `depth`; undefined for unknown bytes. */
 export type RawReader = (bytes: Buffer, depth: number) => unknown;
 
-/** How objects are read. */
+/** Options for decoding objects. */
 export interface ReadOptions {
-  /** Messages inside of objects, which are shared then; absent: each is its own. */
+  /** Shares nested messages; absent: no sharing. */
   readonly table?: InternTable | undefined;
-  /** Passes over `metadata.managedFields`. */
+  /** Skips `metadata.managedFields`. */
   readonly withoutManagers?: boolean | undefined;
-  /** Messages and entries of maps that one object may have; absent: any number. */
+  /** Maximum number of messages and map entries per object; absent: unlimited. */
   readonly maxParts?: number | undefined;
 }
 
-/** Reads the entry of a map that was passed over at first. */
+/** Decodes a map entry that was skipped before. */
 export type LateEntry = () => void;
 
-/** What decoding one message after the other may use. */
+/** Options for decoding several messages of an object. */
 export interface MessageOptions extends ReadOptions {
-  /** Takes what is left to read of large maps, in order; absent: all is read at once. */
+  /** Collects deferred entries of large maps in order; absent: decodes everything at once. */
   readonly late?: LateEntry[] | undefined;
   readonly raw?: RawReader | undefined;
-  /** How many messages deep the message stands; default 0. */
+  /** Nesting depth of the message; default 0. */
   readonly depth?: number | undefined;
 }
 
@@ -42,9 +40,9 @@ export class Reader {
   readonly late: LateEntry[] | undefined;
   /** Index of the next byte. */
   at: number;
-  /** Index behind the last byte of the message that is being read. */
+  /** Index after the last byte of the current message. */
   end: number;
-  /** How many messages deep the reader is. */
+  /** Nesting depth of the current message. */
   depth: number;
   readonly #maxParts: number;
   #parts = 0;
@@ -61,7 +59,7 @@ export class Reader {
     this.#maxParts = options.maxParts ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Passes over an entry of a map, to be read later. Only for entries without messages: the depth is not kept. */
+  /** Skips a map entry to decode it later. Only for entries without messages: the depth is not preserved. */
   postpone(late: LateEntry[], read: (reader: Reader) => void): void {
     const start = this.at;
     this.skip(wire.delimited);
@@ -69,7 +67,7 @@ export class Reader {
     late.push(() => read(this.between(start, end)));
   }
 
-  /** The same reader for a message that lies between two other indexes of the buffer. */
+  /** The same reader, moved to a message at another range of the buffer. */
   between(start: number, end: number): this {
     this.at = start;
     this.end = end;
@@ -79,7 +77,7 @@ export class Reader {
   /** An unsigned number below 2^32: keys and lengths. */
   uint32(): number {
     const { at, end, buffer } = this;
-    // Nearly every key and length is one byte or two.
+    // Fast path: nearly all keys and lengths take one or two bytes.
     if (end - at >= 2) {
       const first = buffer[at] as number;
       if (first < 0x80) {
@@ -119,7 +117,7 @@ export class Reader {
     return typeof value === 'number' ? value | 0 : Number(BigInt.asIntN(32, value));
   }
 
-  /** A 64-bit number, as values of the API have it (`int64Value`). */
+  /** A 64-bit number in the representation of API values (`int64Value`). */
   int64(signed: boolean): number | bigint {
     const { at, end, buffer } = this;
     if (at < end) {
@@ -132,7 +130,7 @@ export class Reader {
     return this.#longInt64(signed);
   }
 
-  /** In three parts of 28, 28 and 8 bits. */
+  /** Assembles parts of 28, 28 and 8 bits. */
   #longInt64(signed: boolean): number | bigint {
     let low = 0;
     let middle = 0;
@@ -142,7 +140,7 @@ export class Reader {
       const bits = byte & 0x7f;
       if (i < 4) low |= bits << (7 * i);
       else if (i < 8) middle |= bits << (7 * (i - 4));
-      // What does not fit into 64 bits is cut off.
+      // Truncates to 64 bits.
       else high |= (bits << (7 * (i - 8))) & 0xff;
       if (byte < 0x80) {
         const upper = high * 2 ** 24 + Math.floor(middle / 16);
@@ -164,7 +162,7 @@ export class Reader {
     return this.buffer.readFloatLE(this.#take(4));
   }
 
-  /** Start of so many bytes, which are passed over. */
+  /** Skips that many bytes and returns their start. */
   #take(size: number): number {
     const start = this.at;
     if (size > this.end - start) throw new DecodeError('unexpected EOF');
@@ -172,7 +170,7 @@ export class Reader {
     return start;
   }
 
-  /** A length and so many bytes, as a view of the buffer. */
+  /** A length-prefixed byte string, as a view of the buffer. */
   bytes(): Buffer {
     const size = this.uint32();
     const start = this.#take(size);
@@ -185,7 +183,7 @@ export class Reader {
     return this.buffer.toString('utf8', start, start + size);
   }
 
-  /** Begins a nested message: returns what to hand to `leave`. */
+  /** Enters a nested message; returns the argument for `leave`. */
   enter(): number {
     const size = this.uint32();
     const outer = this.end;
@@ -194,13 +192,13 @@ export class Reader {
     return outer;
   }
 
-  /** Ends the nested message that `enter` began. */
+  /** Leaves the nested message that `enter` entered. */
   leave(outer: number): void {
     this.at = this.end;
     this.end = outer;
   }
 
-  /** The same for a message inside a message. Throws where these are too deep. */
+  /** The same for recursive messages. Throws if they are nested too deeply. */
   enterMessage(): number {
     const outer = this.enter();
     if (++this.depth > maxDepth) throw new DecodeError('exceeded max depth');
@@ -208,12 +206,12 @@ export class Reader {
     return outer;
   }
 
-  /** Messages and entries of maps so far. */
+  /** Messages and map entries so far. */
   get parts(): number {
     return this.#parts;
   }
 
-  /** One more message or entry of a map. Throws 413 for one too many. */
+  /** Counts a message or map entry. Throws 413 beyond the maximum. */
   count(): void {
     if (++this.#parts > this.#maxParts) throw tooMany('messages', this.#maxParts);
   }
@@ -223,7 +221,7 @@ export class Reader {
     this.leave(outer);
   }
 
-  /** Whether that key comes next; it is passed over then. */
+  /** Whether that key is next; skips it if so. */
   passes(key: number): boolean {
     const { at } = this;
     if (at >= this.end) return false;
@@ -232,7 +230,7 @@ export class Reader {
     return false;
   }
 
-  /** Passes over a field of that wire type. */
+  /** Skips a field of that wire type. */
   skip(wireType: number): void {
     switch (wireType) {
       case wire.varint:

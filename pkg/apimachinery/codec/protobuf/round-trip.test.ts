@@ -1,4 +1,4 @@
-/** What holds for every type: JSON and Protobuf carry the same, and no input makes a decoder do more than refuse. */
+/** Properties of all types: JSON and Protobuf carry the same data, and decoders only ever refuse invalid input. */
 
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
@@ -14,7 +14,7 @@ import {
   protobufItemMessage,
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
-import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { InternTable } from '#apimachinery/intern-table.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -26,7 +26,7 @@ const scheme = schemeFor(orchDialect);
 
 const shared = () => ({ table: new InternTable() });
 
-/** Types of the wire that no JSON object stands for (parts of the envelope). */
+/** Wire types without JSON objects (parts of the envelope). */
 const wireOnly = new Set(['runtime.Unknown', 'core.v1.NodeResources']);
 
 t.test('objects of every type survive both encodings', async (t) => {
@@ -87,7 +87,7 @@ t.test('broken messages give typed errors', async (t) => {
   t.not(refused, 0);
   attempt('core.v1.Pod', Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f]));
   attempt('core.v1.Pod', Buffer.from([0x0b]));
-  // A schema inside a schema inside a schema …
+  // Schemas nested in schemas.
   let nested = Buffer.alloc(0);
   for (let i = 0; i < 2000; i++) {
     const length: number[] = [];
@@ -153,7 +153,7 @@ t.test('envelopes', async (t) => {
   t.strictSame(decodeMessage(crd, encodeMessage(crd, listType)), listType, 'extensions have the names of the dialect');
 });
 
-t.test('lists out of encoded items', async (t) => {
+t.test('lists of encoded items', async (t) => {
   const list = scheme.kind('v1', 'ConfigMapList');
   const item = scheme.kind('v1', 'ConfigMap');
   if (list === undefined || item === undefined) throw new Error('no ConfigMap');
@@ -217,7 +217,7 @@ t.test('fields in any order, in pieces and several times', (t) => {
   t.end();
 });
 
-t.test('lists while they arrive', (t) => {
+t.test('lists decoded while they arrive', (t) => {
   const kind = scheme.kind('v1', 'PodList');
   if (kind === undefined) throw new Error('no pods');
   const names = { apiVersion: 'v1', kind: 'PodList', type: kind.type };

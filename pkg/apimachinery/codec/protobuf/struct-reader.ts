@@ -1,6 +1,6 @@
 /**
- * Reads the fields of messages into objects. What reading a type takes is worked out once, from its fields, when the
- * first message of it comes.
+ * Decodes the fields of messages into objects. The reader of a type is compiled from its fields when its first message
+ * arrives.
  */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
@@ -8,31 +8,31 @@ import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** Reads a value at the reader's position. `known` is what an earlier occurrence of the field gave. */
-export type ReadValue = (reader: Reader, known: unknown) => unknown;
+/** Reads a value at the reader's position. `previous` is the result of an earlier occurrence of the field. */
+export type ReadValue = (reader: Reader, previous: unknown) => unknown;
 
-/** How one value is read, and how it is laid out on the wire. */
+/** The reader of a single value and its wire type. */
 export interface ValueReader {
   readonly wireType: number;
   readonly read: ReadValue;
 }
 
-/** Gives the reader of a field's value, of its elements, or of its map's values. */
+/** Returns the reader of a field's value, its list elements or its map values. */
 export type ValueReaders = (field: FieldInfo) => ValueReader;
 
 interface FieldReader {
   readonly field: FieldInfo;
   readonly name: string;
-  /** What stands in front of it. */
+  /** The key before it on the wire. */
   readonly key: number;
   readonly read: ReadValue;
-  /** The same in its packed form, for lists of numbers. */
+  /** Reads the packed form of numeric lists. */
   readonly readPacked: ReadValue | undefined;
-  /** Zeros are as good as absent: a scalar's, or an empty list. */
+  /** Zero values (a zero scalar, an empty list) count as absent. */
   readonly dropsZero: boolean;
-  /** One of those that every object of the type has. */
+  /** Every object of the type has this member. */
   readonly isAlways: boolean;
-  /** Of an inline message, whose members are the object's own. */
+  /** The reader of an inline message, whose members belong to the outer object. */
   readonly inline: StructReader | undefined;
 }
 
@@ -42,7 +42,7 @@ const beyond = 2 ** 30;
 export class StructReader {
   readonly type: TypeInfo;
   readonly #values: ValueReaders;
-  /** By number. Made when first needed: types refer to each other in circles. */
+  /** By number. Created on first use, because types may be recursive. */
   #fields: readonly (FieldReader | undefined)[] | undefined;
   #always = 0;
 
@@ -51,23 +51,23 @@ export class StructReader {
     this.#values = values;
   }
 
-  /** The object between the reader's position and its end: `known` with more in it, or a new one. */
-  readonly read: ReadValue = (reader, known) => {
-    if (known === undefined) return this.fill(reader, {});
-    const object = known as JsonObject;
+  /** Decodes the object between the reader's position and its end into `previous`, or into a new object. */
+  readonly read: ReadValue = (reader, previous) => {
+    if (previous === undefined) return this.fill(reader, {});
+    const object = previous as JsonObject;
     this.#readFields(reader, object, false);
     complete(this.type, object);
     return object;
   };
 
-  /** Adds what is between the reader's position and its end to an object that has none of the type's fields yet. */
+  /** Decodes the rest of the message into an object that has none of the type's fields yet. */
   fill(reader: Reader, object: JsonObject): JsonObject {
     const always = this.#readFields(reader, object, true);
     if (always < this.#always || this.type.isList) complete(this.type, object);
     return object;
   }
 
-  /** What is between the reader's position and its end by number of field, for types whose JSON is no object of them. */
+  /** Decodes the rest of the message by field number, for types whose JSON is not an object of their fields. */
   parts(reader: Reader): Map<number, unknown> {
     const fields = this.#compiled();
     const parts = new Map<number, unknown>();
@@ -81,10 +81,10 @@ export class StructReader {
     return parts;
   }
 
-  /** `isNew`: the object has none of the fields yet. Gives how many of those that are always there it has put in. */
+  /** `isNew`: the object has none of the fields yet. Returns the number of always-present members that it added. */
   #readFields(reader: Reader, object: JsonObject, isNew: boolean): number {
     const fields = this.#compiled();
-    // Fields come in ascending order from every encoder that is known. Looking up what is not there yet is slow.
+    // All known encoders write fields in ascending order. Looking up absent members is slow.
     let highest = isNew ? 0 : beyond;
     let lastNumber = 0;
     let last: unknown;
@@ -104,10 +104,10 @@ export class StructReader {
         always += field.inline.#readFields(reader, object, isFirst);
         reader.leaveMessage(outer);
       } else {
-        const known = isFirst ? undefined : number === lastNumber ? last : object[field.name];
-        last = readField(reader, field, key, known);
-        // The list or map that grows is in its place already.
-        if (last !== known || isFirst) put(object, field, last, isFirst);
+        const previous = isFirst ? undefined : number === lastNumber ? last : object[field.name];
+        last = readField(reader, field, key, previous);
+        // A growing list or map is already in place.
+        if (last !== previous || isFirst) put(object, field, last, isFirst);
         if (isFirst && field.isAlways) always++;
         lastNumber = number;
       }
@@ -149,17 +149,17 @@ export class StructReader {
 const managerType = 'meta.v1.ManagedFieldsEntry';
 
 function unlessWithoutManagers(read: ReadValue): ReadValue {
-  return (reader, known) => {
-    if (!reader.withoutManagers) return read(reader, known);
+  return (reader, previous) => {
+    if (!reader.withoutManagers) return read(reader, previous);
     reader.skip(wire.delimited);
     return undefined;
   };
 }
 
-/** A field's value after this occurrence of it. */
-function readField(reader: Reader, field: FieldReader, key: number, known: unknown): unknown {
-  if (key === field.key) return field.read(reader, known);
-  if (field.readPacked !== undefined && (key & 7) === wire.delimited) return field.readPacked(reader, known);
+/** A field's value after this occurrence. */
+function readField(reader: Reader, field: FieldReader, key: number, previous: unknown): unknown {
+  if (key === field.key) return field.read(reader, previous);
+  if (field.readPacked !== undefined && (key & 7) === wire.delimited) return field.readPacked(reader, previous);
   throw wrongWireType(field, key);
 }
 
@@ -172,13 +172,13 @@ function isZero(value: unknown): boolean {
   return value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** A list takes what room it needs, and no more: what grows one by one keeps room for many. */
+/** Allocates exact list sizes: a list that grows by pushing reserves extra room. */
 function listReader(key: number, { read }: ValueReader): ReadValue {
-  return (reader, known) => {
+  return (reader, previous) => {
     const first = read(reader, undefined) ?? null;
-    if (known !== undefined) {
-      (known as unknown[]).push(first);
-      return known;
+    if (previous !== undefined) {
+      (previous as unknown[]).push(first);
+      return previous;
     }
     if (!reader.passes(key)) return [first];
     const list = [first, read(reader, undefined) ?? null];
@@ -188,8 +188,8 @@ function listReader(key: number, { read }: ValueReader): ReadValue {
 }
 
 function packedReader({ read }: ValueReader): ReadValue {
-  return (reader, known) => {
-    const list = (known as unknown[] | undefined) ?? [];
+  return (reader, previous) => {
+    const list = (previous as unknown[] | undefined) ?? [];
     const outer = reader.enter();
     while (reader.at < reader.end) list.push(read(reader, undefined));
     reader.leave(outer);
@@ -197,7 +197,7 @@ function packedReader({ read }: ValueReader): ReadValue {
   };
 }
 
-/** One entry of a map. */
+/** Reads one entry of a map. */
 function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue {
   const keyKey = tag(1, wire.delimited);
   const valueKey = tag(2, wireType);
@@ -214,24 +214,24 @@ function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue
     }
     reader.leave(outer);
     value ??= zeroElement(field);
-    // Assigning to that name would set the prototype instead.
+    // An assignment to that name would set the prototype.
     if (name === '__proto__') {
       Object.defineProperty(map, name, { value, enumerable: true, writable: true, configurable: true });
     } else map[name] = value;
   };
   const isPlain = field.scalar !== undefined;
-  return (reader, known) => {
-    const map = (known as JsonObject | undefined) ?? {};
+  return (reader, previous) => {
+    const map = (previous as JsonObject | undefined) ?? {};
     reader.count();
     const { late } = reader;
-    // The first entries are read at once: most maps have no more.
+    // Decodes the first entries immediately; most maps have no more.
     if (late !== undefined && isPlain && reader.parts > promptParts) reader.postpone(late, (at) => readEntry(at, map));
     else readEntry(reader, map);
     return map;
   };
 }
 
-/** Messages and entries that are read at once where the others are postponed: more take milliseconds. */
+/** Number of messages and entries to decode before deferring the rest: more take milliseconds. */
 const promptParts = 4000;
 
 function wrongWireType({ field }: Pick<FieldReader, 'field'>, key: number): DecodeError {

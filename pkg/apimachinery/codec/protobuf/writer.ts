@@ -1,22 +1,22 @@
 import type { Scalar } from '#apimachinery/schema/schema.js';
 
-/** Up to this many characters, writing them one by one is faster than having Node.js write them. */
+/** Up to this length, writing characters one by one is faster than a call into Node.js. */
 const shortText = 48;
 
 /**
- * Writes Protobuf from the end to the beginning, as gogo does: a message's length is known by the time it is written,
- * so that nothing is measured beforehand.
+ * Writes Protobuf back to front like gogo: the length of a message is known when its prefix is written, so nothing is
+ * measured beforehand.
  */
 export class ReverseWriter {
   #buffer = Buffer.allocUnsafe(2048);
   #at = this.#buffer.length;
 
-  /** Bytes written so far: the difference of two readings is the length of what came between. */
+  /** Bytes written so far; differences give the length of parts. */
   get length(): number {
     return this.#buffer.length - this.#at;
   }
 
-  /** Everything that was written. The writer must not be used afterwards. */
+  /** The written bytes. The writer must not be used afterwards. */
   finish(): Buffer {
     return this.#buffer.subarray(this.#at);
   }
@@ -49,7 +49,7 @@ export class ReverseWriter {
     this.#buffer[at] = rest;
   }
 
-  /** A key and the number behind it, mostly a length: each nearly always of one byte. */
+  /** A key and the number after it, usually a length: nearly always one byte each. */
   head(key: number, value: number): void {
     const at = this.#at;
     if (value < 0x80 && key < 0x80 && at >= 2) {
@@ -62,14 +62,14 @@ export class ReverseWriter {
     this.varint(key);
   }
 
-  /** A text behind its key and its length. */
+  /** A text with its key and length. */
   text(key: number, text: string): void {
     const before = this.length;
     this.string(text);
     this.head(key, this.length - before);
   }
 
-  /** Any 64-bit number; negative ones in two's complement. Numbers beyond the range become its ends. */
+  /** Any 64-bit number; negative ones in two's complement. Saturates numbers out of range. */
   varint64(value: number | bigint, signed: boolean): void {
     if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
       this.varint(value);
@@ -90,7 +90,7 @@ export class ReverseWriter {
     for (const [i, byte] of bytes.entries()) this.#buffer[this.#at + i] = byte;
   }
 
-  /** The text's UTF-8 bytes, without a length. */
+  /** The text's UTF-8 bytes without length. */
   string(text: string): void {
     if (text.length <= shortText && this.#shortAscii(text)) return;
     const size = Buffer.byteLength(text);
@@ -99,7 +99,7 @@ export class ReverseWriter {
     this.#buffer.write(text, this.#at, size, 'utf8');
   }
 
-  /** Writes it byte by byte; false, and nothing written, when it is not ASCII. */
+  /** Writes ASCII text byte by byte; false, without writing, for other text. */
   #shortAscii(text: string): boolean {
     const { length } = text;
     this.#reserve(length);
@@ -133,15 +133,15 @@ export class ReverseWriter {
   }
 }
 
-/** How a field's bytes are laid out on the wire. */
+/** Wire types. */
 export const wire = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
 
-/** The key in front of a field. */
+/** The key before a field. */
 export function tag(number: number, wireType: number): number {
   return number * 8 + wireType;
 }
 
-/** How a scalar is laid out when it is not packed. */
+/** The wire type of a scalar that is not packed. */
 export function wireTypeOf(scalar: Scalar): number {
   if (scalar === 'string' || scalar === 'bytes') return wire.delimited;
   if (scalar === 'double') return wire.fixed64;

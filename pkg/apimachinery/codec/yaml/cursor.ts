@@ -1,5 +1,5 @@
-/** The characters of a YAML text, and where among them a scanner is. */
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
+/** The characters of a YAML text and the scanner's position. */
+import type { Mark } from '#apimachinery/codec/yaml/tokens.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 
 const tab = 0x09;
@@ -10,10 +10,10 @@ const nextLine = 0x85;
 const lineSeparator = 0x2028;
 const paragraphSeparator = 0x2029;
 const byteOrderMarks = /^\ufeff{1,2}/;
-/** Bytes of UTF-8 that 1.24 reads at once: what follows the first document is not looked at any further. */
+/** UTF-8 bytes per read of 1.24, which never validates what follows the first document beyond its current chunk. */
 const chunkBytes = 512;
 
-/** Stands for the end of the text: no text of YAML has it. */
+/** Marks the end of the text; YAML text never contains it. */
 export const end = 0;
 
 const refused =
@@ -41,7 +41,7 @@ export function isBlankOrEnd(code: number): boolean {
   return isBlank(code) || isBreakOrEnd(code);
 }
 
-/** Of names: letters, digits, `_` and `-`. */
+/** Characters of names: letters, digits, `_` and `-`. */
 export function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||
@@ -58,14 +58,14 @@ export function isDigit(code: number): boolean {
 
 export class Cursor implements Mark {
   readonly #text: string;
-  /** What follows the text has characters that YAML does not have. */
+  /** The text is truncated before characters that YAML does not allow. */
   readonly #isCut: boolean;
   #at = 0;
   index = 0;
   line = 0;
   column = 0;
 
-  /** Throws a YamlError for a text whose beginning has characters that YAML does not have. */
+  /** Throws a YamlError for a text whose first chunk has invalid characters. */
   constructor(text: string) {
     const whole = text.replace(byteOrderMarks, '');
     const wrong = whole.search(refused);
@@ -74,7 +74,7 @@ export class Cursor implements Mark {
     if (this.#isCut && this.#text === '') throw unreadable();
   }
 
-  /** The code unit so many behind this one; `end` behind the text. Throws a YamlError where what is there cannot be read. */
+  /** The code unit at that distance; `end` after the text. Throws a YamlError if the text there is invalid. */
   peek(distance = 0): number {
     const code = this.#text.charCodeAt(this.#at + distance);
     return Number.isNaN(code) ? this.#end() : code;
@@ -90,7 +90,7 @@ export class Cursor implements Mark {
     return { index, line, column };
   }
 
-  /** Passes over one character that is no line break. */
+  /** Skips one character that is not a line break. */
   skip(): void {
     const code = this.peek();
     this.#at += code >= 0xd800 && code < 0xdc00 ? 2 : 1;
@@ -98,14 +98,14 @@ export class Cursor implements Mark {
     this.column++;
   }
 
-  /** Passes over one character and returns it. */
+  /** Reads one character. */
   read(): string {
     const from = this.#at;
     this.skip();
     return this.#text.slice(from, this.#at);
   }
 
-  /** Passes over characters that are no line breaks, up to the first of which that is said (with its distance), and returns them. */
+  /** Reads characters up to a line break or the first one that satisfies `isEnd` (called with its distance). */
   readUntil(isEnd: (code: number, distance: number) => boolean): string {
     let size = 0;
     let pairs = 0;
@@ -119,7 +119,7 @@ export class Cursor implements Mark {
     return this.#text.slice(from, this.#at);
   }
 
-  /** Passes over a line break and returns it as it is in a text: nearly all are line feeds there. */
+  /** Reads a line break in normalized form: nearly all become line feeds. */
   readBreak(): string {
     const code = this.peek();
     const size = code === carriageReturn && this.peek(1) === lineFeed ? 2 : 1;
@@ -130,7 +130,7 @@ export class Cursor implements Mark {
     return code === lineSeparator || code === paragraphSeparator ? String.fromCharCode(code) : '\n';
   }
 
-  /** Whether `---` or `...` begins the line here. */
+  /** Whether the line begins here with `---` or `...`. */
   isAtDocumentIndicator(): boolean {
     if (this.column !== 0) return false;
     const code = this.peek();
@@ -142,7 +142,7 @@ export class Cursor implements Mark {
     while (isBlank(this.peek())) this.skip();
   }
 
-  /** Passes over a comment if there is one, up to the end of its line. */
+  /** Skips a comment up to the end of its line. */
   skipComment(): void {
     if (this.peek() !== 0x23) return;
     while (!isBreakOrEnd(this.peek())) this.skip();
@@ -153,7 +153,7 @@ function unreadable(): YamlError {
   return new YamlError('control characters are not allowed');
 }
 
-/** Where the chunk begins that a character is in. */
+/** The start of the chunk that contains a character. */
 function chunkBefore(text: string, at: number): number {
   let start = at;
   for (let left = Buffer.byteLength(text.slice(0, at)) % chunkBytes; left > 0; ) {

@@ -8,8 +8,7 @@ import {
   isDigit,
   isWord,
 } from '#apimachinery/codec/yaml/cursor.js';
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
-import type { Token } from '#apimachinery/codec/yaml/tokens.js';
+import type { Mark, Token } from '#apimachinery/codec/yaml/tokens.js';
 import { scanError } from '#apimachinery/codec/yaml/yaml-error.js';
 
 function readWord(cursor: Cursor): string {
@@ -18,7 +17,7 @@ function readWord(cursor: Cursor): string {
   return word;
 }
 
-/** `%YAML 1.1` or `%TAG !x! prefix`, with the line's end. */
+/** `%YAML 1.1` or `%TAG !x! prefix`, including the end of the line. */
 export function scanDirective(cursor: Cursor): Token {
   const start = cursor.mark();
   cursor.skip();
@@ -98,7 +97,7 @@ export function scanTag(cursor: Cursor): Token {
     else {
       suffix = scanURI(cursor, start, handle);
       handle = '!';
-      // The tag `!` by itself.
+      // The tag `!` alone.
       if (suffix === '') [handle, suffix] = ['', '!'];
     }
   }
@@ -114,7 +113,7 @@ function scanHandle(cursor: Cursor, start: Mark): string {
 
 const ofURI = new Set([...";/?:@&=+$,.!~*'()[]%"].map((character) => character.charCodeAt(0)));
 
-/** What follows `head`, which was taken for a handle, is a part of it; the first character of that is no part. */
+/** The rest of a URI; `head` was read as a handle and, except its first character, belongs to it. */
 function scanURI(cursor: Cursor, start: Mark, head: string): string {
   let uri = head.slice(1);
   let any = head !== '';
@@ -126,7 +125,7 @@ function scanURI(cursor: Cursor, start: Mark, head: string): string {
   return uri;
 }
 
-/** The octets of one character, each as a character of its own: those that matter are ASCII. */
+/** The bytes of one escaped character as single characters: only ASCII matters. */
 function scanEscapes(cursor: Cursor, start: Mark): string {
   let text = '';
   for (let left = 1; left > 0; left--) {

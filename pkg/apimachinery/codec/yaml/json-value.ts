@@ -1,33 +1,44 @@
-/** The value that a YAML document is in JSON, as sigs.k8s.io/yaml 1.2 makes it out of go-yaml's for release 1.24. */
-
+/** Converts YAML documents to JSON like sigs.k8s.io/yaml 1.2 on go-yaml for release 1.24. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { floatKey } from '#apimachinery/codec/yaml/float-key.js';
 import { type AliasNode, type MappingNode, maxYamlDepth, type Node } from '#apimachinery/codec/yaml/nodes.js';
 import { resolveScalar, type Scalar } from '#apimachinery/codec/yaml/resolve.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
+import { goFloat } from '#apimachinery/errors/go-value.js';
 import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
 
-/** Told of a key that its map has already, by the value's line (from one). */
+/** Formats a double as a map key: 1.24 uses its 32-bit precision. */
+
+function floatKey(value: number): string {
+  if (Number.isNaN(value)) return '.nan';
+  const float = Math.fround(value);
+  if (!Number.isFinite(float)) return float > 0 ? '.inf' : '-.inf';
+  for (let digits = 0; ; digits++) {
+    const text = float.toExponential(digits);
+    if (Math.fround(Number(text)) === float) return goFloat(float, text);
+  }
+}
+
+/** Called for a key that its map already has, with the value's line (from one). */
 export type OnRepeated = (key: Scalar, line: number) => void;
 
 const mergeTag = 'tag:yaml.org,2002:merge';
 
-/** Characters and nodes that aliases may repeat: so many for each of the text's, and in any case. */
+/** Limits of characters and nodes repeated by aliases: per character of the text, and a minimum. */
 const repeatedPerCharacter = 16;
 const alwaysRepeated = 64 * 1024;
 
 type JsonObject = Record<string, unknown>;
 
-/** A map while it is read: of keys that JSON writes alike, YAML tells some apart. */
+/** A map under construction: YAML distinguishes some keys that are equal in JSON. */
 interface OpenMap {
   readonly object: JsonObject;
   readonly keys: Set<Scalar>;
 }
 
 /**
- * Throws a YamlError for what JSON cannot hold, for what contains itself, and for a document that grows through aliases out of
- * proportion to `length`, the characters of its text.
+ * Throws a YamlError for values that JSON lacks, recursive values, and documents that aliases expand out of proportion
+ * to `length`, the characters of the text.
  */
 export function jsonValue(node: Node, length: number, onRepeated: OnRepeated): unknown {
   const value = new Converter(length, onRepeated).value(node);
@@ -35,7 +46,7 @@ export function jsonValue(node: Node, length: number, onRepeated: OnRepeated): u
   return value;
 }
 
-/** Only numbers that are left once all members have replaced others. Throws a YamlError for those that JSON does not have. */
+/** Checks numbers after merging, when overridden members are gone. Throws a YamlError for those that JSON lacks. */
 function checkNumbers(value: unknown): void {
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return;
@@ -47,7 +58,7 @@ function checkNumbers(value: unknown): void {
 
 class Converter {
   readonly #onRepeated: OnRepeated;
-  /** Of aliases that are being followed. */
+  /** Aliases being expanded. */
   readonly #open = new Set<AliasNode>();
   #depth = 0;
   #nodes = 0;
@@ -61,7 +72,7 @@ class Converter {
 
   value(node: Node): unknown {
     this.#count();
-    // Nodes in nodes are limited already, but not what aliases put inside each other.
+    // Nesting of nodes is limited by the parser, but aliases may nest further.
     if (++this.#depth > maxYamlDepth) throw new YamlError('exceeded max depth');
     const value = this.#valueHere(node);
     this.#depth--;
@@ -84,7 +95,7 @@ class Converter {
     }
   }
 
-  /** 1.24's own limits come first, which hold for large documents. */
+  /** 1.24's own limits for large documents apply first. */
   #count(): void {
     this.#nodes++;
     if (this.#open.size === 0) return;
@@ -125,7 +136,7 @@ class Converter {
 
   #member({ object, keys }: OpenMap, key: Scalar, node: Node): void {
     const value = this.value(node);
-    // No number is itself that is none.
+    // NaN is never equal to itself.
     if (keys.has(key) && !Number.isNaN(key)) this.#onRepeated(key, node.line + 1);
     keys.add(key);
     setMember(object, keyText(key), value);
@@ -141,7 +152,7 @@ class Converter {
     return this.#scalar(node);
   }
 
-  /** Members of other maps; of several the first counts. */
+  /** Merges members of other maps; the first of several wins. */
   #merge(map: OpenMap, node: Node): void {
     if (node.kind === 'sequence') {
       for (const each of node.children.toReversed()) this.#mergeOne(map, each);
@@ -165,14 +176,14 @@ function isMerge(key: Node): boolean {
 const fewNodes = 400_000;
 const manyNodes = 4_000_000;
 
-/** How much of a document may come of aliases. */
+/** The allowed share of nodes from aliases. */
 function allowedShare(nodes: number): number {
   if (nodes <= fewNodes) return 0.99;
   if (nodes >= manyNodes) return 0.1;
   return 0.99 - 0.89 * ((nodes - fewNodes) / (manyNodes - fewNodes));
 }
 
-/** Doubles go into JSON as Go writes them, and are read as what is written: 1e3 is an integer. */
+/** Doubles are formatted like Go's JSON and then read again: 1e3 becomes an integer. */
 function jsonScalar(value: Scalar): unknown {
   if (typeof value === 'bigint') {
     const number = numberOf(String(value));

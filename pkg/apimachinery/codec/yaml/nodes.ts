@@ -1,20 +1,20 @@
-/** The nodes of a YAML document, as the library of release 1.24 makes them up of tokens. */
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
+/** Parses tokens into the nodes of a YAML document like the library of release 1.24. */
+
 import { Scanner } from '#apimachinery/codec/yaml/scanner.js';
-import type { Token } from '#apimachinery/codec/yaml/tokens.js';
+import type { Mark, Token } from '#apimachinery/codec/yaml/tokens.js';
 import { parseError, YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 
 interface NodeOf<K extends string> {
   readonly kind: K;
-  /** From zero. */
+  /** Counts from zero. */
   readonly line: number;
 }
 
 export interface ScalarNode extends NodeOf<'scalar'> {
   readonly value: string;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly tag: string;
-  /** What it is, its text tells: it has neither quotes nor a tag. */
+  /** Its text determines its type: it has neither quotes nor a tag. */
   readonly implicit: boolean;
 }
 
@@ -27,14 +27,14 @@ export interface SequenceNode extends NodeOf<'sequence'> {
   readonly children: Node[];
 }
 
-/** Keys and values in turn. */
+/** Keys and values alternate. */
 export interface MappingNode extends NodeOf<'mapping'> {
   readonly children: Node[];
 }
 
 export type Node = ScalarNode | AliasNode | SequenceNode | MappingNode;
 
-/** Nodes inside nodes; more are refused. */
+/** Maximum nesting of nodes. */
 export const maxYamlDepth = 500;
 
 const ofDirectives = new Set<Token['kind']>(['version', 'tagPrefix']);
@@ -44,15 +44,15 @@ const defaultPrefixes: readonly (readonly [string, string])[] = [
   ['!!', 'tag:yaml.org,2002:'],
 ];
 
-/** The first document of a text; what follows it is not looked at. Undefined: there is none. Throws a YamlError. */
+/** The first document of a text; ignores the rest. Undefined if there is none. Throws a YamlError. */
 export function parseDocument(text: string): Node | undefined {
   return new Parser(text).document();
 }
 
 interface Context {
-  /** Blocks may stand here. */
+  /** Block collections are allowed here. */
   readonly block: boolean;
-  /** Also a list that is no further indented than the key it belongs to. */
+  /** Also allows a list with the indentation of its key. */
   readonly indentless: boolean;
 }
 
@@ -86,7 +86,7 @@ class Parser {
       this.#directives();
       node = this.#node(inBlock);
     }
-    // What comes next must be a token.
+    // Reports an invalid token after the document.
     scanner.peek();
     return node;
   }
@@ -193,7 +193,7 @@ class Parser {
     return node;
   }
 
-  /** A node, unless one of these tokens says that there is none. */
+  /** A node, or an empty one before any of these tokens. */
   #nodeUnless(kinds: readonly Token['kind'][], context: Context, mark: Mark): Node {
     return kinds.includes(this.#scanner.peek().kind) ? emptyScalar(mark) : this.#node(context);
   }
@@ -246,13 +246,13 @@ class Parser {
         into.push(this.#node(inFlow));
         return;
       }
-      // A pair among the elements is a map of its own.
+      // A pair among list elements is a map of its own.
       scanner.next();
       const children: Node[] = [];
       into.push({ kind: 'mapping', line: token.start.line, children });
       const key = scanner.peek();
       if (key.kind === 'value' || key.kind === 'flowEntry' || key.kind === 'flowSequenceEnd') {
-        // 1.24 passes over what says that there is no key.
+        // 1.24 ignores the token of an empty key.
         scanner.next();
         children.push(emptyScalar(key.start));
       } else children.push(this.#node(inFlow));
@@ -277,11 +277,11 @@ class Parser {
     const token = this.#scanner.peek();
     if (token.kind !== 'value') return emptyScalar(token.start);
     this.#scanner.next();
-    // Where nothing is, it is told of what follows.
+    // An empty node has the position of the next token.
     return this.#nodeUnless(none, inFlow, this.#scanner.peek().start);
   }
 
-  /** Entries between brackets, with a comma between two of them. */
+  /** Entries between brackets, separated by commas. */
   #flow(closing: Token['kind'], problem: string, entry: (token: Token) => void): void {
     const scanner = this.#scanner;
     const { start } = scanner.peek();

@@ -1,6 +1,6 @@
 /**
- * What release 1.24 makes of YAML, against what this project makes of it: recorded answers, and the library itself (go-yaml 2.4 with
- * sigs.k8s.io/yaml 1.2) where Go and the library are there. `RECORD=1` records anew.
+ * Compares YAML reading with release 1.24: with recorded answers, and with the library itself (go-yaml 2.4 with
+ * sigs.k8s.io/yaml 1.2) if Go and the library are available. `RECORD=1` records new answers.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 const testdata = 'pkg/apimachinery/codec/testdata';
 const recordedFile = join(testdata, 'yaml-answers.json');
 
-/** The JSON, with what is said twice on lines behind it; `!` and what is wrong with the text. */
+/** The JSON, followed by lines about repeated keys; `!` and the error for an invalid text. */
 type Answer = string;
 
 const goModules = `module oracle
@@ -31,7 +31,7 @@ require (
 )
 `;
 
-/** Builds the oracle in a folder of its own; undefined, with the reason, where that cannot be. */
+/** Builds the oracle in its own folder; returns the reason if that is impossible. */
 function buildOracle(folder: string): string | undefined {
   copyFileSync(join(testdata, 'yaml-oracle', 'main.go'), join(folder, 'main.go'));
   writeFileSync(join(folder, 'go.mod'), goModules);
@@ -61,8 +61,8 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [key, inOrder(member)]));
 }
 
-/** Its answer as the server that reads the JSON has it. */
-function wanted(answer: Answer): Answer {
+/** The oracle's answer as a server that decodes its JSON sees it. */
+function decodedAnswer(answer: Answer): Answer {
   if (answer.startsWith('!')) return '!';
   const [json = '', ...repeated] = answer.split('\n');
   return [toJSONText(inOrder(parseJSONText(json))), ...repeated].join('\n');
@@ -84,8 +84,8 @@ function randomTexts(seed: number, count: number): string[] {
   return Array.from({ length: count }, () => random.text());
 }
 
-/** What was found in manifests, and what readers are known to differ in. */
-const known = [
+/** Texts from manifests, and known differences between readers. */
+const samples = [
   'a: e12345',
   'a: E1',
   'a: .',
@@ -119,14 +119,15 @@ const missing = buildOracle(folder);
 t.test('recorded answers', async (t) => {
   if (process.env['RECORD'] === '1') {
     if (missing !== undefined) throw new Error(missing);
-    const texts = [...known, ...randomTexts(34, 1000).filter((text) => text.length < 300)];
+    const texts = [...samples, ...randomTexts(34, 1000).filter((text) => text.length < 300)];
     const answers = ask(folder, texts);
     const rows = texts.map((text, i) => JSON.stringify([text, answers[i]]));
     writeFileSync(recordedFile, `[\n${rows.join(',\n')}\n]\n`);
   }
   const rows = JSON.parse(readFileSync(recordedFile, 'utf8')) as [text: string, answer: Answer][];
   t.ok(rows.length > 900);
-  for (const [text, answer] of rows) if (ours(text) !== wanted(answer)) t.equal(ours(text), wanted(answer), text);
+  for (const [text, answer] of rows)
+    if (ours(text) !== decodedAnswer(answer)) t.equal(ours(text), decodedAnswer(answer), text);
 });
 
 t.test('the library itself', { timeout: 600_000, skip: missing ?? false }, async (t) => {
@@ -134,11 +135,12 @@ t.test('the library itself', { timeout: 600_000, skip: missing ?? false }, async
   const texts = randomTexts(seed, 5000);
   for (const [i, answer] of ask(folder, texts).entries()) {
     const text = texts[i] as string;
-    if (ours(text) !== wanted(answer)) t.equal(ours(text), wanted(answer), `SEED=${seed}: ${JSON.stringify(text)}`);
+    if (ours(text) !== decodedAnswer(answer))
+      t.equal(ours(text), decodedAnswer(answer), `SEED=${seed}: ${JSON.stringify(text)}`);
   }
 });
 
-t.test('what is written is read', async (t) => {
+t.test('written texts are read back', async (t) => {
   const seed = Number(process.env['SEED'] ?? 34);
   const texts = randomTexts(seed, 1000).filter((text) => !text.includes('\x01'));
   for (const text of [

@@ -1,14 +1,33 @@
-/**
- * What scalars of YAML are: the table of go-yaml 2.4, which 1.24 reads with. Dates stay texts, and so does what has a tag of its
- * own.
- */
-
+/** Resolves YAML scalars like go-yaml 2.4 in release 1.24. Dates and scalars with custom tags stay texts. */
 import type { ScalarNode } from '#apimachinery/codec/yaml/nodes.js';
-import { isTimestamp } from '#apimachinery/codec/yaml/timestamps.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 import { isInt64, isUint64 } from '#apimachinery/int64.js';
 
-/** Integers are bigints here, and doubles numbers. */
+/** Timestamps of go-yaml 2.4. */
+
+const time = String.raw`(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?`;
+const zone = String.raw`(?:Z|[-+](\d{2}):(\d{2}))`;
+const forms = [
+  new RegExp(`^(\\d{4})-(\\d{1,2})-(\\d{1,2})[Tt]${time}${zone}$`),
+  new RegExp(`^(\\d{4})-(\\d{1,2})-(\\d{1,2}) +${time}$`),
+  /^(\d{4})-(\d{1,2})-(\d{1,2})$/,
+];
+
+function isTimestamp(text: string): boolean {
+  if (!/^\d{4}-/.test(text)) return false;
+  return forms.some((form) => {
+    const [, ...parts] = form.exec(text) ?? [];
+    if (parts.length === 0) return false;
+    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0] = parts.map(
+      (part) => Number(part ?? 0),
+    );
+    const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+    const isDay = month >= 1 && month <= 12 && day >= 1 && day <= days;
+    return isDay && hour < 24 && minute < 60 && second < 60 && zoneHour <= 24 && zoneMinute < 60;
+  });
+}
+
+/** Integers are bigints, doubles are numbers. */
 export type Scalar = string | number | bigint | boolean | null;
 
 const prefix = 'tag:yaml.org,2002:';
@@ -37,7 +56,7 @@ function table(): ReadonlyMap<string, Resolved> {
 
 const words = table();
 
-/** Throws a YamlError for a text that is not what its tag says. */
+/** Throws a YamlError if the text does not fit its tag. */
 export function resolveScalar({ value, tag, implicit }: ScalarNode): Scalar {
   if (tag === '' && !implicit) return value;
   const name = tag.startsWith(prefix) ? tag.slice(prefix.length) : '';
@@ -49,7 +68,7 @@ export function resolveScalar({ value, tag, implicit }: ScalarNode): Scalar {
   throw new YamlError(`cannot decode !!${resolved.kind} \`${value}\` as a !!${name}`);
 }
 
-/** Whether the text without quotes is a text, too. */
+/** Whether the text without quotes is still a text. */
 export function isPlainText(text: string): boolean {
   return text !== '<<' && resolve('', text).kind === 'str';
 }
@@ -80,7 +99,7 @@ const integerForms = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|
 /** Digits of the largest integer in any form. */
 const maxIntegerDigits = 66;
 
-/** An integer of 64 bits, without a sign also one that takes all of them. */
+/** A 64-bit integer; without a sign also an unsigned one. */
 function integerOf(text: string): bigint | undefined {
   const form = integerForms.exec(text);
   const [, sign = '', all = ''] = form ?? [];
@@ -98,7 +117,7 @@ function inRange(isNegative: boolean, digits: string, unsigned: boolean): bigint
 
 const decimal = /^[-+]?(?:[0-9](?:_?[0-9])*)?(?:\.(?:[0-9](?:_?[0-9])*)?)?(?:[eE][-+]?[0-9](?:_?[0-9])*)?$/;
 
-/** As Go reads doubles; undefined for a text that is none, or a number beyond them. */
+/** A double in Go's syntax; undefined for other texts and out of range. */
 function doubleOf(text: string): number | undefined {
   if (!decimal.test(text) || !/^[-+]?\.?[0-9]/.test(text)) return undefined;
   const value = Number(text.replaceAll('_', ''));
@@ -110,11 +129,11 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 function binary(text: string): string {
   const encoded = text.replaceAll(/[\r\n]/g, '');
   if (!base64.test(encoded)) throw new YamlError('!!binary value contains invalid base64 data');
-  return textOf(Buffer.from(encoded, 'base64'));
+  return decodeUtf8(Buffer.from(encoded, 'base64'));
 }
 
-/** Each byte that is no part of UTF-8 becomes U+FFFD, as when Go writes JSON. */
-function textOf(bytes: Buffer): string {
+/** Each invalid UTF-8 byte becomes U+FFFD, as in Go's JSON. */
+function decodeUtf8(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
     const size = sizeOfCharacter(bytes, at);

@@ -1,4 +1,4 @@
-/** Texts of YAML: plain, quoted and in blocks. */
+/** Scans YAML scalars: plain, quoted and block texts. */
 import {
   type Cursor,
   end,
@@ -8,7 +8,7 @@ import {
   isBreakOrEnd,
   isDigit,
 } from '#apimachinery/codec/yaml/cursor.js';
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
+import type { Mark } from '#apimachinery/codec/yaml/tokens.js';
 import { scanError } from '#apimachinery/codec/yaml/yaml-error.js';
 
 const quote = 0x22;
@@ -16,16 +16,16 @@ const apostrophe = 0x27;
 const colon = 0x3a;
 const backslash = 0x5c;
 
-/** Between the words of a text: blanks of one line, or line breaks with what surrounds them. */
+/** White space inside a text: blanks, or line breaks with surrounding blanks. */
 class Gap {
   blanks = '';
-  /** The first line break; empty: there is none. */
+  /** The first line break; empty if there is none. */
   first = '';
   breaks = '';
-  /** A new line was begun: blanks that follow are its indentation. */
+  /** A new line began: following blanks are indentation. */
   isFolded = false;
 
-  /** Reads blanks and line breaks, as many as there are. */
+  /** Reads all following blanks and line breaks. */
   read(cursor: Cursor, onBlank?: () => void): void {
     for (let code = cursor.peek(); isBlank(code) || isBreak(code); code = cursor.peek()) {
       if (isBlank(code)) {
@@ -41,7 +41,7 @@ class Gap {
     }
   }
 
-  /** What it is in the text: one line break is a blank, more are one less. */
+  /** Its folded text: a single line break becomes a space, several lose one. */
   get text(): string {
     if (!this.isFolded) return this.blanks;
     if (!this.first.startsWith('\n')) return this.first + this.breaks;
@@ -51,13 +51,13 @@ class Gap {
 
 export interface PlainScalar {
   readonly value: string;
-  /** It ends with a line break, behind which a key may stand. */
+  /** The text ends with a line break, after which a key may follow. */
   readonly endsLine: boolean;
 }
 
 const endsInFlow = new Set([...',?[]{}'].map((character) => character.charCodeAt(0)));
 
-/** `indent`: of the block around it. */
+/** `indent`: of the enclosing block. */
 export function scanPlain(
   cursor: Cursor,
   { indent, inFlow }: { readonly indent: number; readonly inFlow: boolean },
@@ -90,7 +90,7 @@ export function scanPlain(
   return { value, endsLine: gap.isFolded };
 }
 
-/** In quotes or apostrophes. */
+/** Single or double quotes. */
 export function scanQuoted(cursor: Cursor): string {
   const start = cursor.mark();
   const delimiter = cursor.peek();
@@ -119,7 +119,7 @@ export function scanQuoted(cursor: Cursor): string {
     if (cursor.peek() === delimiter) break;
     const isEscaped = gap.isFolded;
     gap.read(cursor);
-    // A line break that a backslash takes away leaves only those that follow.
+    // An escaped line break disappears; the following ones stay.
     value += isEscaped ? gap.breaks : gap.text;
   }
   cursor.skip();
@@ -171,7 +171,7 @@ function scanEscape(cursor: Cursor, start: Mark): string {
   return String.fromCodePoint(code);
 }
 
-/** Behind `|` or `>`. `indent`: of the block around it. */
+/** A block after `|` or `>`. `indent`: of the enclosing block. */
 export function scanBlock(
   cursor: Cursor,
   { indent: outer, literal }: { readonly indent: number; readonly literal: boolean },
@@ -219,12 +219,12 @@ function scanHeader(cursor: Cursor, start: Mark): { chomping: string; increment:
   return { chomping, increment };
 }
 
-/** The lines of a block, whose indentation the first one that is not empty tells unless it is known. */
+/** The lines of a block; the first line that is not empty determines an unknown indentation. */
 class BlockLines {
   readonly #cursor: Cursor;
   readonly #start: Mark;
   readonly #outer: number;
-  /** Zero: not known yet. */
+  /** Zero if unknown. */
   indent: number;
 
   constructor(cursor: Cursor, start: Mark, outer: number, indent: number) {
@@ -234,7 +234,7 @@ class BlockLines {
     this.indent = indent;
   }
 
-  /** Passes over indentation and empty lines; returns their line breaks. */
+  /** Skips indentation and empty lines; returns their line breaks. */
   skipEmpty(): string {
     const cursor = this.#cursor;
     const isBefore = (): boolean => this.indent === 0 || cursor.column < this.indent;

@@ -1,28 +1,27 @@
 /**
- * Tokens of a YAML text, as the library of release 1.24 finds them (go-yaml 2.4, which is libyaml): what it takes for a key
- * decides what it takes for a document, also where the language's specification says otherwise.
+ * Splits YAML text into tokens like the library of release 1.24 (go-yaml 2.4, a port of libyaml). Its rules for keys
+ * decide which documents are valid, even where they differ from the YAML specification.
  */
 import { Cursor, end, isBlankOrEnd, isBreak } from '#apimachinery/codec/yaml/cursor.js';
 import { scanAnchor, scanDirective, scanTag } from '#apimachinery/codec/yaml/directives.js';
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
 import { scanBlock, scanPlain, scanQuoted } from '#apimachinery/codec/yaml/scalars.js';
-import type { Token } from '#apimachinery/codec/yaml/tokens.js';
+import type { Mark, Token } from '#apimachinery/codec/yaml/tokens.js';
 import { scanError } from '#apimachinery/codec/yaml/yaml-error.js';
 
-/** Where a key may have begun that no `?` announced: it is one once `:` follows it. */
+/** The possible start of a key without `?`: it becomes a key if `:` follows. */
 interface PossibleKey {
   possible: boolean;
-  /** Nothing else can stand there. */
+  /** Only a key may stand here. */
   readonly required: boolean;
   /** Number of its first token. */
   readonly token: number;
   readonly mark: Mark;
 }
 
-/** That were taken, before the queue is begun anew. */
+/** Consumed tokens before the queue is compacted. */
 const keptTokens = 256;
 
-/** Characters between the beginning of such a key and its colon. */
+/** Maximum characters between the start of such a key and its colon. */
 const maxKeyLength = 1024;
 
 const start: Mark = { index: 0, line: 0, column: 0 };
@@ -34,25 +33,25 @@ export class Scanner {
   readonly #maxDepth: number;
   readonly #queue: Token[] = [];
   #head = 0;
-  /** Tokens that were taken out of the queue, since the beginning. The first, which 1.24 begins each text with, says nothing. */
-  #taken = 1;
+  /** Number of consumed tokens. Starts at one for the stream start token of 1.24. */
+  #consumed = 1;
   #indent = -1;
   readonly #indents: number[] = [];
   #flowLevel = 0;
   #keyAllowed = true;
-  /** Of each level of brackets. */
+  /** The possible key of each bracket level. */
   readonly #keys: PossibleKey[] = [{ possible: false, required: false, token: 0, mark: start }];
-  /** Places in `#keys` by the numbers of tokens. */
+  /** Indexes in `#keys` by token number. */
   readonly #keysByToken = new Map<number, number>();
   #isReady = false;
 
-  /** Throws a YamlError. `maxDepth`: of brackets and of indentation. */
+  /** Throws a YamlError. `maxDepth`: of brackets and indentation. */
   constructor(text: string, maxDepth: number) {
     this.#cursor = new Cursor(text);
     this.#maxDepth = maxDepth;
   }
 
-  /** The next token, which stays the next one. Throws a YamlError. */
+  /** The next token, without consuming it. Throws a YamlError. */
   peek(): Token {
     if (!this.#isReady) {
       while (this.#needsMore()) this.#scan();
@@ -61,10 +60,10 @@ export class Scanner {
     return this.#queue[this.#head] as Token;
   }
 
-  /** Goes on to the one behind it. */
+  /** Consumes the current token. */
   next(): void {
     this.#isReady = false;
-    this.#taken++;
+    this.#consumed++;
     this.#head++;
     if (this.#head === this.#queue.length && this.#head > keptTokens) {
       this.#queue.length = 0;
@@ -72,10 +71,10 @@ export class Scanner {
     }
   }
 
-  /** The first token in the queue may turn out to be a key's. */
+  /** The first token of the queue may still turn out to start a key. */
   #needsMore(): boolean {
     if (this.#head === this.#queue.length) return true;
-    const place = this.#keysByToken.get(this.#taken);
+    const place = this.#keysByToken.get(this.#consumed);
     const key = place === undefined ? undefined : this.#keys[place];
     return key !== undefined && this.#isValid(key);
   }
@@ -84,9 +83,9 @@ export class Scanner {
     this.#queue.push(token);
   }
 
-  /** Puts a token before that of a number; behind all where that is gone. */
+  /** Inserts a token before the token with that number, or appends it if that one was consumed. */
   #insert(token: Token, number: number): void {
-    const place = number - this.#taken;
+    const place = number - this.#consumed;
     if (place < 0) this.#queue.push(token);
     else this.#queue.splice(this.#head + place, 0, token);
   }
@@ -185,9 +184,9 @@ export class Scanner {
     return this.#keys.at(-1) as PossibleKey;
   }
 
-  /** Number of the token that is queued next. */
+  /** Number of the next queued token. */
   #nextNumber(): number {
-    return this.#taken + this.#queue.length - this.#head;
+    return this.#consumed + this.#queue.length - this.#head;
   }
 
   #saveKey(): void {
@@ -209,7 +208,7 @@ export class Scanner {
     this.#keysByToken.delete(key.token);
   }
 
-  /** A block begins where the column is a new one; `before`: the token that it begins with, absent: the next one. */
+  /** Begins a block at a new column; `before`: number of its first token, default: the next one. */
   #roll(column: number, kind: 'blockSequenceStart' | 'blockMappingStart', mark: Mark, before?: number): void {
     if (this.#flowLevel > 0 || this.#indent >= column) return;
     this.#indents.push(this.#indent);
@@ -231,7 +230,7 @@ export class Scanner {
     }
   }
 
-  /** Blocks end here, and no key can. */
+  /** Ends all blocks and any possible key. */
   #endBlocks(): void {
     this.#unroll(-1);
     this.#removeKey();
@@ -273,7 +272,7 @@ export class Scanner {
     this.#removeKey();
     if (this.#flowLevel > 0) {
       this.#flowLevel--;
-      // Where nothing stood between the brackets, this is the number of the opening one: 1.24 forgets that it may be a key.
+      // For empty brackets this is the number of the opening one: 1.24 no longer treats it as a possible key.
       this.#keysByToken.delete(this.#lastKey().token);
       this.#keys.pop();
     }
@@ -323,7 +322,7 @@ export class Scanner {
     this.#indicator('value');
   }
 
-  /** What may be a key, but that none can follow. */
+  /** Scans a node that may be a key, but not precede one. */
   #node(scan: () => Token): void {
     this.#saveKey();
     this.#keyAllowed = false;

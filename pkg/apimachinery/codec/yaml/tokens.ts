@@ -1,5 +1,12 @@
-/** What a YAML text is made of. */
-import type { Mark } from '#apimachinery/codec/yaml/mark.js';
+/** The tokens of YAML text. */
+
+/** A position in a text; all numbers count from zero. */
+export interface Mark {
+  /** The number of characters before it. */
+  readonly index: number;
+  readonly line: number;
+  readonly column: number;
+}
 
 export type Token =
   | { readonly kind: Indicator; readonly start: Mark }

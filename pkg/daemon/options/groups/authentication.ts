@@ -1,7 +1,7 @@
 /**
  * Options of delegated authentication and authorization: the daemon asks the API server about users and their rights.
  */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 

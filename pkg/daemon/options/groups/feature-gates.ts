@@ -1,5 +1,5 @@
 /** The `--feature-gates` option. */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import {
   type FeatureGate,
   type FeatureGateName,

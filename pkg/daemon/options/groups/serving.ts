@@ -1,5 +1,5 @@
 /** Options of a daemon's HTTPS port. */
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import { strictFamily } from '#apimachinery/net/parse-ip.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { inOrder, type Rule } from '#daemon/options/validate.js';

@@ -1,6 +1,6 @@
 /** gRPC calls on an HTTP/2 session: one stream each, with length-prefixed messages. */
 
-import type { Deadlines, Expiring } from '#apimachinery/async/deadlines.js';
+import type { DeadlineTimer, Expiring } from '#apimachinery/async/deadline-timer.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
@@ -131,7 +131,7 @@ function statusError(text: string, message: string): GrpcError {
 export interface UnaryContext {
   readonly session: Http2Session;
   readonly head: Buffer;
-  readonly deadlines: Deadlines;
+  readonly deadlines: DeadlineTimer;
   /** Monotonic ms. */
   readonly dueMs: number;
 }
@@ -148,7 +148,7 @@ class Unary implements StreamHandler, Expiring {
   place = -1;
   readonly #resolve: (answer: Buffer) => void;
   readonly #reject: (error: GrpcError) => void;
-  readonly #deadlines: Deadlines;
+  readonly #deadlines: DeadlineTimer;
   readonly #signal: Cancellation | undefined;
   readonly #stream: Http2Stream;
   readonly #outcome = new Outcome();

@@ -2,11 +2,11 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { Deadlines } from '#apimachinery/async/deadlines.js';
-import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import { unlessAborted } from '#apimachinery/async/abort.js';
+import { DeadlineTimer } from '#apimachinery/async/deadline-timer.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { trusted } from '#apimachinery/net/trusted.js';
+import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
@@ -51,7 +51,7 @@ const sessionWindowBytes = 2 ** 24;
 export class GrpcEndpoint {
   readonly #options: EndpointOptions;
   readonly #url: URL;
-  readonly #deadlines: Deadlines;
+  readonly #deadlines: DeadlineTimer;
   /** Encoded headers of each path's last call, usually equal to those of the next one. */
   readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: Buffer }>();
   #session: Http2Session | undefined;
@@ -71,7 +71,7 @@ export class GrpcEndpoint {
     this.#options = options;
     const { clock, random } = options;
     this.#backoff = new Backoff({ initialMs: reconnectBaseMs, maxMs: reconnectMaxMs, spread: 0.2, random });
-    this.#deadlines = new Deadlines(clock);
+    this.#deadlines = new DeadlineTimer(clock);
   }
 
   get url(): string {
@@ -228,7 +228,7 @@ export class GrpcEndpoint {
     const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
     const servername = isIP(host) === 0 ? { servername: host } : {};
     const socket = secure
-      ? connectTls({ ...trusted(tls ?? {}), ...at, ...servername, ALPNProtocols: ['h2'] })
+      ? connectTls({ ...withPartialTrustChain(tls ?? {}), ...at, ...servername, ALPNProtocols: ['h2'] })
       : connectTcp(at);
     let failure: Error | undefined;
     const onError = (error: Error) => {

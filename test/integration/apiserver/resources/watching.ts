@@ -1,6 +1,6 @@
 /** A watch through the handler, in JSON or Protobuf, read event by event. */
 import type { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 
 export interface WatchedEvent {

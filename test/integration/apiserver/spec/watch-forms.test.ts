@@ -4,7 +4,7 @@ import { connect } from 'node:http2';
 import t, { type Test } from 'tap';
 import { type RawData, WebSocket } from 'ws';
 import { decodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
-import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-event-frames.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import {
   configMap,

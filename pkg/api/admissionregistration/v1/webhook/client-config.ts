@@ -1,4 +1,4 @@
-/** Rules of how to reach a webhook: for admission and for the conversion of custom resources. */
+/** Rules of webhook client configurations: for admission and for conversion of custom resources. */
 import { declaration as schema } from '#api/admissionregistration/v1/shared.js';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -20,7 +20,7 @@ export function validateClientConfig(config: WebhookClientConfig, path: FieldPat
   if (url !== undefined) return validateURL(url, path.child('url'));
   const at = path.child('service');
   return [
-    // 1.24 takes the one for the other.
+    // 1.24 checks the wrong fields here.
     ...checkRequired(at.child('name'), service?.namespace, 'service name is required'),
     ...checkRequired(at.child('namespace'), service?.name, 'service namespace is required'),
     ...checkPort(service, at),
@@ -29,7 +29,7 @@ export function validateClientConfig(config: WebhookClientConfig, path: FieldPat
 }
 
 function validateServicePath(value: string, path: FieldPath): FieldFailure[] {
-  // One slash alone names no segment.
+  // A single slash has no segments.
   if (value === '/' || value === '') return [];
   const failures: FieldFailure[] = [];
   if (value === '//') return [invalidValue(path, value, 'segment[0] may not be empty')];
@@ -47,8 +47,8 @@ function validateServicePath(value: string, path: FieldPath): FieldFailure[] {
 }
 
 /**
- * The parts of a URL (RFC 3986, appendix B). The URL class of the platform would repair what is to be refused: it adds
- * hosts, drops credentials and rewrites paths.
+ * The parts of a URL (RFC 3986, appendix B). The platform's URL class would repair invalid URLs: it adds hosts, drops
+ * credentials and normalizes paths.
  */
 const urlPattern = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
 

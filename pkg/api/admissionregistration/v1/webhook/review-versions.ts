@@ -1,4 +1,4 @@
-/** Versions of the reviews of admission and of conversion webhooks that the server can send. */
+/** Review versions that the server can send to admission and conversion webhooks. */
 export const reviewVersions = ['v1', 'v1beta1'] as const;
 
 export type ReviewVersion = (typeof reviewVersions)[number];

@@ -1,18 +1,19 @@
-/** What is particular to the configurations of admission webhooks, mutating and validating. */
+/** The strategies of mutating and validating webhook configurations. */
 import { declaration as schema } from '#api/admissionregistration/v1/mutatingwebhookconfiguration.js';
 import {
   mutatingwebhookconfigurations,
   validatingwebhookconfigurations,
 } from '#api/admissionregistration/v1/resources.gen.js';
+import { declaration as shared } from '#api/admissionregistration/v1/shared.js';
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
+  RuleWithOperations,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from '#api/admissionregistration/v1/types.gen.js';
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
-import { validateRule } from '#api/admissionregistration/v1/webhook/rule-validation.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -32,6 +33,71 @@ import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/valida
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
+/** Rules of the requests that a webhook matches. */
+
+function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFailure[] {
+  const failures = checkList(rule.operations, 'operations', path.child('operations'));
+  rule.operations?.forEach((operation, i) => {
+    if (shared.enums.OperationType.includes(operation)) return;
+    failures.push(notSupported(path.child('operations').index(i), operation, shared.enums.OperationType));
+  });
+  addAll(failures, checkList(rule.apiGroups, 'API groups', path.child('apiGroups')));
+  const versions = path.child('apiVersions');
+  addAll(failures, checkList(rule.apiVersions, 'API versions', versions));
+  rule.apiVersions?.forEach((version, i) => {
+    if (version === '') failures.push(required(versions.index(i)));
+  });
+  return [
+    ...failures,
+    ...validateResources(rule.resources ?? [], path.child('resources')),
+    ...checkOptionalEnum(path.child('scope'), rule.scope, shared.enums.ScopeType),
+  ];
+}
+
+/** Must not be empty; a star must be the only element. */
+function checkList(values: readonly string[] | undefined, word: string, path: FieldPath): FieldFailure[] {
+  if (values === undefined || values.length === 0) return [required(path)];
+  if (values.length === 1 || !values.includes('*')) return [];
+  return [invalidValue(path, values, `if '*' is present, must not specify other ${word}`)];
+}
+
+/** `pods`, `pods/status`, `pods/*`, `*\/scale`, `*` (no subresource), `*\/*`: none may be covered by another. */
+function validateResources(resources: readonly string[], path: FieldPath): FieldFailure[] {
+  if (resources.length === 0) return [required(path)];
+  const failures: FieldFailure[] = [];
+  const anySubresource = new Set<string>();
+  const anyResource = new Set<string>();
+  let plain = false;
+  resources.forEach((text, i) => {
+    const at = path.index(i);
+    if (text === '') failures.push(required(at));
+    const slash = text.indexOf('/');
+    if (slash < 0) {
+      // Like 1.24, only the last resource without subresource counts.
+      if (text !== '') plain = text !== '*';
+      return;
+    }
+    const resource = text.slice(0, slash);
+    const subresource = text.slice(slash + 1);
+    if (anySubresource.has(resource)) {
+      failures.push(invalidValue(at, text, `if '${resource}/*' is present, must not specify ${text}`));
+    }
+    if (anyResource.has(subresource)) {
+      failures.push(invalidValue(at, text, `if '*/${subresource}' is present, must not specify ${text}`));
+    }
+    if (subresource === '*') anySubresource.add(resource);
+    if (resource === '*') anyResource.add(subresource);
+  });
+  if (resources.length > 1 && resources.includes('*/*')) {
+    failures.push(invalidValue(path, resources, "if '*/*' is present, must not specify other resources"));
+  }
+  if (plain && resources.includes('*')) {
+    const text = "if '*' is present, must not specify other resources without subresources";
+    failures.push(invalidValue(path, resources, text));
+  }
+  return failures;
+}
+
 const checkTimeout = wordedRangesOf(
   schema.types.MutatingWebhook,
   ({ minimum, maximum }) => `the timeout value must be between ${minimum} and ${maximum} seconds`,
@@ -44,15 +110,15 @@ type Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfigurati
 
 export const mutatingWebhookConfigurationStrategy: Strategy<MutatingWebhookConfiguration> =
   kindStrategy<MutatingWebhookConfiguration>(mutatingwebhookconfigurations, {
-    ...shared(),
+    ...configurationRules(),
   });
 
 export const validatingWebhookConfigurationStrategy: Strategy<ValidatingWebhookConfiguration> =
   kindStrategy<ValidatingWebhookConfiguration>(validatingwebhookconfigurations, {
-    ...shared(),
+    ...configurationRules(),
   });
 
-function shared() {
+function configurationRules() {
   return {
     anyFinalizer: true,
     generationFields: ['webhooks'],
@@ -82,7 +148,7 @@ function validateWebhooks(webhooks: readonly Webhook[], old: readonly Webhook[] 
   return failures;
 }
 
-/** What is wrong with a stored configuration already, and so may stay wrong. */
+/** Violations of the stored configuration, which are tolerated. */
 interface Tolerance {
   readonly sideEffects: boolean;
   readonly unknownVersions: boolean;
@@ -133,7 +199,7 @@ function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath
   ];
 }
 
-/** A domain of three parts at least. */
+/** A domain with at least three segments. */
 function validateName(name: string, path: FieldPath): FieldFailure[] {
   if (name === '') return [required(path)];
   const errors = dns1123SubdomainErrors(name);
@@ -149,8 +215,8 @@ function validateSideEffects(value: string | undefined, tolerance: Tolerance, pa
 }
 
 function validateReviewVersions(versions: readonly string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
-  const known = reviewVersions.join(', ');
-  if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
+  const supported = reviewVersions.join(', ');
+  if (versions.length === 0) return [required(path, `must specify one of ${supported}`)];
   const repeated = repeatedAt(versions);
   const failures = versions.flatMap((version, i) => {
     const at = path.index(i);
@@ -158,5 +224,5 @@ function validateReviewVersions(versions: readonly string[], anyVersion: boolean
     return invalidEach(at, version, dns1035LabelErrors(version));
   });
   if (anyVersion || versions.some(isReviewVersion)) return failures;
-  return [...failures, invalidValue(path, versions, `must include at least one of ${known}`)];
+  return [...failures, invalidValue(path, versions, `must include at least one of ${supported}`)];
 }

@@ -1,5 +1,5 @@
 /**
- * Columns of tables of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/registry/
+ * Table columns of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/registry/
  * customresource/tableconvertor/tableconvertor.go.
  */
 
@@ -19,13 +19,15 @@ const ageColumn: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
-/** A version that says nothing of columns has that of the age. */
-function columnsOf(given: readonly CustomResourceColumnDefinition[] | undefined) {
-  return given === undefined || given.length === 0 ? [ageColumn] : given;
+/** A version without columns gets the age column. */
+function columnsOf(declared: readonly CustomResourceColumnDefinition[] | undefined) {
+  return declared === undefined || declared.length === 0 ? [ageColumn] : declared;
 }
 
-export function columnDeclarations(given: readonly CustomResourceColumnDefinition[] | undefined): ColumnDeclaration[] {
-  const own = columnsOf(given).map(({ name, type, format, priority, description = '', jsonPath }) => ({
+export function columnDeclarations(
+  declared: readonly CustomResourceColumnDefinition[] | undefined,
+): ColumnDeclaration[] {
+  const own = columnsOf(declared).map(({ name, type, format, priority, description = '', jsonPath }) => ({
     name,
     type: type as ColumnDeclaration['type'],
     ...(format === undefined ? {} : { format }),
@@ -44,10 +46,10 @@ export function cellsOf(given: readonly CustomResourceColumnDefinition[] | undef
   ];
 }
 
-/** What is not of the column's type is not shown. */
+/** Values of another type are not shown. */
 function cellOf(type: string, value: unknown, now: number): string | number | bigint | boolean | null {
   if (value === undefined) return null;
-  // What Go writes for a null that is there.
+  // Go's text for an explicit null.
   if (value === null) return type === 'string' ? '<no value>' : null;
   switch (type) {
     case 'integer':

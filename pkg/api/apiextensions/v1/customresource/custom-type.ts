@@ -1,6 +1,6 @@
 /**
- * Types of custom kinds, as codecs, patches, merges and documentation use them: the same that built-in kinds have, made of
- * a schema instead of a declaration. Fields are made when first asked for.
+ * Types of custom kinds in the same form as those of built-in kinds, compiled from a schema instead of a declaration.
+ * Fields are created on first access.
  */
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
@@ -14,7 +14,7 @@ import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.
 
 export interface CustomTypeOptions {
   readonly schema: Structural;
-  /** Of the built-in kinds: what every object has comes from there. */
+  /** The built-in scheme with the types common to all objects. */
   readonly scheme: Scheme;
   /** `stable.example.com.v1.CronTab`. */
   readonly name: string;
@@ -40,7 +40,7 @@ interface Part {
   readonly schema: Structural;
   readonly scheme: Scheme;
   readonly isRoot: boolean;
-  /** What it is in keeps members that its schema does not name. */
+  /** The containing object preserves undeclared members. */
   readonly isInPreserving: boolean;
 }
 
@@ -93,7 +93,7 @@ class CustomType implements TypeInfo {
     const fields = new Map<string, FieldInfo>();
     if (isRoot || schema.isResource) {
       if (!isRoot) for (const own of ['apiVersion', 'kind']) fields.set(own, scalarField(own, 'string', fields.size));
-      // Every object of the API has its own, so that nobody owns it for having sent an empty one.
+      // Every API object has metadata, so an empty one gets no manager.
       const type = scheme.type('meta.v1.ObjectMeta');
       const meta = { type: isRoot ? type : embeddedMetadata(type), pointer: !isRoot };
       fields.set('metadata', fieldOf('metadata', meta, fields.size));
@@ -109,14 +109,14 @@ class CustomType implements TypeInfo {
   }
 }
 
-/** Metadata inside of an object have no nulls: what does not say when it was created has no such member. */
+/** Nested metadata has no nulls: without a creation time it lacks the member. */
 const embeddedMetadata = oncePer((type: TypeInfo): TypeInfo => {
   const fields = type.fields.map((field) => (field.name === 'creationTimestamp' ? { ...field, pointer: true } : field));
   const { byNumber, always = [] } = type;
   return { ...type, fields, byNumber, always, byName: new Map(fields.map((field) => [field.name, field])) };
 });
 
-/** Where definitions of former times keep everything, a schema that is no structure says nothing of types. */
+/** Old definitions that preserve everything may have schemas that are not structural; those determine no types. */
 function isTyped(schema: Structural): boolean {
   return !schema.keepsAll || isStructural(schema.schema, schema.dialect);
 }
@@ -133,7 +133,7 @@ type Shaped = Partial<
   readonly schema?: Structural;
 };
 
-/** Every field of a custom object can be told from zero, and its absence is its own affair. */
+/** All fields of custom objects distinguish zero from absent. */
 function fieldOf(name: string, shaped: Shaped, number: number): FieldInfo {
   const { schema, container = 'single', scalar, type, keyScalar, listKind = 'atomic', listMapKeys = [] } = shaped;
   return {
@@ -184,7 +184,7 @@ function propertyField(key: string, schema: Structural, place: FieldPlace): Fiel
   if (schema.type === 'object' && typeof schema.additional === 'object') {
     const { additional } = schema;
     const shaped = { schema, container: 'map' as const, keyScalar: 'string' as const, atomic: schema.isAtomic };
-    // Lists in lists are one value each: elements of sets are values, those that have keys are objects with properties.
+    // Nested lists are atomic: elements of sets are scalars, elements with keys are objects.
     const element = isCollection(additional) ? propertyField(key, additional, place) : undefined;
     return fieldOf(key, { ...shaped, ...elementOf(additional, place), element }, number);
   }
@@ -192,12 +192,12 @@ function propertyField(key: string, schema: Structural, place: FieldPlace): Fiel
   return fieldOf(key, { schema, atomic: schema.isAtomic, ...element }, number);
 }
 
-/** Lists, and maps of any names. */
+/** Lists, and maps with arbitrary keys. */
 function isCollection({ type, additional }: Structural): boolean {
   return type === 'array' || (type === 'object' && typeof additional === 'object');
 }
 
-/** What a value is where it is no list and no map of its own; to codecs those are JSON. */
+/** The type of a value that is neither a list nor a map; codecs treat it as JSON. */
 function elementOf(
   schema: Structural | undefined,
   { scheme, name, isInPreserving }: FieldPlace,

@@ -19,7 +19,7 @@ const object = (properties: Record<string, JSONSchemaProps>, more: Partial<JSONS
 });
 const text: JSONSchemaProps = { type: 'string' };
 const open = { 'x-orch-preserve-unknown-fields': true } as const;
-const told = (failures: readonly FieldFailure[]) => failures.map(({ field, message }) => `${field}: ${message}`);
+const messagesOf = (failures: readonly FieldFailure[]) => failures.map(({ field, message }) => `${field}: ${message}`);
 
 t.test('pruning', (t) => {
   const rows: [name: string, schema: JSONSchemaProps, value: object, left: object, dropped: string[]][] = [
@@ -69,11 +69,11 @@ t.test('pruning', (t) => {
   ];
   for (const [name, schema, value, left, dropped] of rows) {
     const structural = new Structural(schema, dialect);
-    const found: string[] = [];
+    const paths: string[] = [];
     t.equal(wouldPrune(value, structural), dropped.length > 0, name);
-    pruneObject(value, structural, (path) => found.push(path));
+    pruneObject(value, structural, (path) => paths.push(path));
     t.strictSame(value, left, name);
-    t.same(found, dropped, name);
+    t.same(paths, dropped, name);
     t.notOk(wouldPrune(value, structural), `${name}: once is enough`);
   }
   t.end();
@@ -96,7 +96,7 @@ t.test('defaults', (t) => {
     ['instead of a null', object({ a: { ...text, default: 'A' } }), { a: null }, { a: 'A' }],
     ['a null that may be stays', object({ a: { ...text, default: 'A', nullable: true } }), { a: null }, { a: null }],
     ['a null that may not be goes', object({ a: text }), { a: null }, {}],
-    ['a null that nobody knows stays', object({}, open), { a: null }, { a: null }],
+    ['an undeclared null stays', object({}, open), { a: null }, { a: null }],
   ];
   for (const [name, schema, value, filled] of rows) {
     const structural = new Structural(schema, dialect);
@@ -127,7 +127,7 @@ t.test('paths', (t) => {
       { type: 'Ready', n: 3, on: true },
     ],
   };
-  const rows: [path: string, found: unknown][] = [
+  const rows: [path: string, expected: unknown][] = [
     ['.a.b', 1],
     ['{.a.b}', 1],
     ['.a.x', undefined],
@@ -148,7 +148,7 @@ t.test('paths', (t) => {
     ['][', undefined],
     ['', value],
   ];
-  for (const [path, found] of rows) t.strictSame(new JsonPath(path).first(value), found, path);
+  for (const [path, expected] of rows) t.strictSame(new JsonPath(path).first(value), expected, path);
   t.end();
 });
 
@@ -177,7 +177,7 @@ t.test('cells', (t) => {
   t.end();
 });
 
-t.test('lists of elements that must differ', (t) => {
+t.test('lists with unique elements', (t) => {
   const named = object({ name: text, port: { type: 'integer', default: 80 } });
   const schema = new Structural(
     object({
@@ -192,7 +192,7 @@ t.test('lists of elements that must differ', (t) => {
     map: [{ name: 'x', port: 80 }, { name: 'x' }, { name: 'x', port: 81 }],
     any: ['a', 'a'],
   };
-  t.same(told(validateListItems(wrong, schema)), [
+  t.same(messagesOf(validateListItems(wrong, schema)), [
     'set[2]: Duplicate value: "a"',
     'map[1]: Duplicate value: map[string]interface {}{"name":"x", "port":80}',
   ]);
@@ -201,9 +201,9 @@ t.test('lists of elements that must differ', (t) => {
   t.end();
 });
 
-t.test('objects inside of objects', (t) => {
+t.test('embedded objects', (t) => {
   const schema = new Structural(object({ e: object({}, { 'x-orch-embedded-resource': true, ...open }) }), dialect);
-  t.same(told(validateEmbedded({ e: {} }, schema, dialect)), [
+  t.same(messagesOf(validateEmbedded({ e: {} }, schema, dialect)), [
     'e.apiVersion: Required value: must not be empty',
     'e.kind: Required value: must not be empty',
   ]);
@@ -222,7 +222,7 @@ t.test('scales', (t) => {
     selector: ['status', 's'],
   });
   const validate = (object: object) =>
-    told([...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]);
+    messagesOf([...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]);
   t.same(validate({ spec: { n: 1 }, status: { s: 'a=b' } }), []);
   t.same(validate({ status: { s: '!!' } }), [], 'what a selector says is not looked at');
   t.same(validate({ spec: { n: -1 }, status: { n: 2 ** 31, s: 5 } }), [

@@ -1,5 +1,5 @@
 /**
- * Fills in what a schema says of members that nobody set. A null where none may be counts as not set. Source: 1.24,
+ * Sets defaults of a schema for absent members. A null that is not allowed counts as absent. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/{algorithm,prunenulls}.go.
  */
 
@@ -7,7 +7,10 @@ import { isMembers, Structural } from '#api/apiextensions/v1/structural/structur
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 
-/** In place. `nulls` that are not allowed go where the value was decoded, and stay to be refused where it was applied. */
+/**
+ * Modifies the value in place. `nulls`: invalid nulls are dropped from decoded values, and kept in applied ones, to be
+ * refused.
+ */
 export function fillCustomDefaults(value: unknown, schema: Structural, nulls?: 'keep nulls'): void {
   if (Array.isArray(value)) {
     const { items } = schema;
@@ -29,20 +32,20 @@ function fillMembers(members: Record<string, unknown>, schema: Structural, nulls
     }
   }
   for (const name of Object.keys(members)) {
-    const known = schema.member(name);
-    if (!(known instanceof Structural)) continue;
-    if (isUnwantedNull(members[name], known)) {
-      if (known.default === undefined) {
+    const property = schema.member(name);
+    if (!(property instanceof Structural)) continue;
+    if (isUnwantedNull(members[name], property)) {
+      if (property.default === undefined) {
         if (nulls === undefined) delete members[name];
         continue;
       }
-      setMember(members, name, copyJson(known.default));
+      setMember(members, name, copyJson(property.default));
     }
-    fillCustomDefaults(members[name], known, nulls);
+    fillCustomDefaults(members[name], property, nulls);
   }
 }
 
-/** True when there is something to fill in, or a null to take out. */
+/** True if there is a default to set or a null to drop. */
 export function lacksDefaults(value: unknown, schema: Structural): boolean {
   if (Array.isArray(value)) {
     const { items } = schema;
@@ -58,9 +61,9 @@ export function lacksDefaults(value: unknown, schema: Structural): boolean {
     }
   }
   for (const name in value) {
-    const known = schema.member(name);
-    if (!(known instanceof Structural)) continue;
-    if (isUnwantedNull(value[name], known) || lacksDefaults(value[name], known)) return true;
+    const property = schema.member(name);
+    if (!(property instanceof Structural)) continue;
+    if (isUnwantedNull(value[name], property) || lacksDefaults(value[name], property)) return true;
   }
   return false;
 }

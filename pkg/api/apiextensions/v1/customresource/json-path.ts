@@ -1,8 +1,7 @@
 /**
- * Paths into custom objects, as columns and scales name them: the simple JSON paths that 1.24 allows there (`.spec.size`,
- * `.metadata.annotations['a.b']`, `.status.conditions[?(@.type=="Ready")].status`, `.items[0]`,
- * `[-1:]`, `[*]`, `..name`). Source: 1.24,
- * staging/src/k8s.io/client-go/util/jsonpath.
+ * JSON paths into custom objects, as in columns and scales: the simple forms that 1.24 allows there (`.spec.size`,
+ * `.metadata.annotations['a.b']`, `.status.conditions[?(@.type=="Ready")].status`, `.items[0]`, `[-1:]`, `[*]`,
+ * `..name`). Source: 1.24, staging/src/k8s.io/client-go/util/jsonpath.
  */
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
 
@@ -12,11 +11,11 @@ type Step =
   | { readonly kind: 'all' }
   /** Members of that name at any depth. */
   | { readonly kind: 'deep'; readonly name: string }
-  /** What each of the paths leads to, one after the other. */
+  /** The values of all paths in order. */
   | { readonly kind: 'union'; readonly paths: readonly (readonly Step[])[] }
   | Filter;
 
-/** `[start:end:step]`, where what is absent is that of a whole list; a single index is a slice of one. */
+/** `[start:end:step]`, where absent parts default to the whole list; a single index is a slice of length one. */
 interface Slice {
   readonly kind: 'slice';
   readonly start: number | undefined;
@@ -33,21 +32,21 @@ interface Filter {
   readonly value: unknown;
 }
 
-/** Longer ones are no paths of columns. */
+/** Maximum number of steps in a column's path. */
 const maxSteps = 100;
 
-/** A path that cannot be followed leads nowhere, whatever other elements have. */
+/** A path without a value, even if other elements have one. */
 class NoSuchPath extends Error {}
 
 export class JsonPath {
   readonly #steps: readonly Step[] | undefined;
 
-  /** Of a text that is no such path, nothing is found. */
+  /** An invalid path yields no values. */
   constructor(text: string) {
     this.#steps = parse(text);
   }
 
-  /** The first value at the path; undefined where there is none. */
+  /** The first value at the path; undefined if there is none. */
   first(object: unknown): unknown {
     if (this.#steps === undefined) return undefined;
     try {
@@ -59,20 +58,20 @@ export class JsonPath {
   }
 }
 
-/** The names of a path that has nothing but names, as those of scales: `.spec.replicas`. */
+/** The names in a path of names only, such as those of scales: `.spec.replicas`. */
 export function membersOf(path: string): readonly string[] {
   return (parse(path) ?? []).flatMap((step) => (step.kind === 'member' ? [step.name] : []));
 }
 
 function find(values: readonly unknown[], steps: readonly Step[]): readonly unknown[] {
-  let found = values;
+  let current = values;
   for (const step of steps) {
-    found =
+    current =
       step.kind === 'union'
-        ? step.paths.flatMap((path) => find(found, path))
-        : found.flatMap((value) => apply(value, step));
+        ? step.paths.flatMap((path) => find(current, path))
+        : current.flatMap((value) => apply(value, step));
   }
-  return found;
+  return current;
 }
 
 function apply(value: unknown, step: Exclude<Step, { kind: 'union' }>): readonly unknown[] {
@@ -108,10 +107,10 @@ function* deep(value: unknown, name: string): Generator<unknown> {
 }
 
 function passes(element: unknown, { path, operator, value }: Filter): boolean {
-  const found = find([element], path);
-  if (operator === '') return found.length > 0;
-  if (found.length > 1) throw new NoSuchPath();
-  const [actual] = found;
+  const operands = find([element], path);
+  if (operator === '') return operands.length > 0;
+  if (operands.length > 1) throw new NoSuchPath();
+  const [actual] = operands;
   if (actual === undefined) return false;
   if (operator === '==') return actual === value;
   if (operator === '!=') return actual !== value;
@@ -177,7 +176,7 @@ function next(text: string): Parsed | undefined {
 function bracketStep(text: string): Step | undefined {
   if (text === '*') return { kind: 'all' };
   const named = quoted.exec(text);
-  // Dots in quotes are dots all the same, unless they are escaped.
+  // Dots inside quotes still separate names unless escaped.
   if (named !== null) {
     const path = parse(`.${named[1] ?? named[2] ?? ''}`);
     return path?.length === 1 ? path[0] : path && { kind: 'union', paths: [path] };

@@ -1,9 +1,9 @@
 /**
- * Elements of custom lists that must differ: all of a set, and those of a map in their keys. Source: 1.24,
- * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
+ * Checks that elements of custom lists are unique: all elements of a set, and the keys of a map's elements. Source:
+ * 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
  */
 
-import { membersWithin } from '#api/apiextensions/v1/structural/members-within.js';
+import { membersWithin } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -15,7 +15,7 @@ export function validateListItems(object: object, schema: Structural): FieldFail
   return validateWithin(object, schema, undefined);
 }
 
-/** Of an update: who stored elements twice before the definition forbade it can still change the object. */
+/** For updates: an object that was stored with duplicates before the definition forbade them can still be changed. */
 export function validateListItemsUpdate(object: object, old: object, schema: Structural): FieldFailure[] {
   const failures = validateListItems(object, schema);
   return failures.length > 0 && validateListItems(old, schema).length > 0 ? [] : failures;
@@ -33,8 +33,8 @@ function validateWithin(value: unknown, schema: Structural, path: FieldPath | un
       });
     }
   } else if (isMembers(value)) {
-    for (const found of membersWithin(value, schema, path))
-      addAll(failures, validateWithin(found.member, found.schema, found.path));
+    for (const nested of membersWithin(value, schema, path))
+      addAll(failures, validateWithin(nested.member, nested.schema, nested.path));
   }
   return failures;
 }
@@ -65,7 +65,7 @@ function keysOf(element: unknown, { listMapKeys, items }: Structural): unknown {
   return keys;
 }
 
-/** The same text for equal values, in whatever order their members stand. */
+/** Equal for equal values, regardless of the order of members. */
 export function canonical(value: unknown): string {
   return toJSONText(inOrder(value));
 }

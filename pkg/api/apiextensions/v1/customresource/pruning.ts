@@ -1,15 +1,15 @@
 /**
- * Drops what a schema does not know. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/
- * pruning/algorithm.go.
+ * Drops members that a schema does not declare. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ pruning/algorithm.go.
  */
 
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 
-/** Told of each member that is dropped: `spec.parts[0].colour`. */
+/** Called with the path of each dropped member: `spec.parts[0].colour`. */
 export type Dropped = (path: string) => void;
 
-/** In place. The members that every object of the API has are left alone. */
+/** Modifies the object in place. Members common to all API objects stay. */
 export function pruneObject(object: object, schema: Structural, dropped: Dropped = () => undefined): void {
   if (schema.keepsAll) return;
   const drop = (members: Members, name: string, path: string) => {
@@ -20,7 +20,7 @@ export function pruneObject(object: object, schema: Structural, dropped: Dropped
   new Walk(drop, true).members(object as Members, schema, { path: '', isResource: true });
 }
 
-/** True when pruning would take something away. */
+/** True if pruning would drop a member. */
 export function wouldPrune(object: object, schema: Structural): boolean {
   if (schema.keepsAll) return false;
   return new Walk(() => 'stop', false).members(object as Members, schema, { path: '', isResource: true }) === 'stop';
@@ -28,7 +28,7 @@ export function wouldPrune(object: object, schema: Structural): boolean {
 
 type Members = Record<string, unknown>;
 type Next = 'go on' | 'stop';
-/** Told of a member that is not known. */
+/** Called for each undeclared member. */
 type Unknown = (members: Members, name: string, path: string) => Next;
 
 interface Place {
@@ -40,7 +40,7 @@ class Walk {
   readonly #unknown: Unknown;
   readonly #hasPaths: boolean;
 
-  /** `hasPaths`: false where the paths are not asked for, which are long to make. */
+  /** `hasPaths`: whether to build paths, which is expensive. */
   constructor(unknown: Unknown, hasPaths: boolean) {
     this.#unknown = unknown;
     this.#hasPaths = hasPaths;
@@ -49,10 +49,10 @@ class Walk {
   members(members: Members, schema: Structural | undefined, { path, isResource }: Place): Next {
     for (const name of Object.keys(members)) {
       if (isResource && objectFields.has(name)) continue;
-      const known = schema?.member(name);
+      const property = schema?.member(name);
       const at = this.#hasPaths ? (path === '' ? name : `${path}.${name}`) : '';
       let next: Next = 'go on';
-      if (known !== undefined) next = this.#value(members[name], known === true ? undefined : known, at);
+      if (property !== undefined) next = this.#value(members[name], property === true ? undefined : property, at);
       else if (schema?.preservesUnknown !== true) next = this.#unknown(members, name, at);
       if (next === 'stop') return 'stop';
     }
@@ -67,7 +67,7 @@ class Walk {
 
   #elements(list: readonly unknown[], schema: Structural | undefined, path: string): Next {
     const items = schema?.preservesUnknown === true ? schema.preservingItems : schema?.items;
-    // Whatever stands in a list that keeps everything stays as it is.
+    // Elements of a list that preserves everything stay unchanged.
     if (items === undefined && schema?.preservesUnknown === true) return 'go on';
     for (let i = 0; i < list.length; i++) {
       if (this.#value(list[i], items, this.#hasPaths ? `${path}[${i}]` : '') === 'stop') return 'stop';

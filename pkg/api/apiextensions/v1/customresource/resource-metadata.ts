@@ -1,6 +1,7 @@
 /**
- * Metadata of objects inside of custom objects: what ObjectMeta does not know goes, as it does for the object itself.
- * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/{algorithm,coerce}.go.
+ * Metadata of objects embedded in custom objects: members unknown to ObjectMeta are dropped, as in the object's own
+ * metadata. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/{algorithm,coerce}.go.
  */
 
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -19,18 +20,18 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export interface MetadataRules {
   /** `meta.v1.ObjectMeta`. */
   readonly type: TypeInfo;
-  /** What is of a wrong type is dropped: an earlier release stored it unchecked. */
+  /** Drops values of a wrong type, which an earlier release stored unchecked. */
   readonly dropInvalid: boolean;
 }
 
 /**
- * The object's own metadata as they are read out of the store: what is of a wrong type, or unknown, is not there. The very
- * same object where nothing is wrong.
+ * The object's own metadata as read from the store, without unknown members and values of a wrong type. Returns the
+ * same object if it is valid.
  */
 export function readMetadata(metadata: object, type: TypeInfo): object {
   if (isUsual(metadata)) return metadata;
   const coerced = coercedMetadata(copyJson(metadata), { type, dropInvalid: true }) as Draft<ObjectMeta>;
-  // So that old objects have one, as in 1.24.
+  // Like 1.24, gives old objects a generation.
   if (coerced.generation === undefined) coerced.generation = 1;
   return jsonEqual(coerced, metadata) ? metadata : coerced;
 }
@@ -40,7 +41,7 @@ const times: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimest
 const numbers: ReadonlySet<string> = new Set(['generation', 'deletionGracePeriodSeconds']);
 const secondsTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Metadata in which nothing can be wrong, as nearly all are: said without a copy. */
+/** Fast path for metadata that are certainly valid, without a copy. */
 function isUsual(metadata: object): boolean {
   const members = metadata as Readonly<Record<string, unknown>>;
   if (members.generation === undefined) return false;
@@ -61,7 +62,7 @@ function isRight(name: string, value: unknown): boolean {
   return parts !== undefined && value.every((part) => isMembers(part) && hasOnly(part, parts));
 }
 
-/** Types of the members of owners and of managers. */
+/** Types of the members of owner references and managedFields entries. */
 const partsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ownerReferences: {
     apiVersion: 'string',
@@ -93,7 +94,7 @@ function hasOnly(part: Readonly<Record<string, unknown>>, types: Readonly<Record
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 
-/** True when something would be changed. */
+/** True if coercion would change something. */
 export function wouldCoerceResources(object: object, schema: Structural, type: TypeInfo): boolean {
   if (!schema.hasResources) return false;
   const own = copyJson(object);
@@ -101,14 +102,14 @@ export function wouldCoerceResources(object: object, schema: Structural, type: T
   return !jsonEqual(own, object);
 }
 
-/** In place. Throws a DecodeError for what is of a wrong type, unless that is dropped. */
+/** Modifies the object in place. Throws a DecodeError for a value of a wrong type, unless those are dropped. */
 export function coerceResources(object: object, schema: Structural, rules: MetadataRules): void {
   within(object, schema, { path: undefined, rules });
 }
 
 /**
- * The metadata with what ObjectMeta knows, in canonical form. Invalid members are dropped one by one; what is no object at
- * all stays as it is.
+ * The members known to ObjectMeta in canonical form. Invalid members are dropped one by one; a value that is not an
+ * object stays.
  */
 function coercedMetadata(metadata: unknown, { type, dropInvalid }: MetadataRules): unknown {
   const read = (value: object) => new JsonWalk({ collectUnknown: false, limit: 0 }).root(type, value) as object;
@@ -126,7 +127,7 @@ function coercedMetadata(metadata: unknown, { type, dropInvalid }: MetadataRules
 }
 
 interface Place {
-  /** Undefined at the root, whose own metadata are not looked at. */
+  /** Undefined at the root, whose own metadata are skipped. */
   readonly path: FieldPath | undefined;
   readonly rules: MetadataRules;
 }
@@ -142,11 +143,11 @@ function within(value: unknown, schema: Structural, { path, rules }: Place): voi
   } else if (isMembers(value)) {
     if (schema.isResource && path !== undefined) coerceResource(value, path, rules);
     for (const name of Object.keys(value)) {
-      const known = schema.member(name);
-      if (!(known instanceof Structural)) continue;
+      const property = schema.member(name);
+      if (!(property instanceof Structural)) continue;
       const at =
         path === undefined ? FieldPath.of(name) : schema.properties.has(name) ? path.child(name) : path.key(name);
-      within(value[name], known, { path: at, rules });
+      within(value[name], property, { path: at, rules });
     }
   }
 }

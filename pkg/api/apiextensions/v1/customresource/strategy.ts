@@ -1,5 +1,5 @@
 /**
- * What is particular to a version of a custom kind, as its definition says it. Source: 1.24,
+ * The strategy of a version of a custom kind, derived from its definition. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
 
@@ -37,7 +37,7 @@ export interface CustomStrategyOptions {
   readonly patterns: Patterns;
 }
 
-/** What an update of the status may bring. */
+/** Members that a status update may change. */
 const ofCustomStatus: ReadonlySet<string> = new Set(['metadata', 'status']);
 
 const metadataPath = FieldPath.of('metadata');
@@ -66,7 +66,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       { dialect, name: dns1123SubdomainErrors, anyFinalizer: true },
       metadataPath,
     );
-  /** As 1.24 does of a status: neither objects inside of the object nor the elements of its lists are looked at. */
+  /** Like 1.24, a status update validates neither embedded objects nor list elements. */
   const validateStatusUpdate = (
     object: ApiObjectShape,
     old: ApiObjectShape,
@@ -80,7 +80,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     allowUnconditionalUpdate: false,
     defaults(object, { scheme }, origin) {
       fillCustomDefaults(object, schema, origin === 'applied' ? 'keep nulls' : undefined);
-      // Metadata of objects inside may have defaults, and what ObjectMeta does not know goes all the same.
+      // Defaults may add embedded metadata, so unknown members are dropped afterwards.
       coerceResources(object, schema, { type: scheme.type('meta.v1.ObjectMeta'), dropInvalid: false });
     },
     prepareForCreate(object) {
@@ -110,7 +110,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       ? {
           prepareForStatusUpdate(object: Draft<ApiObjectShape>, old: ApiObjectShape) {
             const { managedFields, resourceVersion } = object.metadata;
-            // The metadata stay as they are, but for what they say about managers.
+            // The metadata stay unchanged except for managedFields.
             const { managedFields: _, ...kept } = old.metadata;
             object.metadata = copyJson(kept);
             if (managedFields !== undefined) object.metadata.managedFields = managedFields;
@@ -120,10 +120,10 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
           validateStatusUpdate,
         }
       : {}),
-    rules(object, old, found, context) {
+    rules(object, old, earlier, context) {
       if (!context.gate('CustomResourceValidationExpressions')) return undefined;
       validator ??= RuleValidator.of(schema) ?? 'none';
-      return validator === 'none' ? undefined : validateRules(validator, { object, old, found, patterns });
+      return validator === 'none' ? undefined : validateRules(validator, { object, old, earlier, patterns });
     },
     cells: (object, context) => {
       cells ??= cellsOf(additionalPrinterColumns);
@@ -135,19 +135,19 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
 interface RuleCase {
   readonly object: ApiObjectShape;
   readonly old: ApiObjectShape | undefined;
-  /** What is wrong with it besides. */
-  readonly found: readonly FieldFailure[];
+  /** Failures of other checks. */
+  readonly earlier: readonly FieldFailure[];
   readonly patterns: Patterns;
 }
 
-/** After these, rules would find values that they cannot expect. */
+/** After these failures, rules would see unexpected values. */
 const blocking = new Set(['FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid']);
 
 function* validateRules(
   validator: RuleValidator,
-  { object, old, found, patterns }: RuleCase,
+  { object, old, earlier, patterns }: RuleCase,
 ): Steps<readonly FieldFailure[]> {
-  if (!found.some(({ reason }) => blocking.has(reason))) {
+  if (!earlier.some(({ reason }) => blocking.has(reason))) {
     return (yield* validator.validate(object, old, patterns)).failures;
   }
   const text =
@@ -155,7 +155,7 @@ function* validateRules(
   return [invalidValue(FieldPath.ofWhole, null, text)];
 }
 
-/** Whether two objects are the same but for their metadata. */
+/** Whether two objects are equal except for their metadata. */
 function sameBody(a: ApiObjectShape, b: ApiObjectShape): boolean {
   return jsonEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined });
 }

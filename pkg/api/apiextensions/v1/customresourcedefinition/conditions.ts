@@ -1,18 +1,18 @@
-/** Conditions of definitions of custom resources. */
+/** Conditions of custom resource definitions. */
 import type { CustomResourceDefinition, CustomResourceDefinitionCondition } from '#api/apiextensions/v1/types.gen.js';
 import { isConditionTrue, setCondition } from '#api/meta/v1/condition/conditions.js';
 
 export type NewCondition = Omit<CustomResourceDefinitionCondition, 'lastTransitionTime'>;
 
-/** The definition with that condition; itself where it says so already. `now`: RFC 3339. */
+/** The definition with that condition; the same object if it has it already. `now`: RFC 3339. */
 export function withCondition(
   definition: CustomResourceDefinition,
   condition: NewCondition,
   now: string,
 ): CustomResourceDefinition {
-  const known = definition.status?.conditions ?? [];
-  const conditions = setCondition<CustomResourceDefinitionCondition>(known, condition, now);
-  if (conditions === known) return definition;
+  const old = definition.status?.conditions ?? [];
+  const conditions = setCondition<CustomResourceDefinitionCondition>(old, condition, now);
+  if (conditions === old) return definition;
   return { ...definition, status: { ...definition.status, conditions } } as CustomResourceDefinition;
 }
 
@@ -21,12 +21,12 @@ export function withoutCondition(definition: CustomResourceDefinition, type: str
   return { ...definition, status: { ...definition.status, conditions } } as CustomResourceDefinition;
 }
 
-/** Whether its objects can be asked for. */
+/** Whether its resources are served. */
 export function isEstablished({ status }: Pick<CustomResourceDefinition, 'status'>): boolean {
   return isConditionTrue(status?.conditions, 'Established');
 }
 
-/** Whether its objects are being removed, so that there may be no new ones. */
+/** Whether its objects are being deleted, so that none may be created. */
 export function isTerminating({ status }: Pick<CustomResourceDefinition, 'status'>): boolean {
   return isConditionTrue(status?.conditions, 'Terminating');
 }

@@ -40,7 +40,7 @@ const webhook = {
   clientConfig: { service: { namespace: 'a', name: 'b', path: '/convert' } },
 };
 
-t.test('defaults and what is prepared', (t) => {
+t.test('defaults and prepared fields', (t) => {
   const object = created(strategy, base) as unknown as CustomResourceDefinition;
   t.match(object, {
     metadata: { generation: 1 },
@@ -152,7 +152,7 @@ t.test('rules of the definition', (t) => {
   t.end();
 });
 
-/** A property of the schema, and what is wrong with it; undefined: nothing. */
+/** A property of the schema and its expected failure; undefined if it is valid. */
 const schemas: [schema: object, failure?: RegExp][] = [
   [{ type: 'string' }],
   [{ type: 'string', nullable: true }],
@@ -276,7 +276,7 @@ t.test('rules of the root', (t) => {
   t.end();
 });
 
-t.test('a schema nested without end is refused, not followed', (t) => {
+t.test('an endlessly nested schema is refused', (t) => {
   let schema: object = { type: 'string' };
   for (let i = 0; i < 400; i++) schema = { type: 'object', properties: { a: schema } };
   const draft = structuredClone(base);

@@ -1,4 +1,4 @@
-/** Rules of the defaults in a schema: each fits the schema it stands in, and nothing of it would be pruned. */
+/** Rules of defaults in a schema: each must fit its schema and must not be pruned. */
 
 import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
@@ -11,10 +11,10 @@ import { isList } from '#apimachinery/is-list.js';
 import { addAll, GoValue, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Fields that every object of the API has, whether its schema says so or not. */
+/** Fields of every API object, declared in its schema or not. */
 export const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Of a structural schema; defaults where none may be are refused elsewhere. */
+/** For a structural schema; misplaced defaults are refused elsewhere. */
 export function validateDefaults(schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): FieldFailure[] {
   return validateWithin(schema, rules, { path, root: true, insideMeta: false });
 }
@@ -22,7 +22,7 @@ export function validateDefaults(schema: JSONSchemaProps, rules: ValueRules, pat
 interface Place {
   readonly path: FieldPath;
   readonly root: boolean;
-  /** Metadata has fields that no schema names, so nothing of it counts as unknown. */
+  /** Metadata have fields that no schema declares, so none counts as unknown. */
   readonly insideMeta: boolean;
 }
 
@@ -51,7 +51,7 @@ function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place
   return failures;
 }
 
-/** The root is an object of its own, as what is embedded is. */
+/** The root counts as an embedded resource. */
 function asResource(schema: JSONSchemaProps, { dialect }: ValueRules): JSONSchemaProps {
   return { ...schema, [`${dialect.extensionPrefix}embedded-resource`]: true };
 }
@@ -66,7 +66,7 @@ function validateDefault(value: unknown, schema: JSONSchemaProps, rules: ValueRu
   return failures;
 }
 
-/** True when pruning would take something from the value. */
+/** True if pruning would drop a part of the value. */
 function hasUnknownFields(value: unknown, schema: JSONSchemaProps, rules: ValueRules): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { embeddedResource, preserveUnknownFields } = extensionsOf(schema, rules.dialect);

@@ -1,4 +1,4 @@
-/** Rules of the validation expressions of a schema. */
+/** Rules of the validation expressions in a schema. */
 
 import type { RuleCosts } from '#api/apiextensions/v1/customresourcedefinition/rule-costs.js';
 import { type CompiledRule, compileRules } from '#api/apiextensions/v1/expressions/rules.js';
@@ -11,12 +11,12 @@ import { addAll, invalidValue, required } from '#apimachinery/validation/failure
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export interface ExpressionPlace {
-  /** Of the schema. */
+  /** Path of the schema. */
   readonly path: FieldPath;
   readonly root: boolean;
-  /** The schema below which a value's predecessor cannot be told. */
+  /** The enclosing schema that prevents finding the previous value of an element. */
   readonly uncorrelatable?: FieldPath | undefined;
-  /** How many values of the schema an object may have; undefined: any number. */
+  /** Maximum number of values of the schema per object; undefined: unlimited. */
   readonly cardinality: number | undefined;
 }
 

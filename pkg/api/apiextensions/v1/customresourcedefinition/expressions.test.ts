@@ -55,13 +55,13 @@ t.test('expressions in definitions', (t) => {
     ],
     [[{ rule: '"text"' }], /validations\[0\].rule: .*cel expression must evaluate to a bool$/],
     [[{ rule: '1 + 2' }], /must evaluate to a bool$/],
-    [[{ rule: 'nobody > 1' }], /undeclared reference to 'nobody' \(in container ''\)/],
+    [[{ rule: 'nowhere > 1' }], /undeclared reference to 'nowhere' \(in container ''\)/],
   ];
   for (const [rules, failure] of rows) {
     const schema = { type: 'object', properties: { a: { ...ruled(...rules), properties } } };
-    const found = failures(true, schema);
-    if (failure === undefined) t.strictSame(found, [], JSON.stringify(rules));
-    else t.match(found[0], failure, JSON.stringify(rules));
+    const actual = failures(true, schema);
+    if (failure === undefined) t.strictSame(actual, [], JSON.stringify(rules));
+    else t.match(actual[0], failure, JSON.stringify(rules));
     t.strictSame(failures(false, schema), [], 'while the gate is off');
   }
   const element = { ...ruled({ rule: 'self == oldSelf' }) };
@@ -71,7 +71,7 @@ t.test('expressions in definitions', (t) => {
   ]);
   const keyed = { ...element, properties: { k: { type: 'string' } }, required: ['k'] };
   t.strictSame(failures(true, list({ items: keyed, 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['k'] })), []);
-  // Each of two hundred rules is cheap enough, all together are not.
+  // Two hundred rules, each cheap enough, exceed the total limit.
   const each = { type: 'string', 'x-orch-validations': [{ rule: 'self.contains(self)' }], maxLength: 2500 };
   const costly = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, each]));
   const [first, ...others] = failures(true, { type: 'object', properties: costly });

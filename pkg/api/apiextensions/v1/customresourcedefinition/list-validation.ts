@@ -1,4 +1,4 @@
-/** Rules of lists that merge by element: sets, and maps by keys of their elements. */
+/** Rules of lists that merge by element: sets, and maps with key fields. */
 
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
@@ -95,7 +95,7 @@ function validateKey(
   return failures;
 }
 
-/** Elements are compared as wholes, so they must be replaced as wholes. */
+/** Elements are compared as a whole, so they must be atomic. */
 function validateSet(
   schema: JSONSchemaProps,
   items: JSONSchemaProps,

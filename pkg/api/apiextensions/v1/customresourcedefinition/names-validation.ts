@@ -6,7 +6,7 @@ import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** All four names that clients may use are needed in a spec; a status may still be without. */
+/** A spec needs all four names; a status may lack them at first. */
 export function validateRequiredNames(names: Partial<CustomResourceDefinitionNames>, path: FieldPath): FieldFailure[] {
   const failures = (['plural', 'singular', 'kind', 'listKind'] as const).flatMap((field) =>
     checkRequired(path.child(field), names[field]),
@@ -14,7 +14,7 @@ export function validateRequiredNames(names: Partial<CustomResourceDefinitionNam
   return [...failures, ...validateNames(names, path)];
 }
 
-/** Each name that is set is one label of DNS; kinds may have upper case letters as well. */
+/** Each name must be a DNS label; kinds may have upper case letters. */
 export function validateNames(names: Partial<CustomResourceDefinitionNames>, path: FieldPath): FieldFailure[] {
   const { kind = '', listKind = '', shortNames = [], categories = [] } = names;
   const failures: FieldFailure[] = [];
@@ -42,7 +42,7 @@ export function validateNames(names: Partial<CustomResourceDefinitionNames>, pat
   return failures;
 }
 
-/** A label of DNS that starts with a letter; all that is wrong with it in one failure. */
+/** A DNS label that starts with a letter; reports all problems in one failure. */
 export function checkLabel(path: FieldPath, value: string): FieldFailure[] {
   const errors = dns1035LabelErrors(value);
   return errors.length === 0 ? [] : [invalidValue(path, value, errors.join(','))];

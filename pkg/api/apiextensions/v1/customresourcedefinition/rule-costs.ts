@@ -1,6 +1,6 @@
 /**
- * What the rules of a definition may cost. Source: 1.24, …/apiextensions-apiserver/pkg/apis/apiextensions/validation/
- * validation.go.
+ * Limits the estimated costs of a definition's rules. Source: 1.24,
+ * …/apiextensions-apiserver/pkg/apis/apiextensions/validation/ validation.go.
  */
 import type { CompiledRule } from '#api/apiextensions/v1/expressions/rules.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
@@ -10,10 +10,10 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const ruleLimit = 10_000_000;
 const totalLimit = 100_000_000;
-/** How many of the most expensive rules are named. */
+/** Maximum number of expensive rules to name. */
 const maxNamed = 4;
 
-/** How many values of a schema's parts there may be for one of its own; undefined: any number. */
+/** The maximum number of child values per value of a schema; undefined: unlimited. */
 export function elementsOf({
   type,
   additionalProperties,
@@ -25,18 +25,18 @@ export function elementsOf({
   return type === 'object' && additionalProperties !== undefined ? limit(maxProperties) : 1;
 }
 
-/** Adds the costs of all rules of one schema. */
+/** Sums the costs of all rules of a schema. */
 export class RuleCosts {
   #total = 0;
   #expensive: { readonly path: FieldPath; readonly cost: number }[] = [];
   readonly #prefix: string;
 
-  /** `prefix`: of the members of schemas that are not of OpenAPI. */
+  /** `prefix`: the prefix of schema members outside of OpenAPI. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  /** What is wrong with the cost of the rule alone. */
+  /** Adds a rule's cost; returns the failures for exceeding the limit of a single rule. */
   observe({ maxCost, maxCardinality }: CompiledRule, cardinality: number | undefined, path: FieldPath): FieldFailure[] {
     const cost = maxCost === 0 ? 0 : maxCost * (cardinality ?? maxCardinality);
     this.#total += cost;
@@ -47,7 +47,7 @@ export class RuleCosts {
     return cost > ruleLimit ? [forbiddenField(path, exceeded('estimated rule cost', cost, ruleLimit))] : [];
   }
 
-  /** What is wrong with the cost of all together. `path`: of the schema. */
+  /** The failures for exceeding the total limit. `path`: of the schema. */
   failures(path: FieldPath): FieldFailure[] {
     if (this.#total <= totalLimit) return [];
     const text = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
@@ -61,8 +61,8 @@ export class RuleCosts {
 
 function exceeded(name: string, cost: number, limit: number): string {
   const factor = cost / limit;
-  const told = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
+  const excess = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
   const advice =
     'try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared';
-  return `${name} exceeds budget by factor of ${told} (${advice})`;
+  return `${name} exceeds budget by factor of ${excess} (${advice})`;
 }

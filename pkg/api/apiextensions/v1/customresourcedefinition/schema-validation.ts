@@ -1,4 +1,4 @@
-/** Rules of schemas of custom resources that hold for each schema in them, wherever it stands. */
+/** Rules for every schema inside the schema of a custom resource. */
 
 import { objectFields, validateDefaults } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinition/expression-validation.js';
@@ -22,7 +22,7 @@ export interface SchemaRules extends ValueRules {
   readonly hasStatus: boolean;
 }
 
-/** Members that the root may have besides `type` when status is validated on its own. */
+/** Members that the root may have besides `type` if the version has a status subresource. */
 const rootMembers = new Set([
   'description',
   'format',
@@ -45,10 +45,10 @@ const rootMembers = new Set([
   'example',
 ]);
 
-/** Deeper nesting is refused, however the schema came here: nothing below would survive it. */
+/** Maximum nesting of schemas from any source: deeper ones could not be processed. */
 const maxDepth = 200;
 
-/** The whole schema of a version. */
+/** Validates the whole schema of a version. */
 export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (rules.hasStatus) addAll(failures, validateRootWithStatus(schema, rules.dialect, path));
@@ -64,7 +64,7 @@ export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path
   if (!walk.readable) return failures;
   const structure = validateStructure(schema, rules.dialect, path);
   addAll(failures, structure);
-  // What is no structure cannot be pruned, so it cannot be told which defaults fit.
+  // A schema that is not structural cannot be pruned, so its defaults cannot be checked.
   if (structure.length === 0) addAll(failures, validateDefaults(schema, rules, path));
   return failures;
 }
@@ -89,13 +89,13 @@ function validateRootWithStatus(schema: JSONSchemaProps, dialect: Dialect, path:
   return [invalidValue(path, other[0], text)];
 }
 
-/** One pass over all schemas of a schema. */
+/** State of one pass over all schemas. */
 interface Walk {
   readonly rules: SchemaRules;
   readonly failures: FieldFailure[];
-  /** Of the rules in CEL; undefined: there are none while their gate is off. */
+  /** Costs of CEL rules; undefined while their gate is off. */
   readonly costs: RuleCosts | undefined;
-  /** No member was met that no structure can be made of. */
+  /** No member prevents converting the schema to a structural one. */
   readable: boolean;
 }
 
@@ -105,11 +105,11 @@ interface Place {
   readonly root: boolean;
   /** Below the metadata, kind or version of an object. */
   readonly insideMeta: boolean;
-  /** Why there may be no default here; absent: there may. */
+  /** The reason why a default is not allowed here; undefined if it is. */
   readonly noDefault?: string | undefined;
-  /** The schema below which a value's predecessor cannot be told. */
+  /** The enclosing schema that prevents finding the previous value of an element. */
   readonly uncorrelatable?: FieldPath | undefined;
-  /** How many values an object may have here; undefined: any number. */
+  /** Maximum number of values here per object; undefined: unlimited. */
   readonly cardinality: number | undefined;
 }
 
@@ -143,7 +143,7 @@ function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
   for (const [child, at] of childrenOf(schema, path)) validateEach(child, walk, placeOf(at, schema, walk, place));
 }
 
-/** Where a child stands. Spelled out, since there may be tens of thousands. */
+/** The place of a child. Written out, since there may be tens of thousands. */
 function placeOf(at: ChildPlace, schema: JSONSchemaProps, walk: Walk, place: Place): Place {
   const { embeddedResource } = extensionsOf(schema, walk.rules.dialect);
   let { insideMeta, noDefault, uncorrelatable } = place;
@@ -151,7 +151,7 @@ function placeOf(at: ChildPlace, schema: JSONSchemaProps, walk: Walk, place: Pla
     insideMeta = true;
     if (place.root) noDefault = `in top-level ${at.property}`;
   } else if (insideMeta && at.member === 'additionalProperties') {
-    // Which keys there will be is not known, hence not what would be pruned either.
+    // The keys are unknown, so it is also unknown what would be pruned.
     noDefault = 'inside additionalProperties applying to object metadata';
   }
   if (uncorrelatable === undefined && isUncorrelatable(at, schema, walk)) uncorrelatable = place.path;
@@ -161,7 +161,7 @@ function placeOf(at: ChildPlace, schema: JSONSchemaProps, walk: Walk, place: Pla
   return { path: at.path, depth: place.depth + 1, root: false, insideMeta, noDefault, uncorrelatable, cardinality };
 }
 
-/** Elements have a predecessor only where they are told apart by keys. */
+/** Only elements with keys have a previous value. */
 function isUncorrelatable({ member }: ChildPlace, schema: JSONSchemaProps, { rules }: Walk): boolean {
   const { listType, mapType } = extensionsOf(schema, rules.dialect);
   if (member === 'items') return listType !== 'map';
@@ -214,32 +214,35 @@ function validateExtensions(schema: JSONSchemaProps, dialect: Dialect, { path }:
 
 interface ChildPlace {
   readonly path: FieldPath;
-  /** The member of the schema that holds the child. */
+  /** The member of the schema that contains the child. */
   readonly member: keyof JSONSchemaProps;
-  /** Name of the field, for children of `properties`. */
+  /** Field name, for children in `properties`. */
   readonly property?: string;
 }
 
 const single = ['items', 'additionalProperties', 'not'] as const;
 const several = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** The schemas directly inside one, with where they stand. */
+/** The direct child schemas with their places. */
 export function childrenOf(schema: JSONSchemaProps, path: FieldPath): [JSONSchemaProps, ChildPlace][] {
-  const found: [JSONSchemaProps, ChildPlace][] = [];
+  const children: [JSONSchemaProps, ChildPlace][] = [];
   for (const member of single) {
     const child = schema[member];
-    if (typeof child === 'object' && !isList(child)) found.push([child, { path: path.child(member), member }]);
+    if (typeof child === 'object' && !isList(child)) children.push([child, { path: path.child(member), member }]);
   }
   for (const member of several) {
     schema[member]?.forEach((part, i) => {
-      found.push([part, { path: path.child(member).index(i), member }]);
+      children.push([part, { path: path.child(member).index(i), member }]);
     });
   }
   const { properties } = schema;
-  if (properties === undefined) return found;
+  if (properties === undefined) return children;
   const at = path.child('properties');
   for (const property of Object.keys(properties)) {
-    found.push([properties[property] as JSONSchemaProps, { path: at.key(property), member: 'properties', property }]);
+    children.push([
+      properties[property] as JSONSchemaProps,
+      { path: at.key(property), member: 'properties', property },
+    ]);
   }
-  return found;
+  return children;
 }

@@ -1,4 +1,4 @@
-/** What is particular to definitions of custom resources. */
+/** The strategy of custom resource definitions. */
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
@@ -18,13 +18,13 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/once-per.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 type Members = Record<string, unknown>;
 
-/** Beginnings of stored definitions, by which those of v1beta1 are told. */
+/** Prefixes of stored definitions, which identify version v1beta1. */
 const startsOf = perDialect((dialect) => {
   const [old, now] = ['v1beta1', 'v1'].map((version) => dialect.apiVersion('apiextensions', version));
   const kind = '"kind":"CustomResourceDefinition"';
@@ -34,9 +34,9 @@ const startsOf = perDialect((dialect) => {
 });
 
 /**
- * The stored bytes of a v1beta1 definition, which no version serves any more, as those of v1; the very same bytes where
- * they are v1 already. What v1beta1 says once for all versions, v1 says of each. Throws a SyntaxError for malformed
- * ones. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
+ * Converts a stored v1beta1 definition, which is no longer served, to v1; returns the same bytes if they are v1.
+ * Properties of all versions in v1beta1 are moved to each version. Throws a SyntaxError for malformed bytes. Source:
+ * 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
  * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}.
  */
 function upgradedDefinition(stored: Buffer, dialect: Dialect): Buffer {
@@ -101,23 +101,25 @@ function dropDisabledValidations(
   if (old !== undefined && schemasOf(old).some((schema) => extensionsOf(schema, dialect).validations.length > 0))
     return;
   const member = `${dialect.extensionPrefix}validations`;
-  // To delete what is not there takes long, too.
+  // Deleting absent members is slow too.
   for (const schema of schemasOf(object)) if (Object.hasOwn(schema, member)) Reflect.deleteProperty(schema, member);
 }
 
-/** Each takes at least fifty bytes in a store of 1.24, and its managers as many again: 1.5 MB hold fewer. */
+/**
+ * In the store of 1.24 a schema takes at least fifty bytes, and the same again for its managers, so 1.5 MB hold fewer.
+ */
 const maxSchemas = 32_000;
 
-/** All schemas of all versions, however deep. Throws 413 for more than any definition has. */
+/** All schemas of all versions at any depth. Throws 413 beyond the maximum. */
 function schemasOf(object: CustomResourceDefinition): JSONSchemaProps[] {
-  const found: JSONSchemaProps[] = [];
+  const schemas: JSONSchemaProps[] = [];
   const pending = (object.spec.versions ?? []).flatMap((version) => version.schema?.openAPIV3Schema ?? []);
   for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {
-    found.push(schema);
-    if (found.length > maxSchemas) throw tooMany('schemas', maxSchemas);
+    schemas.push(schema);
+    if (schemas.length > maxSchemas) throw tooMany('schemas', maxSchemas);
     for (const [child] of childrenOf(schema, FieldPath.of())) pending.push(child);
   }
-  return found;
+  return schemas;
 }
 
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
@@ -146,7 +148,7 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
     defaults(object) {
       const { names, conversion } = object.spec;
       const { clientConfig, conversionReviewVersions = [] } = conversion?.webhook ?? {};
-      // 1.24 keeps none of which nothing is said.
+      // 1.24 drops an empty webhook.
       if (conversion !== undefined && clientConfig === undefined && conversionReviewVersions.length === 0)
         delete conversion.webhook;
       if (names !== undefined && (names.kind ?? '') !== '') {
@@ -166,7 +168,7 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
       dropDisabledValidations(object, old, context);
       if (object.status !== undefined) object.status = withStorageVersion(object, object.status);
     },
-    // 1.24 takes the last finalizer away with the status, where nobody asks whether the definition is still valid.
+    // 1.24 removes the last finalizer with the status, without validating the definition.
     validate: (object, context, old) => (isEnding(object, old) ? [] : validateDefinition(object, context, old)),
     validateStatusUpdate: (object) =>
       object.status?.acceptedNames === undefined
@@ -175,12 +177,12 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
     cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ''],
   });
 
-/** What is deleted must be able to go, whatever its status says. */
+/** A deleted definition must be removable, whatever its status. */
 function isEnding(object: CustomResourceDefinition, old: CustomResourceDefinition | undefined): boolean {
   return object.metadata.deletionTimestamp !== undefined && old !== undefined && jsonEqual(object.spec, old.spec);
 }
 
-/** Objects may be stored in every version that once was the storage version, until somebody takes it off the list. */
+/** Objects may be stored in every former storage version until a client removes it from the list. */
 function withStorageVersion(
   object: CustomResourceDefinition,
   status: Partial<Draft<CustomResourceDefinitionStatus>>,

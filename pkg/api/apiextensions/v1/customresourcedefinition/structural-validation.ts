@@ -1,14 +1,14 @@
 /**
- * Structural schemas: every value has a type that is said outside of `allOf`, `anyOf`, `oneOf` and `not`, which only
- * narrow down what is there. Only such schemas can be pruned, defaulted and merged.
+ * Structural schemas: every value has a type declared outside of `allOf`, `anyOf`, `oneOf` and `not`, which may only
+ * restrict it further. Only such schemas support pruning, defaults and merging.
  */
 
+import { PatternErrors } from '#api/apiextensions/v1/customresourcedefinition/pattern-errors.js';
 import {
   type NarrowingRules,
   validateCompleteness,
   validateNarrowings,
-} from '#api/apiextensions/v1/customresourcedefinition/narrowing-validation.js';
-import { PatternVerdicts } from '#api/apiextensions/v1/customresourcedefinition/pattern-verdicts.js';
+} from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -25,23 +25,23 @@ export function validateStructure(schema: JSONSchemaProps, dialect: Dialect, pat
   if (unreadable !== undefined) {
     return [invalidValue(path, '', `OpenAPIV3Schema '${unreadable}' is not supported`)];
   }
-  const failures = validateLevel(schema, 'root', { dialect, patterns: new PatternVerdicts() }, path);
+  const failures = validateLevel(schema, 'root', { dialect, patterns: new PatternErrors() }, path);
   addAll(failures, validateCompleteness(schema, path));
   return inOrder(failures);
 }
 
-/** By what they say, as 1.24 tells them. */
+/** Sorted by message, as in 1.24. */
 function inOrder(failures: readonly FieldFailure[]): FieldFailure[] {
-  const told = failures.map((failure) => ({ failure, text: `${failure.field}: ${failure.message}` }));
-  return told.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ failure }) => failure);
+  const rows = failures.map((failure) => ({ failure, text: `${failure.field}: ${failure.message}` }));
+  return rows.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ failure }) => failure);
 }
 
-/** Whether types follow from the schema. */
+/** Whether the schema is structural. */
 export function isStructural(schema: JSONSchemaProps, dialect: Dialect): boolean {
   return validateStructure(schema, dialect, FieldPath.of()).length === 0;
 }
 
-/** A member with which no structure can be made, in the words of 1.24: others are refused before. */
+/** A member that a structural schema cannot have, in the words of 1.24; other members are refused earlier. */
 function unreadableMember(schema: JSONSchemaProps): string | undefined {
   if ((schema.$schema ?? '') !== '') return 'schema';
   for (const part of partsOf(schema)) {
@@ -133,19 +133,19 @@ function validateItsExtensions(schema: JSONSchemaProps, dialect: Dialect, path: 
   return failures;
 }
 
-/** Whatever is an object of the API has these fields already; the schema may hardly say anything about them. */
+/** Every API object has these fields; the schema may restrict them little. */
 function validateObjectFields(
   properties: Readonly<Record<string, JSONSchemaProps>>,
   level: Level,
   path: FieldPath,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  for (const [name, wanted] of Object.entries({ apiVersion: 'string', kind: 'string', metadata: 'object' })) {
+  for (const [name, expectedType] of Object.entries({ apiVersion: 'string', kind: 'string', metadata: 'object' })) {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property === undefined) continue;
     const at = path.key(name);
     const type = property.type ?? '';
-    if (type !== wanted) failures.push(invalidValue(at.child('type'), type, `must be ${wanted}`));
+    if (type !== expectedType) failures.push(invalidValue(at.child('type'), type, `must be ${expectedType}`));
     if (name !== 'metadata' || level !== 'root' || restrictsNamesOnly(property)) continue;
     const text = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
     failures.push(forbiddenField(at, text));
@@ -153,8 +153,10 @@ function validateObjectFields(
   return failures;
 }
 
-/** A default is refused elsewhere. */
+/** Defaults are refused elsewhere. */
 function restrictsNamesOnly({ type: _type, default: _default, properties = {}, ...others }: JSONSchemaProps): boolean {
-  const known = Object.keys(properties).every((name) => name === 'name' || name === 'generateName');
-  return known && Object.values(others).every((value) => value === false || value === '' || semanticEqual(value, []));
+  const namesOnly = Object.keys(properties).every((name) => name === 'name' || name === 'generateName');
+  return (
+    namesOnly && Object.values(others).every((value) => value === false || value === '' || semanticEqual(value, []))
+  );
 }

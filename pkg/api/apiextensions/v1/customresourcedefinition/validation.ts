@@ -1,4 +1,4 @@
-/** Rules of definitions of custom resources, and of what may change in them. */
+/** Rules of custom resource definitions and their updates. */
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
@@ -47,7 +47,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
-/** `old` is what an update replaces: what it already breaks may stay broken where 1.24 allows it. */
+/** `old` is the stored definition: its own violations are tolerated where 1.24 does so. */
 export function validateDefinition(
   object: CustomResourceDefinition,
   context: StrategyContext,
@@ -56,9 +56,9 @@ export function validateDefinition(
   const { spec } = object;
   const { plural = '' } = spec.names ?? {};
   const failures: FieldFailure[] = [];
-  const wanted = `${plural}.${spec.group ?? ''}`;
+  const expectedName = `${plural}.${spec.group ?? ''}`;
   const { name } = object.metadata;
-  if (name !== undefined && name !== '' && name !== wanted && old === undefined) {
+  if (name !== undefined && name !== '' && name !== expectedName && old === undefined) {
     const text = 'must be spec.names.plural+"."+spec.group';
     failures.push(invalidValue(FieldPath.of('metadata', 'name'), object.metadata.name ?? '', text));
   }
@@ -91,7 +91,7 @@ export function validateDefinition(
   addAll(failures, validateStoredVersions(object, shared));
   addAll(failures, validateApproval(object, context.dialect, old));
   if (spec.preserveUnknownFields === true && old?.spec.preserveUnknownFields !== true) {
-    // The field of that name is one of the schema, whose prefix the message of 1.24 leaves out.
+    // The field in the message belongs to the schema; 1.24 omits its prefix.
     const text = 'cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead';
     failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
   }
@@ -107,7 +107,7 @@ function validateGroup(group: string): FieldFailure[] {
   return [invalidValue(path, group, 'should be a domain with at least one dot')];
 }
 
-/** What is wrong with the versions together, before one is looked at. */
+/** Failures of the versions as a whole, reported before those of each version. */
 function validateWholeVersions(spec: CustomResourceDefinitionSpec, shared: SharedParts): FieldFailure[] {
   const versions = spec.versions ?? [];
   const failures: FieldFailure[] = [];
@@ -165,7 +165,7 @@ function validateVersions(
   return failures;
 }
 
-/** A version as 1.24 keeps it: without what it has in common with the others. */
+/** A version in 1.24's internal form: without parts that all versions share. */
 function apart(version: CustomResourceDefinitionVersion, shared: SharedParts): object {
   const { schema, subresources, additionalPrinterColumns, ...own } = version;
   return {
@@ -176,7 +176,7 @@ function apart(version: CustomResourceDefinitionVersion, shared: SharedParts): o
   };
 }
 
-/** With the status of any version, the schema must suit it. */
+/** The schema must suit the status subresource if any version has one. */
 function validateSharedSchema(
   versions: readonly CustomResourceDefinitionVersion[],
   rules: VersionRules,
@@ -188,7 +188,7 @@ function validateSharedSchema(
   return validateVersionSchema(common, rules, specPath.child('validation'));
 }
 
-/** What is the same in all versions; a schema that no version has is each version's own fault. */
+/** The parts that all versions share; a schema missing in all of them is reported for each version. */
 function sharedParts(versions: readonly CustomResourceDefinitionVersion[]): SharedParts {
   const [first, ...others] = versions;
   const same = (field: 'schema' | 'subresources' | 'additionalPrinterColumns'): boolean =>
@@ -200,7 +200,7 @@ function sharedParts(versions: readonly CustomResourceDefinitionVersion[]): Shar
   };
 }
 
-/** Groups of the product's own domains are for resources whose design has been approved, or openly not. */
+/** Groups in the product's own domains need an approval annotation or an explicit exemption. */
 function validateApproval(
   object: CustomResourceDefinition,
   dialect: Dialect,
@@ -212,7 +212,7 @@ function validateApproval(
   const key = `api-approved.${dialect.labelDomain}`;
   const path = FieldPath.of('metadata', 'annotations').key(key);
   const state = approvalOf(object, key);
-  // Whoever changes something else need not mend what was let in.
+  // An unrelated change need not fix a tolerated violation.
   if (state === 'approved' || (old !== undefined && approvalOf(old, key) === state)) return [];
   const value = object.metadata.annotations?.[key] ?? '';
   if (state === 'missing') return [required(path, `protected groups must have approval annotation "${key}"`)];
@@ -226,14 +226,14 @@ function approvalOf({ metadata }: CustomResourceDefinition, key: string): 'missi
   return value.startsWith('unapproved') || URL.canParse(value) ? 'approved' : 'invalid';
 }
 
-/** No version may go while objects may still be stored in it. */
+/** A version must not be removed while objects may be stored in it. */
 function validateStoredVersions(object: CustomResourceDefinition, shared: SharedParts): FieldFailure[] {
   const stored = object.status?.storedVersions ?? [];
   const path = statusPath.child('storedVersions');
   const versions = object.spec.versions ?? [];
   if (stored.length === 0) return [invalidValue(path, goNil('[]string'), 'must have at least one stored version')];
   const failures: FieldFailure[] = [];
-  // Of each name there is one place: a second version of it finds none.
+  // A repeated version name matches only once.
   const left = new Set(stored);
   for (const version of versions) {
     if (version.storage && !left.has(version.name)) {
@@ -248,7 +248,7 @@ function validateStoredVersions(object: CustomResourceDefinition, shared: Shared
   return failures;
 }
 
-/** Where objects are stored and what they are called does not change. */
+/** The storage group and the names must not change. */
 function validateDefinitionUpdate(object: CustomResourceDefinition, old: CustomResourceDefinition): FieldFailure[] {
   const { spec } = object;
   const failures: FieldFailure[] = [];
@@ -264,8 +264,8 @@ function validateDefinitionUpdate(object: CustomResourceDefinition, old: CustomR
 }
 
 /**
- * Rules of the conversion between versions. `anyReview`: the stored definition knows none of the server's reviews
- * either, and may stay so.
+ * Rules of the conversion between versions. `anyReview`: the stored definition supports no review version of this
+ * server either, which is tolerated.
  */
 function validateConversion(
   conversion: CustomResourceConversion | undefined,
@@ -304,5 +304,5 @@ function validateReviewVersions(versions: readonly string[], anyReview: boolean,
   return failures;
 }
 
-/** Values of definitions as messages show them. */
+/** Values of definitions in Go syntax, for messages. */
 const definitionValues = goValuesOf('apiextensions', 'v1', [declaration]);

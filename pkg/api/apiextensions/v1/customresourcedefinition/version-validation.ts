@@ -1,11 +1,11 @@
-/** Rules of one version of a custom resource: deprecation, subresources, columns, schema. */
+/** Rules of a version of a custom resource: deprecation, subresources, columns, schema. */
 import { type SchemaRules, validateSchema } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
 } from '#api/apiextensions/v1/types.gen.js';
-import { isPrintable } from '#apimachinery/errors/shown.js';
+import { isPrintable } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
@@ -15,17 +15,17 @@ const maxWarningBytes = 256;
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
-/** What all versions are checked with. */
+/** Rules common to all versions. */
 export type VersionRules = Omit<SchemaRules, 'hasStatus'>;
 
-/** Parts of versions that 1.24 keeps, and reports, once for all of them when they are the same in each. */
+/** Parts that 1.24 stores and reports once if all versions have the same. */
 export interface SharedParts {
   readonly schema: boolean;
   readonly subresources: boolean;
   readonly columns: boolean;
 }
 
-/** `path` is the version's; what all versions share is left out. */
+/** `path` is the version's; parts shared by all versions are skipped. */
 export function validateVersion(
   version: CustomResourceDefinitionVersion,
   rules: VersionRules,
@@ -40,7 +40,7 @@ export function validateVersion(
   ];
 }
 
-/** `path` is of what holds the schema: a version's `schema`, or `validation` for all versions. */
+/** `path` is that of the schema's parent: a version's `schema`, or `validation` for all versions. */
 export function validateVersionSchema(
   { schema, subresources }: CustomResourceDefinitionVersion,
   rules: VersionRules,
@@ -48,7 +48,7 @@ export function validateVersionSchema(
 ): FieldFailure[] {
   const at = path.child('openAPIV3Schema');
   const root = schema?.openAPIV3Schema;
-  // That each version has one is looked at before.
+  // A missing schema is reported elsewhere.
   if (root === undefined) return [];
   return validateSchema(root, { ...rules, hasStatus: subresources?.status !== undefined }, at);
 }
@@ -127,7 +127,7 @@ function validateColumn(column: CustomResourceColumnDefinition, path: FieldPath)
   if (format !== '' && !columnFormats.includes(format)) {
     failures.push(invalidValue(path.child('format'), format, `must be one of ${columnFormats.join(',')}`));
   }
-  // Spelled as 1.24 reports it, which is not as the field is written.
+  // 1.24 reports the field in this spelling.
   const at = path.child('JSONPath');
   return [...failures, ...(jsonPath === '' ? [required(at)] : checkSimplePath(at, jsonPath))];
 }

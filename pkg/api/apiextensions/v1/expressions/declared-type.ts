@@ -1,6 +1,7 @@
 /**
- * Types of values that schemas describe, and how large they may be. Made when asked for: most rules use little of a schema.
- * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/forked/celopenapi/model/schemas.go.
+ * CEL types of values declared in schemas, with their maximum sizes. Created on demand, because most rules use a small
+ * part of a schema. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/third_party/forked/celopenapi/model/schemas.go.
  */
 
 import { escapeName } from '#api/apiextensions/v1/expressions/escaping.js';
@@ -9,31 +10,31 @@ import { type CelType, listOf, mapOf, type ObjectType, types } from '#apimachine
 
 export interface DeclaredType {
   readonly type: CelType;
-  /** Elements, members or characters. */
+  /** Number of elements, members or characters. */
   readonly maxSize: number;
   readonly element?: DeclaredType;
   readonly key?: DeclaredType;
-  /** Of an object; undefined: there is no such field. */
+  /** For objects; undefined if there is no such field. */
   field?(name: string): DeclaredType | undefined;
 }
 
-/** The largest request, whose parts everything is a part of. */
+/** Maximum request size, which limits all values in it. */
 const maxRequest = 3 * 1024 * 1024;
-/** Objects are as large as their fields, which are counted one by one. */
+/** Objects count as the sum of their fields. */
 const objectSize = 0;
 
 const plain = (type: CelType, maxSize = 0): DeclaredType => ({ type, maxSize });
 const text = plain(types.string, maxRequest - 2);
 
-/** What every object of the API has, for rules to see. */
+/** Fields of every API object that rules can see. */
 const objectFields: ReadonlyMap<string, DeclaredType> = new Map([
   ['apiVersion', text],
   ['kind', text],
 ]);
 
 /**
- * Undefined: rules do not see such values. `isRoot`: it is an object of the API, whose type, name and generated name are
- * there whatever the schema says. `name`: the type's, in messages.
+ * Undefined if rules cannot see such values. `isRoot`: an API object, whose kind, version, name and generateName are
+ * always visible. `name`: the type's name in messages.
  */
 export function declaredType(schema: Structural, isRoot: boolean, name: string): DeclaredType | undefined {
   if (schema.intOrString) return plain(types.dyn, maxRequest - 2);
@@ -73,23 +74,23 @@ function mapType(schema: Structural, values: Structural, name: string): Declared
 }
 
 function objectType(schema: Structural, isRoot: boolean, name: string): DeclaredType {
-  const found = new Map<string, DeclaredType | undefined>();
+  const fields = new Map<string, DeclaredType | undefined>();
   let escaped: ReadonlyMap<string, string> | undefined;
-  const field = (asked: string): DeclaredType | undefined => {
-    if (found.has(asked)) return found.get(asked);
+  const field = (fieldName: string): DeclaredType | undefined => {
+    if (fields.has(fieldName)) return fields.get(fieldName);
     escaped ??= new Map(
       [...schema.properties.keys()].flatMap((key) => {
         const as = escapeName(key);
         return as === undefined ? [] : [[as, key] as const];
       }),
     );
-    const made =
-      (isRoot ? fieldOfObject(asked, schema, name) : undefined) ??
-      declaredField(schema, escaped.get(asked), `${name}.${asked}`);
-    found.set(asked, made);
-    return made;
+    const declared =
+      (isRoot ? fieldOfObject(fieldName, schema, name) : undefined) ??
+      declaredField(schema, escaped.get(fieldName), `${name}.${fieldName}`);
+    fields.set(fieldName, declared);
+    return declared;
   };
-  const type: ObjectType = { kind: 'object', name, size: 1, field: (asked) => field(asked)?.type };
+  const type: ObjectType = { kind: 'object', name, size: 1, field: (one) => field(one)?.type };
   return { type, maxSize: objectSize, field };
 }
 
@@ -98,10 +99,10 @@ function declaredField(schema: Structural, key: string | undefined, name: string
   return property === undefined ? undefined : declaredType(property, property.isResource, name);
 }
 
-/** Where the schema does not say all of it, what it says of them does not count. */
-function fieldOfObject(asked: string, schema: Structural, name: string): DeclaredType | undefined {
+/** An incomplete declaration of these fields in the schema is ignored. */
+function fieldOfObject(fieldName: string, schema: Structural, name: string): DeclaredType | undefined {
   if (saysAllOfObject(schema)) return undefined;
-  if (asked !== 'metadata') return objectFields.get(asked);
+  if (fieldName !== 'metadata') return objectFields.get(fieldName);
   const fields: ReadonlyMap<string, DeclaredType> = new Map([
     ['name', text],
     ['generateName', text],
@@ -144,7 +145,7 @@ function limit(value: number | bigint | undefined): number | undefined {
   return value === undefined ? undefined : Math.max(Number(value), 0);
 }
 
-/** The fewest bytes of JSON that a value takes. */
+/** The minimum JSON size of a value in bytes. */
 function minSizeOf(schema: Structural): number {
   switch (schema.type) {
     case 'boolean':
@@ -172,12 +173,12 @@ function minSizeOf(schema: Structural): number {
 
 const minTextSizes: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** How many values of a schema one object may have, if nothing else bounds them. */
+/** The maximum number of values of a schema in one object without other limits. */
 export function maxCardinality(schema: Structural): number {
   return Math.trunc(maxRequest / (minSizeOf(schema) + 1));
 }
 
-/** Of what a path of expressions leads to; undefined: it leads nowhere. The path begins with the variable. */
+/** The maximum size of the value at a path; undefined if it has none. The path begins with the variable. */
 export function sizeAt(root: DeclaredType, path: readonly string[]): number | undefined {
   let current: DeclaredType | undefined = root;
   for (const name of path.slice(1)) {

@@ -1,5 +1,5 @@
 /**
- * Names of properties as identifiers of expressions. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/
+ * Property names as identifiers in expressions. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/
  * forked/celopenapi/model/escaping.go.
  */
 
@@ -17,20 +17,20 @@ const escapes: Readonly<Record<string, string>> = {
 
 const escaped: Readonly<Record<string, string>> = { underscores: '__', dot: '.', dash: '-', slash: '/' };
 
-/** Undefined: expressions cannot name it. */
+/** Undefined if expressions cannot name the property. */
 export function escapeName(name: string): string | undefined {
   if (name === '' || /^[0-9]/.test(name) || /[^a-zA-Z0-9\-./_]/.test(name)) return undefined;
   if (reserved.has(name)) return `__${name}__`;
-  return name.replace(/__|[-./]/g, (found) => escapes[found] ?? found);
+  return name.replace(/__|[-./]/g, (part) => escapes[part] ?? part);
 }
 
-/** Undefined for what is no name of a property. */
+/** Undefined for an invalid escape. */
 export function unescapeName(name: string): string | undefined {
   let valid = true;
-  const found = name.replace(/_{2}([^_]+)_{2}/g, (whole, inner: string) => {
+  const unescaped = name.replace(/_{2}([^_]+)_{2}/g, (whole, inner: string) => {
     if (Object.hasOwn(escaped, inner)) return escaped[inner] ?? whole;
     if (!reserved.has(inner) || whole !== name) valid = false;
     return inner;
   });
-  return valid ? found : undefined;
+  return valid ? unescaped : undefined;
 }

@@ -1,10 +1,10 @@
-/** Texts of schemas' formats as values. Source: k8s.io/kube-openapi, pkg/validation/strfmt/{duration,time}.go. */
-import { parseDurationText, parseTimestamp } from '#apimachinery/cel/times.js';
+/** Parses texts with schema formats. Source: k8s.io/kube-openapi, pkg/validation/strfmt/{duration,time}.go. */
+import { parseDurationText, parseTimestamp } from '#apimachinery/cel/timestamps.js';
 import { Duration, Timestamp } from '#apimachinery/cel/values.js';
 
 const second = 1_000_000_000n;
 
-/** The last word of each may go on as it likes: `minutes`. */
+/** The last word of each row may have any ending: `minutes`. */
 const units: readonly (readonly [words: readonly string[], nanos: bigint])[] = [
   [['ns', 'nano'], 1n],
   [['us', 'µs', 'micro'], 1_000n],
@@ -16,27 +16,27 @@ const units: readonly (readonly [words: readonly string[], nanos: bigint])[] = [
   [['w', 'wk', 'week'], 7n * 86_400n * second],
 ];
 
-/** `1h30m`, or words: `3 days 2 hours`. Undefined for what is no duration. */
+/** `1h30m`, or words: `3 days 2 hours`. Undefined if invalid. */
 export function parseFormatDuration(text: string): Duration | undefined {
   const exact = parseDurationText(text);
   if (exact !== undefined) return new Duration(exact);
   let total = 0n;
-  let found = false;
-  // Numbers without a word are found, too, and passed over: who looks for a word behind each digit takes for ever.
+  let hasUnit = false;
+  // Also matches numbers without a word and skips them: searching a word after each digit would be quadratic.
   for (const [, count = '', word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµ]*)/g)) {
     if (word === '') continue;
     if (count.length > 18) return undefined;
     const name = word.toLowerCase();
     for (const [words, nanos] of units) {
       if (!words.includes(name) && !name.startsWith(words.at(-1) ?? name)) continue;
-      found = true;
+      hasUnit = true;
       total += BigInt(count) * nanos;
     }
   }
-  return found ? new Duration(BigInt.asIntN(64, total)) : undefined;
+  return hasUnit ? new Duration(BigInt.asIntN(64, total)) : undefined;
 }
 
-/** A date alone, or with the time of the day. Undefined for what is none. */
+/** A date, optionally with a time of day. Undefined if invalid. */
 export function parseFormatTime(text: string, dateOnly: boolean): Timestamp | undefined {
   if (text === '' && !dateOnly) return new Timestamp(0n);
   const local = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text) ? `${text}Z` : text;

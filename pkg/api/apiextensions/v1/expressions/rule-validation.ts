@@ -1,5 +1,5 @@
 /**
- * Holds objects to the rules of their schema. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/
+ * Evaluates the CEL rules of a schema on objects. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/
  * {validation,maplist}.go.
  */
 
@@ -15,22 +15,25 @@ import type { Patterns } from '#apimachinery/patterns/pattern.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Of one rule for one value. */
+/** Limit per rule and value. */
 const costLimit = 1_000_000;
-/** Of all rules for one object. */
+/** Limit of all rules per object. */
 const costBudget = 10_000_000;
-/** What fits into a few milliseconds: a unit takes up to a fifth of a microsecond. A rule that costs more is not interrupted. */
+/**
+ * Cost per step of a few milliseconds: a unit takes up to a fifth of a microsecond. A more expensive rule is not
+ * interrupted.
+ */
 const stepCost = 20_000;
-/** In such units, what asking a rule takes whatever it costs. */
+/** Fixed overhead of a rule in these units. */
 const callCost = 20;
 
 export interface RuleVerdict {
   readonly failures: readonly FieldFailure[];
-  /** Of all rules together, as far as they were asked. */
+  /** Total cost of the evaluated rules. */
   readonly cost: number;
 }
 
-/** What a schema and those below it say about values. */
+/** The rules of a schema and its parts. */
 export class RuleValidator {
   readonly #schema: Structural;
   readonly #isRoot: boolean;
@@ -42,19 +45,19 @@ export class RuleValidator {
     this.#isRoot = isRoot;
   }
 
-  /** Undefined: there are no rules. Rules are compiled when they are first asked for. */
+  /** Undefined without rules. Rules are compiled on first use. */
   static of(schema: Structural, isRoot = true): RuleValidator | undefined {
     return schema.hasValidations ? new RuleValidator(schema, isRoot) : undefined;
   }
 
-  /** In steps of a few milliseconds, or of a rule. `old`: the object before the change; undefined: there was none. */
+  /** Runs in steps of a few milliseconds, or of one rule. `old`: the object before the change; undefined on create. */
   *validate(object: object, old: object | undefined, patterns: Patterns): Steps<RuleVerdict> {
     const walk: Walk = { patterns, budget: costBudget, step: stepCost, failures: [] };
     yield* this.#visit(object, old, FieldPath.ofWhole, walk);
     return { failures: walk.failures, cost: costBudget - walk.budget };
   }
 
-  /** False: nothing more is to be found out. */
+  /** False if evaluation must stop. */
   *#visit(json: unknown, old: unknown, path: FieldPath, walk: Walk): Steps<boolean> {
     if (json === null || json === undefined) return true;
     if (!(yield* this.#evaluate(json, old, path, walk))) return false;
@@ -124,7 +127,7 @@ type Fail = (text: string) => void;
 interface Walk {
   readonly patterns: Patterns;
   budget: number;
-  /** What is left of the present step. */
+  /** Remaining cost of the current step. */
   step: number;
   readonly failures: FieldFailure[];
 }
@@ -141,7 +144,7 @@ function outOfBudget(fail: Fail): false {
   return false;
 }
 
-/** False: no further rules are to be asked. */
+/** False if evaluation must stop. */
 function judge({ rule, program, values, fail }: Case, walk: Walk): boolean {
   const { value, cost, exceeded } = program.run(values, { costLimit, patterns: walk.patterns });
   walk.step -= cost + callCost;
@@ -162,7 +165,7 @@ function judge({ rule, program, values, fail }: Case, walk: Walk): boolean {
   return true;
 }
 
-/** Finds the element of before that has the keys of one of now; undefined where elements are not told apart by keys. */
+/** Finds the old element with the same keys; undefined for lists without keys. */
 function predecessors(schema: Structural, old: readonly unknown[]): ((element: unknown) => unknown) | undefined {
   const { listType, listMapKeys } = schema;
   if (listType !== 'map' || listMapKeys.length === 0) return undefined;
@@ -177,7 +180,7 @@ function predecessors(schema: Structural, old: readonly unknown[]): ((element: u
   };
 }
 
-/** Undefined where a key is missing, or is no scalar. */
+/** Undefined if a key is missing or not a scalar. */
 function keyOf(element: unknown, names: readonly string[]): string | undefined {
   if (!isMembers(element)) return undefined;
   const values: unknown[] = [];

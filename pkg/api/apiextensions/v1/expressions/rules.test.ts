@@ -1,4 +1,4 @@
-/** Rules in CEL, compared with what release 1.24 says of them. */
+/** Compares CEL rules with the results of release 1.24. */
 import t from 'tap';
 import { escapeName, unescapeName } from '#api/apiextensions/v1/expressions/escaping.js';
 import { before, object, properties, ruleCases } from '#api/apiextensions/v1/expressions/rule-cases.js';
@@ -15,7 +15,7 @@ const patterns = new Patterns();
 function judged(schema: object, now: object, old?: object) {
   const validator = RuleValidator.of(new Structural(schema as JSONSchemaProps, dialect));
   const { failures = [], cost = 0 } = (validator && allSteps(validator.validate(now, old, patterns))) ?? {};
-  return { told: failures.map(({ field, message }) => `${field}: ${message}`), cost };
+  return { messages: failures.map(({ field, message }) => `${field}: ${message}`), cost };
 }
 
 const ruled = (...rules: (string | object)[]) => ({
@@ -32,12 +32,12 @@ t.test('rules say what they say with 1.24, at the same cost', (t) => {
       continue;
     }
     t.equal((compiled?.maxCost ?? 0) >= 1e15 ? Infinity : compiled?.maxCost, maxCost, `what it may cost: ${rule}`);
-    const found = judged(schema, object, before);
-    t.equal(found.cost, cost, `what it costs: ${rule}`);
-    const [told = 'holds'] = found.told.map((text) => text.replace('<nil>: Invalid value: "object": ', ''));
-    const short = told.startsWith('failed rule')
+    const actual = judged(schema, object, before);
+    t.equal(actual.cost, cost, `what it costs: ${rule}`);
+    const [message = 'holds'] = actual.messages.map((text) => text.replace('<nil>: Invalid value: "object": ', ''));
+    const short = message.startsWith('failed rule')
       ? 'fails'
-      : told.replace(/( evaluating rule: |: call arguments did not match).*/s, '');
+      : message.replace(/( evaluating rule: |: call arguments did not match).*/s, '');
     t.equal(short, verdict, rule);
   }
   t.end();
@@ -62,17 +62,17 @@ t.test('messages and places', (t) => {
     },
   };
   t.same(
-    judged(schema, { spec: { min: 1, max: 2, tags: { a: 'b' }, list: ['a', null], any: 2, kept: { x: 1 } } }).told,
+    judged(schema, { spec: { min: 1, max: 2, tags: { a: 'b' }, list: ['a', null], any: 2, kept: { x: 1 } } }).messages,
     [],
   );
-  t.same(judged(schema, { spec: { min: 0, max: -1, tags: { 'a/b': '' }, list: ['a', 'b'], any: '1' } }).told, [
+  t.same(judged(schema, { spec: { min: 0, max: -1, tags: { 'a/b': '' }, list: ['a', 'b'], any: '1' } }).messages, [
     'spec: Invalid value: "object": min must not be more than max',
     'spec: Invalid value: "object": failed rule: self.min > 0',
     `spec.tags[a/b]: Invalid value: "string": failed rule: self != ''`,
     `spec.list[1]: Invalid value: "string": failed rule: self.startsWith('a')`,
     `spec.any: Invalid value: "": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self > 1`,
   ]);
-  t.same(judged(schema, { spec: {} }).told, [
+  t.same(judged(schema, { spec: {} }).messages, [
     'spec: Invalid value: "object": no such key: min evaluating rule: min must not be more than max',
     'spec: Invalid value: "object": no such key: min evaluating rule: self.min > 0',
   ]);
@@ -95,7 +95,7 @@ t.test('transitions', (t) => {
   };
   const old = { spec: { fixed: 'a' }, map: [{ k: 'a', v: 5 }], list: [{ v: 5 }] };
   t.same(
-    judged(schema, { spec: { fixed: 'b' }, map: [{ k: 'a', v: 1 }] }).told,
+    judged(schema, { spec: { fixed: 'b' }, map: [{ k: 'a', v: 1 }] }).messages,
     [],
     'none of them is about new objects',
   );
@@ -111,13 +111,13 @@ t.test('transitions', (t) => {
         list: [{ v: 1 }],
       },
       old,
-    ).told,
+    ).messages,
     [
       'spec.fixed: Invalid value: "string": failed rule: self == oldSelf',
       'map[1]: Invalid value: "object": failed rule: self.v >= oldSelf.v',
     ],
   );
-  t.same(judged(schema, { spec: { fixed: 'b' } }, { spec: {} }).told, [], 'nor about new values');
+  t.same(judged(schema, { spec: { fixed: 'b' } }, { spec: {} }).messages, [], 'nor about new values');
   t.end();
 });
 
@@ -134,7 +134,11 @@ t.test('what rules see of objects', (t) => {
       namespace: { type: 'string' },
       __x: { type: 'string' },
       '1st': { type: 'string' },
-      open: { type: 'object', properties: { known: { type: 'string' } }, 'x-kubernetes-preserve-unknown-fields': true },
+      open: {
+        type: 'object',
+        properties: { declared: { type: 'string' } },
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
       embedded,
       set: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
       until: { type: 'string', format: 'date-time' },
@@ -148,7 +152,7 @@ t.test('what rules see of objects', (t) => {
     'a.b-c/d': 1,
     namespace: 'n',
     __x: 'y',
-    open: { known: 'k', other: 1 },
+    open: { declared: 'k', other: 1 },
     embedded: { kind: 'K', apiVersion: 'v', metadata: { name: 'n' } },
     set: ['a', 'b'],
     until: '2022-01-01T00:00:00Z',
@@ -164,7 +168,7 @@ t.test('what rules see of objects', (t) => {
     "self.until < timestamp('2023-01-01T00:00:00Z') && self.until.getFullYear() == 2022",
     "self.embedded.metadata.name == 'n'",
   ];
-  t.same(judged(schema(...holds), object).told, []);
+  t.same(judged(schema(...holds), object).messages, []);
   const unseen = ['self.metadata.labels', 'self.open.other', 'self.__1st', 'self.1st'].map((path) => `has(${path})`);
   const compiled = compileRules(new Structural(schema(...unseen) as JSONSchemaProps, dialect), true);
   for (const { error, rule } of compiled) t.match(error, /^compilation failed: /, rule.rule);
@@ -195,18 +199,21 @@ t.test('rules that cost too much end soon', (t) => {
       properties: { l: list, s: text, t: { ...list, 'x-kubernetes-list-type': 'set' } },
       ...ruled(rule, 'false'),
     };
-    const { told } = judged(schema, { l: numbers, s: 'ab'.repeat(20_000), t: numbers });
-    t.equal(told.length, 1, `${rule.slice(0, 60)}: nothing is asked after it`);
-    t.match(told[0], /no further validation rules will be run|program instantiation failed|text is too large/);
+    const { messages } = judged(schema, { l: numbers, s: 'ab'.repeat(20_000), t: numbers });
+    t.equal(messages.length, 1, `${rule.slice(0, 60)}: nothing is asked after it`);
+    t.match(messages[0], /no further validation rules will be run|program instantiation failed|text is too large/);
   }
-  // None of them is too much by itself. Looking for what cannot be there costs much and takes little time.
+  // Each is allowed by itself. Searching for an impossible match has a high cost but takes little time.
   const dear = '[0,1,2,3,4,5,6,7,8,9].all(x, !self.matches("^(b|c|d|e|f|g|h|i|j|k)$"))';
   const many = {
     type: 'object',
     properties: { l: { type: 'array', items: { type: 'string', maxLength: 10_000, ...ruled(dear) } } },
   };
-  const { told, cost } = judged(many, { l: Array.from({ length: 300 }, () => 'x'.repeat(10_000)) });
-  t.match(told.at(-1), /validation failed due to running out of cost budget, no further validation rules will be run$/);
+  const { messages, cost } = judged(many, { l: Array.from({ length: 300 }, () => 'x'.repeat(10_000)) });
+  t.match(
+    messages.at(-1),
+    /validation failed due to running out of cost budget, no further validation rules will be run$/,
+  );
   t.ok(cost <= 10_000_001);
   t.end();
 });

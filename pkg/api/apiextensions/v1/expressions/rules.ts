@@ -1,4 +1,6 @@
-/** Rules of one schema, compiled. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go. */
+/**
+ * Compiles the CEL rules of a schema. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
+ */
 
 import { declaredType, maxCardinality, sizeAt } from '#api/apiextensions/v1/expressions/declared-type.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -7,22 +9,22 @@ import { CompileError, compileRule, type Program } from '#apimachinery/cel/progr
 
 export interface CompiledRule {
   readonly rule: ValidationRule;
-  /** Undefined: the rule says nothing, or it cannot be compiled. */
+  /** Undefined for an empty rule or one that does not compile. */
   readonly program: Program | undefined;
-  /** Why it cannot be compiled. */
+  /** The compile error. */
   readonly error: string | undefined;
-  /** It looks at the value before the change, so that it is about changes only. */
+  /** The rule uses the old value, so it applies to updates only. */
   readonly isTransition: boolean;
-  /** The most that one run may cost. */
+  /** Maximum cost of one evaluation. */
   readonly maxCost: number;
-  /** How often it may run for one object, if nothing else bounds that. */
+  /** Maximum number of evaluations per object without other limits. */
   readonly maxCardinality: number;
 }
 
-/** Some name that nobody can depend on. */
+/** An arbitrary internal type name. */
 const typeName = 'selfType0';
 
-/** None where rules do not see such values. `isRoot`: it is an object of the API. */
+/** Empty if rules cannot see such values. `isRoot`: an API object. */
 export function compileRules(schema: Structural, isRoot: boolean): CompiledRule[] {
   const { validations } = schema;
   const declared = validations.length === 0 ? undefined : declaredType(schema, isRoot, typeName);

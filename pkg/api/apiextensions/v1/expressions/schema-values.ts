@@ -1,5 +1,5 @@
 /**
- * Values of objects as expressions see them. What is not looked at is not converted. Source: 1.24,
+ * CEL values of objects, converted on access. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/values.go.
  */
 
@@ -23,7 +23,7 @@ import { toJSONText } from '#apimachinery/json-text.js';
 
 type Members = Record<string, unknown>;
 
-/** `isRoot`: an object of the API. */
+/** `isRoot`: an API object. */
 export function celValueOf(json: unknown, schema: Structural, isRoot: boolean): Value {
   if (json === null || json === undefined) {
     return schema.nullable ? null : new CelFailure('invalid data, got null for schema with nullable=false');
@@ -51,13 +51,13 @@ export function celValueOf(json: unknown, schema: Structural, isRoot: boolean): 
   }
 }
 
-/** A double beyond 2^53 is none, as for 1.24: an integer would be a bigint. */
+/** As in 1.24, a double beyond 2^53 is not an integer: that would be a bigint. */
 function isWhole(json: unknown): json is number | bigint {
   return typeof json === 'bigint' || Number.isSafeInteger(json);
 }
 
-function unexpected(wanted: string, json: unknown): CelFailure {
-  return new CelFailure(`invalid data, expected ${wanted}, got ${typeof json}`);
+function unexpected(expected: string, json: unknown): CelFailure {
+  return new CelFailure(`invalid data, expected ${expected}, got ${typeof json}`);
 }
 
 function textOf(text: string, { schema }: Structural): Value {
@@ -75,7 +75,7 @@ function textOf(text: string, { schema }: Structural): Value {
   }
 }
 
-/** What a schema keeps without knowing it. */
+/** A value preserved without schema. */
 class Unknown extends Opaque {
   readonly #json: unknown;
 
@@ -100,7 +100,7 @@ function objectOf(json: unknown, schema: Structural, isRoot: boolean): Value {
 
 const noProperties: Members = {};
 
-/** An object with properties. Nulls are like absent ones. */
+/** An object with properties. Null members count as absent. */
 class SchemaObject extends CelMap {
   readonly #members: Members;
   readonly #schema: Structural;
@@ -153,16 +153,16 @@ class SchemaObject extends CelMap {
         if (Object.hasOwn(other.#members, name) && !semanticEqual(json, other.#members[name])) return false;
         continue;
       }
-      const found = other.find(name);
-      if (found === undefined) return false;
-      const same = equal(value, found, run);
+      const otherValue = other.find(name);
+      if (otherValue === undefined) return false;
+      const same = equal(value, otherValue, run);
       if (same !== true) return same;
     }
     return true;
   }
 }
 
-/** Of metadata, rules see the name and the one that it was generated from. */
+/** Rules see only name and generateName of metadata. */
 class ObjectMeta extends CelMap {
   readonly #members: Members;
 
@@ -219,9 +219,9 @@ class SchemaMap extends CelMap {
     if (this.size !== other.size) return false;
     for (const name of Object.keys(this.#members)) {
       run.work(1);
-      const found = other.find(name);
-      if (found === undefined) return false;
-      const same = equal(this.find(name) ?? null, found, run);
+      const otherValue = other.find(name);
+      if (otherValue === undefined) return false;
+      const same = equal(this.find(name) ?? null, otherValue, run);
       if (same !== true) return same;
     }
     return true;
@@ -262,11 +262,11 @@ class SchemaList extends CelList {
   }
 }
 
-/** Elements as JSON, by what tells them apart. */
+/** A list with an index of its JSON elements by identity. */
 abstract class Associative extends SchemaList {
   #byIdentity: Map<unknown, unknown> | undefined;
 
-  /** The same for equal elements, as a Map tells. */
+  /** Equal elements have the same identity, compared like Map keys. */
   protected abstract identityOf(json: unknown): unknown;
 
   protected get byIdentity(): ReadonlyMap<unknown, unknown> {
@@ -274,14 +274,14 @@ abstract class Associative extends SchemaList {
     return this.#byIdentity;
   }
 
-  /** The other's elements as JSON; undefined where they are none of an object. */
+  /** The JSON elements of the other list. */
   protected jsonOf(other: CelList): readonly unknown[] {
     if (other instanceof SchemaList) return other.json;
     return Array.from({ length: other.size }, (_, i) => plainJson(other.at(i)));
   }
 }
 
-/** Elements that are values, in no order. All are of one type, and most are scalars, which are their own identity. */
+/** A set, unordered. All elements have one type, and most are scalars, which are their own identity. */
 class SetList extends Associative {
   protected identityOf(json: unknown): unknown {
     return typeof json === 'object' && json !== null ? toJSONText(json) : json;
@@ -297,17 +297,17 @@ class SetList extends Associative {
   override add(other: Value, run: Work): Value {
     if (!(other instanceof CelList)) return noSuchOverload();
     run.work((this.size + other.size) * 2);
-    const known = this.byIdentity;
+    const ownElements = this.byIdentity;
     const fresh = new Map<unknown, unknown>();
     for (const element of this.jsonOf(other)) {
       const identity = this.identityOf(element);
-      if (!known.has(identity) && !fresh.has(identity)) fresh.set(identity, element);
+      if (!ownElements.has(identity) && !fresh.has(identity)) fresh.set(identity, element);
     }
     return new SetList([...this.json, ...fresh.values()], this.items);
   }
 }
 
-/** Elements that are told apart by keys, in no order. */
+/** A list with key fields, unordered. */
 class KeyedList extends Associative {
   readonly #keys: readonly string[];
 
@@ -333,7 +333,7 @@ class KeyedList extends Associative {
     return true;
   }
 
-  /** Elements of the other list replace those of the same keys, where they stand. */
+  /** Elements of the other list replace those with equal keys in place. */
   override add(other: Value, run: Work): Value {
     if (!(other instanceof CelList)) return noSuchOverload();
     run.work((this.size + other.size) * 2);
@@ -343,7 +343,7 @@ class KeyedList extends Associative {
   }
 }
 
-/** Of values that expressions make. */
+/** Converts values created by expressions. */
 function plainJson(value: Value): unknown {
   if (typeof value === 'bigint') return int64Value(value);
   if (value instanceof CelList) return Array.from({ length: value.size }, (_, i) => plainJson(value.at(i)));

@@ -1,9 +1,8 @@
 /**
- * Objects inside of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/
- * objectmeta/validation.go.
+ * API objects embedded in custom objects. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ objectmeta/validation.go.
  */
-import { membersWithin } from '#api/apiextensions/v1/structural/members-within.js';
-import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { validateObjectMeta } from '#api/meta/v1/objectmeta/validation.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -12,7 +11,30 @@ import { addAll, invalidValue, required } from '#apimachinery/validation/failure
 import { dns1035LabelErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Every value that is to be an object of its own says its kind, and has proper metadata. `path`: of what is in an object. */
+export interface MemberWithin {
+  readonly member: object;
+  readonly schema: Structural;
+  readonly path: FieldPath;
+}
+
+/** Members of an object that are objects or lists with a schema. `path`: of the object; undefined at the root. */
+export function* membersWithin(
+  object: Readonly<Record<string, unknown>>,
+  schema: Structural,
+  path: FieldPath | undefined,
+): Generator<MemberWithin> {
+  for (const name in object) {
+    const member = object[name];
+    if (typeof member !== 'object' || member === null) continue;
+    const memberSchema = schema.member(name);
+    if (!(memberSchema instanceof Structural)) continue;
+    const isKey = !schema.properties.has(name);
+    const at = path === undefined ? FieldPath.of(name) : isKey ? path.key(name) : path.child(name);
+    yield { member, schema: memberSchema, path: at };
+  }
+}
+
+/** Every embedded object must have a kind and valid metadata. `path`: of the containing member. */
 export function validateEmbedded(
   value: unknown,
   schema: Structural,
@@ -38,8 +60,8 @@ function within(value: unknown, schema: Structural, place: Place): FieldFailure[
     });
   } else if (isMembers(value)) {
     if (schema.isResource && path !== undefined) addAll(failures, validateResource(value, path, dialect));
-    for (const found of membersWithin(value, schema, path))
-      addAll(failures, within(found.member, found.schema, { path: found.path, dialect }));
+    for (const nested of membersWithin(value, schema, path))
+      addAll(failures, within(nested.member, nested.schema, { path: nested.path, dialect }));
   }
   return failures;
 }
@@ -63,7 +85,7 @@ function validateResource(value: Record<string, unknown>, path: FieldPath, diale
   }
   if (isMembers(metadata)) {
     const { name = '', namespace = '' } = metadata as ObjectMeta;
-    // One without a name is not refused for that.
+    // A missing name is allowed.
     const meta = { ...metadata, name: name || 'fakename' } as ObjectMeta;
     const rules = { dialect, namespaced: namespace !== '', name: pathSegmentErrors };
     addAll(failures, validateObjectMeta(meta, rules, path.child('metadata')));

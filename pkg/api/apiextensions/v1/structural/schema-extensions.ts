@@ -1,7 +1,7 @@
-/** Readers of the product's own members of schemas, whose names depend on the dialect. */
+/** Reads the product's extensions of schemas, whose names depend on the dialect. */
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/once-per.js';
 
 export interface SchemaExtensions {
   readonly preserveUnknownFields: boolean | undefined;
@@ -13,7 +13,7 @@ export interface SchemaExtensions {
   readonly validations: readonly ValidationRule[];
 }
 
-/** The members' names. Made once: schemas are many, and joined texts are looked up among all names that there are. */
+/** Names of the members. Cached: there are many schemas, and each concatenated name would be interned again. */
 const namesOf = perDialect(({ extensionPrefix }) => ({
   preserveUnknownFields: `${extensionPrefix}preserve-unknown-fields`,
   embeddedResource: `${extensionPrefix}embedded-resource`,
@@ -26,7 +26,7 @@ const namesOf = perDialect(({ extensionPrefix }) => ({
 
 const none: readonly never[] = [];
 
-/** The extensions of one schema; absent lists and flags are empty and false. */
+/** The extensions of a schema; absent lists are empty and absent flags false. */
 export function extensionsOf(schema: JSONSchemaProps, dialect: Dialect): SchemaExtensions {
   const names = namesOf(dialect);
   const members = schema as Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /**
- * The structure of custom objects: of a schema, what pruning, defaulting and merging look at. Made part by part when first
- * asked for, since most objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
+ * The structure of a schema for pruning, defaulting and merging. Created part by part on first access, since most
+ * objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
  * pkg/apiserver/schema/structural.go.
  */
 
@@ -11,17 +11,17 @@ import { isList } from '#apimachinery/is-list.js';
 
 export class Structural {
   readonly schema: JSONSchemaProps;
-  /** Members that the schema does not name are kept. */
+  /** Preserves undeclared members. */
   readonly preservesUnknown: boolean;
-  /** So are those at every depth: the definition as a whole says so. */
+  /** The definition as a whole preserves undeclared members at every depth. */
   readonly keepsAll: boolean;
-  /** The value has `apiVersion`, `kind` and `metadata` of its own. */
+  /** The value has its own `apiVersion`, `kind` and `metadata`. */
   readonly isResource: boolean;
   readonly intOrString: boolean;
   readonly listType: 'atomic' | 'set' | 'map';
   readonly listMapKeys: readonly string[];
   readonly isAtomic: boolean;
-  /** Rules in CEL. */
+  /** CEL rules. */
   readonly validations: readonly ValidationRule[];
   readonly dialect: Dialect;
   #properties: ReadonlyMap<string, Structural> | undefined;
@@ -32,7 +32,7 @@ export class Structural {
   #hasResources: boolean | undefined;
   #hasValidations: boolean | undefined;
 
-  /** `keeps`: what is not named is kept at every depth, or by the value itself and by its elements. */
+  /** `keeps`: preserves undeclared members at every depth, or in the value itself and its elements. */
   constructor(schema: JSONSchemaProps, dialect: Dialect, keeps?: 'all' | 'items') {
     const extensions = extensionsOf(schema, dialect);
     this.schema = schema;
@@ -55,7 +55,7 @@ export class Structural {
     return this.schema.nullable === true;
   }
 
-  /** Undefined: it has none. */
+  /** Undefined if there is none. */
   get default(): unknown {
     return this.schema.default;
   }
@@ -70,7 +70,7 @@ export class Structural {
     return this.#properties;
   }
 
-  /** Of members that `properties` does not name; undefined: there are none. */
+  /** The schema of members outside of `properties`; undefined if there is none. */
   get additional(): Structural | boolean | undefined {
     const { additionalProperties: given } = this.schema;
     if (typeof given !== 'object') return given === false ? undefined : given;
@@ -85,7 +85,7 @@ export class Structural {
     return this.#items;
   }
 
-  /** The items of a list that keeps what is in it: they keep members, too. */
+  /** The items of a list that preserves its content; they also preserve members. */
   get preservingItems(): Structural | undefined {
     const { items } = this;
     if (items === undefined || items.preservesUnknown) return items;
@@ -93,31 +93,31 @@ export class Structural {
     return this.#preservingItems;
   }
 
-  /** Of a member: undefined where nothing is known of it, true where anything is allowed. */
+  /** The schema of a member: undefined if it is undeclared, true if any value is allowed. */
   member(name: string): Structural | true | undefined {
-    const found = this.properties.get(name) ?? this.additional;
-    return found === false ? undefined : found;
+    const property = this.properties.get(name) ?? this.additional;
+    return property === false ? undefined : property;
   }
 
-  /** Whether this value or one below it may be filled in. */
+  /** Whether this value or a part of it has a default. */
   get hasDefaults(): boolean {
     this.#hasDefaults ??= this.default !== undefined || this.parts.some((part) => part.hasDefaults);
     return this.#hasDefaults;
   }
 
-  /** Whether this value or one below it is an object of its own. */
+  /** Whether this value or a part of it is an embedded object. */
   get hasResources(): boolean {
     this.#hasResources ??= this.isResource || this.parts.some((part) => part.hasResources);
     return this.#hasResources;
   }
 
-  /** Whether there are rules for this value or one below it. */
+  /** Whether this value or a part of it has CEL rules. */
   get hasValidations(): boolean {
     this.#hasValidations ??= this.validations.length > 0 || this.parts.some((part) => part.hasValidations);
     return this.#hasValidations;
   }
 
-  /** The schemas right below. */
+  /** The direct child schemas. */
   get parts(): readonly Structural[] {
     const { additional, items } = this;
     return [

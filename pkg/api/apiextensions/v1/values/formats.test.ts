@@ -1,7 +1,7 @@
 import t from 'tap';
 import { formatCheck } from '#api/apiextensions/v1/values/formats.js';
 
-/** Of each format what it takes, and what it does not. */
+/** Valid and invalid texts of each format. */
 const rows: Readonly<Record<string, readonly [good: readonly string[], bad: readonly string[]]>> = {
   bsonobjectid: [['507f1f77bcf86cd799439011'], ['507f1f77bcf86cd79943901', '507f1f77bcf86cd79943901g', '']],
   byte: [

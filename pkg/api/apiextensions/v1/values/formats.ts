@@ -1,8 +1,7 @@
 /**
- * Formats of texts that schemas may ask for. Source: 1.24, apiextensions-apiserver's list of formats that are not ignored,
- * and k8s.io/kube-openapi, pkg/validation/strfmt, for what each of them takes.
- *
- * Every check is linear in the length of the text.
+ * Formats that schemas can require. Sources: 1.24, apiextensions-apiserver's list of supported formats;
+ * k8s.io/kube-openapi, pkg/validation/strfmt, for their rules.
+ *  Every check takes time linear in the length of the text.
  */
 import { parseFormatDuration } from '#api/apiextensions/v1/expressions/formats.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
@@ -10,7 +9,7 @@ import { strictFamily } from '#apimachinery/net/parse-ip.js';
 
 type Check = (text: string) => boolean;
 
-/** The check of a format; undefined for those that only document. Dashes in names do not count. */
+/** The check of a format; undefined for formats that are only documentation. Ignores dashes in names. */
 export function formatCheck(format: string): Check | undefined {
   const name = format.replaceAll('-', '');
   return Object.hasOwn(checks, name) ? checks[name] : undefined;
@@ -61,7 +60,7 @@ const checks: Readonly<Record<string, Check>> = {
   uuid5: matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i),
 };
 
-/** Of digits, of which the last may be an X. */
+/** The weighted sum of digits; the last may be an X. */
 function sumOf(digits: string, weighted: (digit: number, position: number) => number): number {
   return [...digits].reduce((sum, digit, i) => sum + weighted(digit === 'X' ? 10 : Number(digit), i), 0);
 }
@@ -90,7 +89,7 @@ function isCidr(text: string): boolean {
   return family !== 0 && /^\d+$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
 }
 
-/** Six, eight or twenty bytes, in pairs of digits or in fours with dots between. */
+/** Six, eight or twenty bytes, in pairs of digits or dotted groups of four. */
 function isMac(text: string): boolean {
   const pairs = /^[0-9a-f]{2}(?:(:[0-9a-f]{2})+|(-[0-9a-f]{2})+)$/i.test(text) ? (text.length + 1) / 3 : 0;
   const fours = /^[0-9a-f]{4}(?:\.[0-9a-f]{4})+$/i.test(text) ? ((text.length + 1) / 5) * 2 : 0;
@@ -100,7 +99,7 @@ function isMac(text: string): boolean {
 const cardNumber =
   /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|(?:222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11}|6[27][0-9]{14})$/;
 
-/** Of a known issuer, and with the right last digit. */
+/** A known issuer with a valid check digit. */
 function isCreditCard(text: string): boolean {
   const digits = text.replace(/[^0-9]+/g, '');
   if (!cardNumber.test(digits)) return false;
@@ -117,7 +116,7 @@ const onlyLabel = /^[a-z0-9\p{S}\p{L}](?:-?[a-z0-9\p{S}\p{L}]{0,62})?$/iu;
 const label = /^[a-z0-9\p{S}\p{L}](?:[a-z0-9\p{S}\p{L}-]{0,61}[a-z0-9\p{S}\p{L}])?$/iu;
 const lastLabel = /^[a-z0-9\p{S}\p{L}](?:-?[a-z0-9\p{S}\p{L}]){1,62}$/iu;
 
-/** A name without a dot has no dash but behind its first letter: so 1.24 has it. */
+/** Like 1.24, a name without dot may have a dash only after its first letter. */
 function isHostname(text: string): boolean {
   if (Buffer.byteLength(text) > maxHostname) return false;
   const labels = text.split('.');
@@ -133,7 +132,7 @@ const quoted = '"(?:[^"\\\\\\u0000-\\u001f\\u007f]|\\\\[^\\u0000-\\u001f\\u007f]
 const address = new RegExp(`^(?:${dotAtom}|${quoted})@${dotAtom}$`, 'iu');
 const word = new RegExp(`^(?:${dotAtom}|${quoted})`, 'iu');
 
-/** An address as RFC 5322 has it, alone or behind a name: `A B <a@example.com>`. */
+/** An RFC 5322 address, alone or after a name: `A B <a@example.com>`. */
 function isEmail(text: string): boolean {
   const bare = text.trim();
   if (!bare.endsWith('>')) return address.test(bare);
@@ -144,14 +143,14 @@ function isEmail(text: string): boolean {
 function areWords(text: string): boolean {
   let rest = text;
   while (rest !== '') {
-    const found = word.exec(rest)?.[0];
-    if (found === undefined) return false;
-    rest = rest.slice(found.length).trimStart();
+    const match = word.exec(rest)?.[0];
+    if (match === undefined) return false;
+    rest = rest.slice(match.length).trimStart();
   }
   return true;
 }
 
-/** What Go takes as the address of a request: with a scheme, or with a path from the root. */
+/** A request URI in Go: with a scheme, or an absolute path. */
 function isUri(text: string): boolean {
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text) || text.startsWith(':')) return false;
   if (text === '*') return true;
@@ -174,7 +173,7 @@ function isAuthority(text: string): boolean {
   const port = host.startsWith('[') ? host.slice(host.lastIndexOf(']') + 1) : host.slice(portStart(host));
   if (host.startsWith('[') && !host.includes(']')) return false;
   if (!/^(?::\d*)?$/.test(port)) return false;
-  // Escapes in names are those of letters beyond ASCII.
+  // Escapes in host names stand for characters beyond ASCII.
   return /^(?:[\w.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}-]|%(?:25|[89a-f][0-9a-f]))*$/iu.test(host);
 }
 

@@ -1,12 +1,12 @@
 /** Regular expressions of schemas. */
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
 
-/** Characters of texts that patterns of usual sizes may look at for one object: some forty milliseconds' worth. */
+/** Maximum characters that patterns of usual size may examine per object: some forty milliseconds. */
 const maxSteps = 1_000_000;
-/** A pattern of more states takes longer for each character. */
+/** Patterns with more states take longer per character. */
 const usualSize = 50;
 
-/** Tries patterns, which together may take so many steps: made anew for each object that is validated. */
+/** Matches patterns within a common budget. Create one per validated object. */
 export class PatternMatcher {
   readonly #patterns: Patterns;
   #left = maxSteps;
@@ -15,7 +15,7 @@ export class PatternMatcher {
     this.#patterns = patterns;
   }
 
-  /** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
+  /** Undefined if the budget is exhausted. The pattern must be valid, see `patternError`. */
   matches(pattern: string, text: string): boolean | undefined {
     if (this.#left <= 0) return undefined;
     const compiled = this.#patterns.compile(pattern);

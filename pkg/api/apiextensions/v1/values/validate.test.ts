@@ -1,4 +1,4 @@
-/** What schemas allow and refuse, rule by rule, with the words of release 1.24. */
+/** Schema rules with the messages of release 1.24. */
 import t from 'tap';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
@@ -9,7 +9,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 const patterns = new Patterns();
 
-/** Of an object whose `spec` has that value. */
+/** Failures of an object with that value as `spec`. */
 function failuresOf(schema: JSONSchemaProps, value: unknown): string[] {
   const whole = { type: 'object', properties: { spec: schema } };
   const rules = { dialect, patterns: new PatternMatcher(patterns) };
@@ -22,8 +22,8 @@ const text: JSONSchemaProps = { type: 'string' };
 const integer: JSONSchemaProps = { type: 'integer' };
 const number: JSONSchemaProps = { type: 'number' };
 const either: JSONSchemaProps = { 'x-orch-int-or-string': true };
-const wrongType = (wanted: string, found: string, at = 'spec') =>
-  `${at}: Invalid value: "${found}": ${at} in body must be of type ${wanted}: "${found}"`;
+const wrongType = (expected: string, actual: string, at = 'spec') =>
+  `${at}: Invalid value: "${actual}": ${at} in body must be of type ${expected}: "${actual}"`;
 const refused = (value: unknown, rule: string, at = 'spec') =>
   `${at}: Invalid value: ${JSON.stringify(value)}: ${at} in body ${rule}`;
 
@@ -217,7 +217,7 @@ check('combinations', [
     refused('a', 'should be at least 3 chars long'),
   ],
   [
-    // Of alternatives that fit as badly, the one is told with most that is right.
+    // Of equally bad alternatives, the one with most matching parts is reported.
     {
       type: 'object',
       properties: { a: text, b: text },
@@ -266,19 +266,19 @@ check('combinations', [
 
 t.test('the object itself', async (t) => {
   const rules = { dialect, patterns: new PatternMatcher(patterns) };
-  const told = (value: object, schema: JSONSchemaProps) =>
+  const messagesOf = (value: object, schema: JSONSchemaProps) =>
     validateValue(value, schema, rules, FieldPath.ofWhole).map(({ field, message, reason }) => [
       field,
       message,
       reason,
     ]);
-  t.strictSame(told({ kind: 'A' }, { type: 'object', minProperties: 2 }), [
+  t.strictSame(messagesOf({ kind: 'A' }, { type: 'object', minProperties: 2 }), [
     ['<nil>', 'Invalid value: 1:  in body should have at least 2 properties', 'FieldValueInvalid'],
   ]);
-  t.strictSame(told({ a: 1 }, { type: 'object', properties: { a: text } }), [
+  t.strictSame(messagesOf({ a: 1 }, { type: 'object', properties: { a: text } }), [
     ['a', 'Invalid value: "integer": a in body must be of type string: "integer"', 'FieldValueTypeInvalid'],
   ]);
-  t.strictSame(told({}, { type: 'object', anyOf: [{ required: ['a'] }] }), [
+  t.strictSame(messagesOf({}, { type: 'object', anyOf: [{ required: ['a'] }] }), [
     ['<nil>', 'Invalid value: "": "" must validate at least one schema (anyOf)', 'FieldValueInvalid'],
     ['a', 'Required value', 'FieldValueRequired'],
   ]);

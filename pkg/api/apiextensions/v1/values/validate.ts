@@ -1,16 +1,15 @@
 /**
- * Rules of a value against its schema, as they hold for defaults and for custom resources. Verdicts, messages and their
- * selection are those of release 1.24 (k8s.io/kube-openapi, pkg/validation/validate): of several alternatives none of which
- * fits, the failures of that are told which fits best.
- *
- * Otherwise than there, lists are no texts of some format, and bounds with fractions hold for whole numbers, too.
+ * Validates a value against its schema, for defaults and custom objects. Verdicts and messages are those of release
+ * 1.24 (k8s.io/kube-openapi, pkg/validation/validate): if no alternative fits, the failures of the best one are
+ * reported.
+ *  Deviations: lists never count as formatted texts, and fractional bounds also apply to whole numbers.
  */
 
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { formatCheck } from '#api/apiextensions/v1/values/formats.js';
 import type { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
-import { Verdict } from '#api/apiextensions/v1/values/verdict.js';
+import { ValidationResult } from '#api/apiextensions/v1/values/validation-result.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { isList } from '#apimachinery/is-list.js';
@@ -26,19 +25,19 @@ import {
 } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** What values are checked with. */
+/** Context of the validation. */
 export interface ValueRules {
   readonly dialect: Dialect;
   readonly patterns: PatternMatcher;
 }
 
-/** Where a value stands: its path, and its name as messages say it (relative to the value that was first asked about). */
+/** The place of a value: its path, and its name in messages (relative to the validated value). */
 interface Place {
   readonly path: FieldPath;
   readonly name: string;
 }
 
-/** All that is wrong with the value. Unknown fields are nobody's business here: they are pruned. */
+/** All failures of the value. Unknown fields are ignored: they are pruned. */
 export function validateValue(
   value: unknown,
   schema: JSONSchemaProps,
@@ -50,7 +49,7 @@ export function validateValue(
 
 class ValueValidator {
   readonly #rules: ValueRules;
-  /** Of the value that was first asked about: what no single field is to blame for is said of it. */
+  /** The path of the validated value, for failures of no single field. */
   readonly #root: FieldPath;
 
   constructor(rules: ValueRules, root: FieldPath) {
@@ -58,8 +57,8 @@ class ValueValidator {
     this.#root = root;
   }
 
-  verdict(value: unknown, schema: JSONSchemaProps, place: Place): Verdict {
-    const verdict = new Verdict();
+  verdict(value: unknown, schema: JSONSchemaProps, place: Place): ValidationResult {
+    const verdict = new ValidationResult();
     const { type = '', format = '' } = schema;
     const { intOrString } = extensionsOf(schema, this.#rules.dialect);
     const types = intOrString ? ['integer', 'string'] : type === '' ? [] : [type];
@@ -100,7 +99,7 @@ class ValueValidator {
   }
 
   #typed(
-    verdict: Verdict,
+    verdict: ValidationResult,
     value: unknown,
     { types, format }: { readonly types: readonly string[]; readonly format: string },
     place: Place,
@@ -113,25 +112,35 @@ class ValueValidator {
     } else this.#mustBe(verdict, place, types.join(','), actual[0] ?? '');
   }
 
-  #mustBe(verdict: Verdict, { path, name }: Place, wanted: string, found: string): void {
-    const text = `${name} in body must be of type ${wanted}: ${JSON.stringify(found)}`;
-    verdict.add(invalidType(path, found, text), text);
+  #mustBe(verdict: ValidationResult, { path, name }: Place, expected: string, actual: string): void {
+    const text = `${name} in body must be of type ${expected}: ${JSON.stringify(actual)}`;
+    verdict.add(invalidType(path, actual, text), text);
   }
 
-  #invalid(verdict: Verdict, { path, name }: Place, value: unknown, rule: string): void {
+  #invalid(verdict: ValidationResult, { path, name }: Place, value: unknown, rule: string): void {
     const text = `${name} in body ${rule}`;
     verdict.add(invalidValue(path, value, text), text);
   }
 
-  #enumerated(verdict: Verdict, value: unknown, { enum: values = [] }: JSONSchemaProps, { path, name }: Place): void {
-    // Null is not in any list, even where the list has it.
+  #enumerated(
+    verdict: ValidationResult,
+    value: unknown,
+    { enum: values = [] }: JSONSchemaProps,
+    { path, name }: Place,
+  ): void {
+    // Null never matches an enum, even if the list contains it.
     if (values.length === 0 || (value !== null && values.some((one) => jsonEqual(one, value)))) return;
     const texts = values.map((one) => (typeof one === 'string' ? one : toJSONText(one)));
     verdict.add(notSupported(path, value, texts), `${name} should be one of ${texts.join(' ')}`);
   }
 
-  /** The first that is wrong. */
-  #text(verdict: Verdict, value: string, { maxLength, minLength, pattern = '' }: JSONSchemaProps, place: Place): void {
+  /** Reports only the first violation. */
+  #text(
+    verdict: ValidationResult,
+    value: string,
+    { maxLength, minLength, pattern = '' }: JSONSchemaProps,
+    place: Place,
+  ): void {
     const length = maxLength === undefined && minLength === undefined ? 0 : characters(value);
     if (maxLength !== undefined && length > maxLength) {
       verdict.add(tooLongMaxLength(place.path, maxLength), `${place.name} should be at most ${maxLength} chars long`);
@@ -145,7 +154,7 @@ class ValueValidator {
     }
   }
 
-  #number(verdict: Verdict, value: number | bigint, schema: JSONSchemaProps, place: Place): void {
+  #number(verdict: ValidationResult, value: number | bigint, schema: JSONSchemaProps, place: Place): void {
     const { maximum, exclusiveMaximum = false, minimum, exclusiveMinimum = false, multipleOf } = schema;
     if (multipleOf !== undefined && multipleOf > 0 && !isMultiple(value, multipleOf)) {
       this.#invalid(verdict, place, value, `should be a multiple of ${multipleOf}`);
@@ -159,7 +168,7 @@ class ValueValidator {
     }
   }
 
-  #list(verdict: Verdict, value: readonly unknown[], schema: JSONSchemaProps, { path, name }: Place): void {
+  #list(verdict: ValidationResult, value: readonly unknown[], schema: JSONSchemaProps, { path, name }: Place): void {
     const { maxItems, minItems, items } = schema;
     if (items !== undefined && !isList(items)) {
       for (const [i, element] of value.entries()) {
@@ -174,11 +183,11 @@ class ValueValidator {
     }
   }
 
-  #object(verdict: Verdict, value: object, schema: JSONSchemaProps, place: Place): void {
+  #object(verdict: ValidationResult, value: object, schema: JSONSchemaProps, place: Place): void {
     const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
     const { path, name } = place;
     const names = Object.keys(value);
-    // Nothing else is looked at then.
+    // Skips all other checks.
     if (minProperties !== undefined && names.length < minProperties) {
       this.#invalid(verdict, place, names.length, `should have at least ${minProperties} properties`);
       return;
@@ -193,7 +202,7 @@ class ValueValidator {
       const declared = Object.hasOwn(properties, key);
       const property = declared ? properties[key] : additionalProperties;
       if (typeof property !== 'object') continue;
-      // Of a map that stands by itself a name begins with a dot.
+      // A name inside a top-level map begins with a dot.
       const inner = declared && name === '' ? key : `${name}.${key}`;
       verdict.merge(this.verdict(element, property, { path: path.child(key), name: inner }));
     }
@@ -202,9 +211,9 @@ class ValueValidator {
     }
   }
 
-  #combined(verdict: Verdict, value: unknown, schema: JSONSchemaProps, place: Place): void {
+  #combined(verdict: ValidationResult, value: unknown, schema: JSONSchemaProps, place: Place): void {
     const { allOf = [], anyOf = [], oneOf = [], not } = schema;
-    const judge = (part: JSONSchemaProps): Verdict => this.verdict(value, part, place);
+    const judge = (part: JSONSchemaProps): ValidationResult => this.verdict(value, part, place);
     const say = (text: string): void => {
       const whole = `${JSON.stringify(place.name)} ${text}`;
       verdict.add(invalidValue(this.#root, '', whole), whole);
@@ -219,8 +228,8 @@ class ValueValidator {
       const best = new Best();
       for (const part of oneOf) best.take(judge(part));
       if (best.fitting !== 1) {
-        const found = best.fitting === 0 ? 'Found none valid' : `Found ${best.fitting} valid alternatives`;
-        say(`must validate one and only one schema (oneOf). ${found}`);
+        const summary = best.fitting === 0 ? 'Found none valid' : `Found ${best.fitting} valid alternatives`;
+        say(`must validate one and only one schema (oneOf). ${summary}`);
       }
       if (best.fitting < 2) verdict.merge(best.verdict);
     }
@@ -237,17 +246,17 @@ class ValueValidator {
   }
 }
 
-/** Of the verdicts on alternatives the first good one, or else the one with most that is right. */
+/** Selects the first good result of several alternatives, or else the one with most matches. */
 class Best {
   fitting = 0;
-  #verdict: Verdict | undefined;
+  #verdict: ValidationResult | undefined;
 
-  get verdict(): Verdict {
-    return this.#verdict ?? new Verdict();
+  get verdict(): ValidationResult {
+    return this.#verdict ?? new ValidationResult();
   }
 
-  /** Whether it is a good one. */
-  take(verdict: Verdict): boolean {
+  /** Adds a result; true if it is good. */
+  take(verdict: ValidationResult): boolean {
     if (verdict.isGood) {
       this.fitting += 1;
       if (this.fitting === 1) this.#verdict = verdict;
@@ -260,14 +269,14 @@ class Best {
   }
 }
 
-/** The schema types that a JSON value fits, the most particular first. */
+/** The schema types of a JSON value, most specific first. */
 function typesOf(value: unknown): string[] {
   if (Array.isArray(value)) return ['array'];
   if (isWhole(value)) return ['integer', 'number'];
   return [typeof value];
 }
 
-/** What a value is called that has no text, where a text of some format is wanted. */
+/** The name of a non-text value's format in messages about formats. */
 function numberFormat(value: unknown): string {
   if (isWhole(value)) return 'int64';
   return typeof value === 'number' ? 'float64' : '';
@@ -277,10 +286,10 @@ function isWhole(value: unknown): boolean {
   return typeof value === 'bigint' || (typeof value === 'number' && isJSONInteger(value));
 }
 
-/** Relative: fractions are never exact. */
+/** Relative tolerance: fractions are never exact. */
 const tolerance = 1e-9;
 
-/** 1.24 takes doubles that are next to an integer for one (123456789.125), but none beyond 2^53: integers there are bigints. */
+/** 1.24 accepts doubles next to an integer (123456789.125), but none beyond 2^53, where integers are bigints. */
 function isJSONInteger(value: number): boolean {
   if (Number.isSafeInteger(value)) return true;
   if (value < 0 || value > Number.MAX_SAFE_INTEGER) return false;

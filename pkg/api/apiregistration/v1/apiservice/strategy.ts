@@ -1,4 +1,4 @@
-/** What is particular to API services: who answers for a group and version. */
+/** The strategy of API services, which register servers of a group version. */
 import { declaration as schema } from '#api/apiregistration/v1/apiservice.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService, APIServiceSpec } from '#api/apiregistration/v1/types.gen.js';
@@ -29,7 +29,7 @@ export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>
   name: pathSegmentErrors,
   allowUnconditionalUpdate: false,
   prepareForCreate(object, context) {
-    // What this server answers itself needs nobody to look whether it is there.
+    // Local API services need no availability check.
     if (object.spec.service !== undefined) return;
     const text = 'Local APIServices are always available';
     const since = formatTime(context.now);
@@ -53,10 +53,10 @@ export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>
 
 function validateName(object: APIService): FieldFailure[] {
   const name = object.metadata.name ?? '';
-  const wanted = `${object.spec.version ?? ''}.${object.spec.group ?? ''}`;
-  // That it has none, or one that cannot be a part of a URL, says enough.
-  if (name === '' || name === wanted || pathSegmentErrors(name).length > 0) return [];
-  const text = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
+  const expectedName = `${object.spec.version ?? ''}.${object.spec.group ?? ''}`;
+  // Avoids a second failure for a missing or malformed name.
+  if (name === '' || name === expectedName || pathSegmentErrors(name).length > 0) return [];
+  const text = `must be \`spec.version+"."+spec.group\`: "${expectedName}"`;
   return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
 }
 
@@ -82,7 +82,7 @@ function validateSpec(spec: APIServiceSpec): FieldFailure[] {
   return failures;
 }
 
-/** There is no connection to secure. */
+/** A local API service has no connection to secure. */
 function validateLocal(caBundle: string, insecure: boolean): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (caBundle !== '') {

@@ -1,4 +1,3 @@
-/** What is particular to storage versions. */
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import {
   storageVersionNameErrors,
@@ -9,7 +8,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 
-/** More are only counted in tables. */
+/** Further servers are only counted in tables. */
 const shownServers = 3;
 
 export const storageVersionStrategy: Strategy<StorageVersion> = kindStrategy<StorageVersion>(storageversions, {

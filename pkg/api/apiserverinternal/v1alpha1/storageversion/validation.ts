@@ -1,4 +1,4 @@
-/** Rules of storage versions: what each server writes and reads, and what all of them agree on. */
+/** Rules of storage versions: the versions of each server, and their common version. */
 import type {
   ServerStorageVersion,
   StorageVersionCondition,
@@ -29,7 +29,7 @@ export function validateStorageVersionStatus(status: StorageVersionStatus): Fiel
   return [
     ...servers.flatMap((server, i) => validateServer(server, statusPath.child('storageVersions').index(i))),
     ...validateCommonVersion(servers, status.commonEncodingVersion),
-    // Where 1.24 reports them, which is not where they are.
+    // 1.24 reports conditions at this path.
     ...validateConditions(status.conditions ?? [], statusPath),
   ];
 }

@@ -1,4 +1,3 @@
-/** What is particular to controller revisions. */
 import { declaration as schema } from '#api/apps/v1/controllerrevision.js';
 import { controllerrevisions } from '#api/apps/v1/resources.gen.js';
 import type { ControllerRevision } from '#api/apps/v1/types.gen.js';

@@ -1,5 +1,3 @@
-/** What is particular to daemon sets. */
-
 import { templateGenerationAnnotation, templateGenerationOf } from '#api/apps/v1/daemonset/template-generation.js';
 import { declaration as schema } from '#api/apps/v1/daemonset.js';
 import { daemonsets } from '#api/apps/v1/resources.gen.js';
@@ -38,7 +36,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   generationFields: ['spec'],
   defaults: (set, context) => {
     defaultDaemonSet(set, context.dialect);
-    // 1.24 reads the annotation into a number, and writes the number into the annotation.
+    // 1.24 converts the annotation to a number and back.
     setTemplateGeneration(set, templateGenerationOf(set) ?? 0);
   },
   prepareForCreate: (set) => setTemplateGeneration(set, Math.max(1, templateGenerationOf(set) ?? 0)),
@@ -46,7 +44,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
     const before = templateGenerationOf(old) ?? 0;
     setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
   },
-  // The number is a part of the spec in 1.24, which a write of the status leaves alone.
+  // In 1.24 the number belongs to the spec, which status updates do not change.
   prepareForStatusUpdate: (set, old) => setTemplateGeneration(set, templateGenerationOf(old) ?? 0),
   validate: validateDaemonSet,
   validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
@@ -76,7 +74,7 @@ function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: Daemo
   const options = podOptions(set.spec.template, old?.spec.template, context);
   const { selector, template, updateStrategy } = set.spec;
   return [
-    // That it is there is not asked for by itself: an absent one selects no template.
+    // A missing selector is not reported separately: it matches no template.
     ...(selector === undefined ? [] : validateWorkloadSelector(selector, 'daemonset', specPath.child('selector'))),
     ...validateWorkloadTemplate(
       template,

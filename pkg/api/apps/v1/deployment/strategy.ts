@@ -1,5 +1,3 @@
-/** What is particular to deployments. */
-
 import { validateDeployment, validateDeploymentStatus } from '#api/apps/v1/deployment/validation.js';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
@@ -14,7 +12,7 @@ import { formatLabelSelector } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-/** Fills in place. */
+/** In place. */
 function defaultDeployment(deployment: Draft<Deployment>, dialect: Dialect): void {
   const { spec } = deployment;
   spec.strategy ??= {};

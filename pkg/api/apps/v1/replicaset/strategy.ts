@@ -1,5 +1,3 @@
-/** What is particular to replica sets. */
-
 import { declaration as schema } from '#api/apps/v1/replicaset.js';
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
@@ -54,7 +52,7 @@ function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: Rep
   const options = podOptions(template, old?.spec.template, context);
   return [
     ...checkCounts(set.spec, specPath),
-    // The word is what 1.24 says for this kind, too.
+    // 1.24 uses this word for replica sets too.
     ...validateWorkloadSelector(selector, 'deployment', specPath.child('selector')),
     ...validateSelectedTemplate(
       selector,

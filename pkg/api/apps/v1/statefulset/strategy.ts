@@ -1,5 +1,3 @@
-/** What is particular to stateful sets. */
-
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
 import { declaration as schema } from '#api/apps/v1/statefulset.js';
 import type {
@@ -109,8 +107,8 @@ function defaultStatefulSet(set: Draft<StatefulSet>, { dialect, gate }: Strategy
 }
 
 /**
- * Of the template only the metadata is validated, and that its pods go on for ever: whether the claims fit its mounts was
- * never worked out, so all else is found out when its pods are made.
+ * Validates only the template's metadata and its restart policy: 1.24 never validated mounts of claim templates, so
+ * other faults show when pods are created.
  */
 function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: StatefulSet): FieldFailure[] {
   const { dialect } = context;
@@ -181,7 +179,7 @@ function validateRollingUpdate(
   ];
 }
 
-/** What becomes of the claims made from the templates. */
+/** The retention policy of claims from the templates. */
 function validateRetention(
   policy: StatefulSetPersistentVolumeClaimRetentionPolicy | undefined,
   path: FieldPath,

@@ -1,6 +1,6 @@
 /**
- * Autoscalers of version 1, which know one metric, the pods' use of the processor. All else travels in annotations, so that
- * a client that reads and writes version 1 loses nothing.
+ * Converts autoscalers of version 1, which support only the CPU utilization of pods. Annotations carry all other
+ * fields, so that clients of version 1 lose nothing.
  */
 
 import type {
@@ -10,12 +10,6 @@ import type {
   MetricStatus,
 } from '#api/autoscaling/v1/types.gen.js';
 import {
-  newMetric,
-  newStatus,
-  oldMetric,
-  oldStatus,
-} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
-import {
   annotationNames,
   behaviorOf,
   behaviorText,
@@ -23,7 +17,13 @@ import {
   listText,
   withoutRoundTrip,
   withRoundTrip,
-} from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
+} from '#api/autoscaling/v2/horizontalpodautoscaler/annotation-fields.js';
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
 import { defaultCPUPercent } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type {
   HorizontalPodAutoscaler as Stored,
@@ -50,7 +50,7 @@ export const autoscalerV1Conversion: Conversion<HorizontalPodAutoscaler, Stored>
     const carried = {
       ...listText(names.metrics, others.map(oldMetric)),
       ...behaviorText(behavior, dialect),
-      // All of them: the raw value of the processor's use has no other place.
+      // Includes the raw value of the CPU metric, which has no other field.
       ...listText(names.currentMetrics, currentMetrics.map(oldStatus)),
       ...listText(names.conditions, conditions),
     };
@@ -72,10 +72,13 @@ export const autoscalerV1Conversion: Conversion<HorizontalPodAutoscaler, Stored>
     const { dialect } = scheme;
     const names = annotationNames(dialect);
     const { annotations = {} } = metadata;
-    const { targetCPUUtilizationPercentage: wanted, ...common } = spec;
+    const { targetCPUUtilizationPercentage: targetUtilization, ...common } = spec;
     const { currentCPUUtilizationPercentage: current, ...statusRest } = status ?? {};
     const others = listOf<MetricSpec>(annotations[names.metrics], 'autoscaling.v1.MetricSpec', scheme) ?? [];
-    const metrics = [...(wanted === undefined ? [] : [processorUse(wanted)]), ...others.map(newMetric)];
+    const metrics = [
+      ...(targetUtilization === undefined ? [] : [processorUse(targetUtilization)]),
+      ...others.map(newMetric),
+    ];
     const behavior = behaviorOf(annotations, scheme);
     const carried = listOf<MetricStatus>(annotations[names.currentMetrics], 'autoscaling.v1.MetricStatus', scheme);
     const currentMetrics = carried?.map(newStatus) ?? (current === undefined ? [] : [processorStatus(current)]);
@@ -87,7 +90,7 @@ export const autoscalerV1Conversion: Conversion<HorizontalPodAutoscaler, Stored>
       metadata: withoutRoundTrip(metadata, dialect),
       spec: {
         ...common,
-        // Without any metric it scales by the processor.
+        // Without metrics it scales by CPU.
         metrics: metrics.length === 0 ? [processorUse(defaultCPUPercent)] : metrics,
         ...(behavior && { behavior }),
       },

@@ -1,5 +1,3 @@
-/** What is particular to horizontal pod autoscalers of the first version. */
-
 import { autoscalerV1Conversion } from '#api/autoscaling/v1/horizontalpodautoscaler/conversion.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v1/resources.gen.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v1/types.gen.js';

@@ -1,4 +1,4 @@
-/** Rules of the metrics that an autoscaler goes by. */
+/** Rules of an autoscaler's metrics. */
 
 import { declaration as schema } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import type {
@@ -43,7 +43,7 @@ const sourceChecks: MemberChecks<Sources> = {
   containerResource: validateContainer,
 };
 
-/** One metric: of a known type, with the source of that type and no other. */
+/** A metric must have a known type and exactly the source of that type. */
 export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPath): FieldFailure[] {
   const type = metric.type ?? '';
   const failures: FieldFailure[] = [];
@@ -52,7 +52,7 @@ export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPa
     failures.push(notSupported(path.child('type'), type, schema.enums.MetricSourceType));
   const present = sourcesOf(metric);
   const [first] = present;
-  // Only the first is looked into: with more than one there is no telling which was meant.
+  // Validates only the first of several sources, since the intended one is unknown.
   if (first !== undefined) addAll(failures, checkMember(metric, first, sourceChecks, path.child(first), undefined));
   const expected = sourceNames.find((field) => field.charAt(0).toUpperCase() + field.slice(1) === type);
   if (expected !== undefined && metric[expected] === undefined) {
@@ -153,7 +153,7 @@ function validateIdentifier(metric: MetricIdentifier | undefined, path: FieldPat
   return invalidEach(path.child('name'), name, pathSegmentErrors(name));
 }
 
-/** An object by kind and name, each usable in a URL. */
+/** Kind and name of an object, which must be valid in a URL. */
 export function validateReference(
   reference: { readonly kind?: string; readonly name?: string } | undefined,
   path: FieldPath,

@@ -1,13 +1,9 @@
 /**
- * Metrics as the older versions of autoscalers have them, flat, and as the newer ones have them, with a target of a type
- * that the older ones tell by which of their fields is set.
+ * Converts metrics between the flat form of older autoscaler versions, where the field that is set determines the
+ * target's type, and the newer form with an explicit type.
  */
-
 import type {
-  OlderMetricSpec as MetricSpec,
-  OlderMetricStatus as MetricStatus,
-} from '#api/autoscaling/v2/horizontalpodautoscaler/older-forms.js';
-import type {
+  CrossVersionObjectReference,
   MetricTarget,
   MetricValueStatus,
   MetricSpec as NewSpec,
@@ -16,12 +12,58 @@ import type {
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 
-/** A member that is there only when it has a value. */
+/** Metrics of the older versions, structurally equal to their declared types. */
+
+interface Metric {
+  metricName: string;
+  selector?: LabelSelector;
+}
+
+interface ExternalMetric {
+  metricName: string;
+  metricSelector?: LabelSelector;
+}
+
+interface ResourceSource {
+  name: string;
+  targetAverageUtilization?: number;
+  targetAverageValue?: string;
+}
+
+interface ResourceStatus {
+  name: string;
+  currentAverageUtilization?: number;
+  currentAverageValue: string;
+}
+
+interface InContainer {
+  container: string;
+}
+
+interface OlderMetricSpec {
+  type: string;
+  object?: Metric & { target: CrossVersionObjectReference; targetValue: string; averageValue?: string };
+  external?: ExternalMetric & { targetValue?: string; targetAverageValue?: string };
+  pods?: Metric & { targetAverageValue: string };
+  resource?: ResourceSource;
+  containerResource?: ResourceSource & InContainer;
+}
+
+interface OlderMetricStatus {
+  type: string;
+  object?: Metric & { target: CrossVersionObjectReference; currentValue: string; averageValue?: string };
+  external?: ExternalMetric & { currentValue: string; currentAverageValue?: string };
+  pods?: Metric & { currentAverageValue: string };
+  resource?: ResourceStatus;
+  containerResource?: ResourceStatus & InContainer;
+}
+
+/** A member, omitted if undefined. */
 function some<K extends string, V>(name: K, value: V | undefined): { [key in K]?: V } {
   return (value === undefined ? {} : { [name]: value }) as { [key in K]?: V };
 }
 
-/** Older versions write values that they have no way to leave out. */
+/** Older versions write required values even if they are unset. */
 const unset = '0';
 
 function isSet(value: string | undefined): value is string {
@@ -65,13 +107,13 @@ function oldResourceTarget({ averageUtilization, averageValue }: MetricTarget): 
   return { ...some('targetAverageUtilization', averageUtilization), ...some('targetAverageValue', averageValue) };
 }
 
-export function newMetric({ type, object, pods, resource, containerResource, external }: MetricSpec): NewSpec {
+export function newMetric({ type, object, pods, resource, containerResource, external }: OlderMetricSpec): NewSpec {
   return {
     type,
     ...(object && {
       object: {
         describedObject: object.target,
-        // A value of zero is one that is not set, where there is an average.
+        // A zero value counts as unset if there is an average.
         target: isSet(object.averageValue)
           ? target('AverageValue', {
               ...(isSet(object.targetValue) && { value: object.targetValue }),
@@ -107,7 +149,7 @@ export function newMetric({ type, object, pods, resource, containerResource, ext
   };
 }
 
-export function oldMetric({ type, object, pods, resource, containerResource, external }: NewSpec): MetricSpec {
+export function oldMetric({ type, object, pods, resource, containerResource, external }: NewSpec): OlderMetricSpec {
   return {
     type,
     ...(object && {
@@ -145,7 +187,7 @@ export function oldMetric({ type, object, pods, resource, containerResource, ext
   };
 }
 
-export function newStatus({ type, object, pods, resource, containerResource, external }: MetricStatus): NewStatus {
+export function newStatus({ type, object, pods, resource, containerResource, external }: OlderMetricStatus): NewStatus {
   return {
     type,
     ...(object && {
@@ -191,7 +233,7 @@ function oldResourceCurrent({ averageUtilization, averageValue }: MetricValueSta
   return { ...some('currentAverageUtilization', averageUtilization), currentAverageValue: averageValue ?? unset };
 }
 
-export function oldStatus({ type, object, pods, resource, containerResource, external }: NewStatus): MetricStatus {
+export function oldStatus({ type, object, pods, resource, containerResource, external }: NewStatus): OlderMetricStatus {
   return {
     type,
     ...(object && {

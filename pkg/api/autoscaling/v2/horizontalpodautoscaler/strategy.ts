@@ -1,6 +1,4 @@
-/** What is particular to horizontal pod autoscalers. */
-
-import { validateBehavior } from '#api/autoscaling/v2/horizontalpodautoscaler/behavior-validation.js';
+import { withoutRoundTrip } from '#api/autoscaling/v2/horizontalpodautoscaler/annotation-fields.js';
 import { validateMetric, validateReference } from '#api/autoscaling/v2/horizontalpodautoscaler/metric-validation.js';
 import {
   newMetric,
@@ -8,11 +6,11 @@ import {
   oldMetric,
   oldStatus,
 } from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
-import { withoutRoundTrip } from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import { declaration as schema } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
   HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerBehavior,
   HorizontalPodAutoscalerSpec,
   HPAScalingPolicy,
   HPAScalingRules,
@@ -26,17 +24,47 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
+import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { inWords, rangesOf, wordedRangesOf } from '#apimachinery/validation/ranges.js';
+
+/** Rules of the scaling behavior. */
+
+const checkWindow = wordedRangesOf(schema.types.HPAScalingRules, inWords, 'stabilizationWindowSeconds');
+const checkPolicy = wordedRangesOf(schema.types.HPAScalingPolicy, inWords, 'value', 'periodSeconds');
+
+function validateBehavior(behavior: HorizontalPodAutoscalerBehavior | undefined, path: FieldPath): FieldFailure[] {
+  return (['scaleUp', 'scaleDown'] as const).flatMap((field) => {
+    const rules = behavior?.[field];
+    return rules === undefined ? [] : validateRules(rules, path.child(field));
+  });
+}
+
+function validateRules(rules: HPAScalingRules, path: FieldPath): FieldFailure[] {
+  const failures = [...checkWindow(rules, path)];
+  addAll(failures, checkOptionalEnum(path.child('selectPolicy'), rules.selectPolicy, schema.enums.ScalingPolicySelect));
+  const policies = rules.policies ?? [];
+  if (policies.length === 0) failures.push(required(path.child('policies'), 'must specify at least one Policy'));
+  return [...failures, ...policies.flatMap((policy, i) => validatePolicy(policy, path.child('policies').index(i)))];
+}
+
+function validatePolicy(policy: HPAScalingPolicy, path: FieldPath): FieldFailure[] {
+  const { type = '' } = policy;
+  const failures: FieldFailure[] = [];
+  if (!schema.enums.HPAScalingPolicyType.includes(type))
+    failures.push(notSupported(path.child('type'), type, schema.enums.HPAScalingPolicyType));
+  addAll(failures, checkPolicy(policy, path));
+  return failures;
+}
 
 const specPath = FieldPath.of('spec');
 const checkMost = rangesOf(schema.types.HorizontalPodAutoscalerSpec, 'maxReplicas');
 const checkCounts = rangesOf(schema.types.HorizontalPodAutoscalerStatus, 'currentReplicas', 'desiredReplicas');
 
 /**
- * Rules of horizontal pod autoscalers; those of version 1 are checked in the form of version 2, as they are stored.
- * `old` is what an update replaces: one that scales to nothing already may go on doing so.
+ * Rules of autoscalers; those of version 1 are validated in their stored form, version 2. `old` is the stored object:
+ * if it scales to zero, it may continue to.
  */
 function validateScaler(
   { spec }: HorizontalPodAutoscaler,
@@ -54,7 +82,7 @@ function validateScaler(
   ];
 }
 
-/** Between which numbers it scales. */
+/** The bounds of replicas. */
 function validateBounds(spec: HorizontalPodAutoscalerSpec, minimum: 0 | 1): FieldFailure[] {
   const { minReplicas, maxReplicas = 0 } = spec;
   const failures: FieldFailure[] = [];
@@ -70,7 +98,7 @@ function validateBounds(spec: HorizontalPodAutoscalerSpec, minimum: 0 | 1): Fiel
   return failures;
 }
 
-/** No pods at all is for who can know from elsewhere that there is work again. */
+/** Scaling to zero requires a metric that is independent of running pods. */
 function validateZero(
   minReplicas: number | undefined,
   metrics: readonly MetricSpec[],
@@ -81,14 +109,14 @@ function validateZero(
   return [forbiddenField(path, text)];
 }
 
-/** What a controller reports; of all versions. */
+/** The status, in all versions. */
 function validateScalerStatus(status: object | undefined): readonly FieldFailure[] {
   return checkCounts(status, FieldPath.of('status'));
 }
 
-/** Metrics shown in tables; more are only counted. */
+/** Further metrics are only counted in tables. */
 const shownMetrics = 2;
-/** Of what the pods request, where no metric is named. */
+/** Percentage of the requested CPU, without metrics. */
 export const defaultCPUPercent = 80;
 const sourceFields = ['object', 'pods', 'resource', 'containerResource', 'external'] as const;
 
@@ -102,7 +130,7 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
     },
     validate: (scaler, context, old) => validateScaler(scaler, context.gate, old),
     validateStatusUpdate: (scaler) => validateScalerStatus(scaler.status),
-    // As they come back from version 1, in which 1.24 stores them.
+    // Like a round trip through version 1, in which 1.24 stores them.
     canonicalize(scaler) {
       const { spec, status } = scaler;
       scaler.spec = { ...spec, metrics: throughOlder(spec.metrics ?? []) };
@@ -141,13 +169,13 @@ function defaultScaler(scaler: Draft<HorizontalPodAutoscaler>): void {
     { type: 'Pods', value: 4, periodSeconds: 15 },
     { type: 'Percent', value: 100, periodSeconds: 15 },
   ]);
-  // Without a window of its own, scaling down waits as long as the controller is configured to.
+  // Without its own window, scaling down uses the controller's setting.
   spec.behavior.scaleUp.stabilizationWindowSeconds ??= 0;
   spec.behavior.scaleDown ??= {};
   defaultRules(spec.behavior.scaleDown, [{ type: 'Percent', value: 100, periodSeconds: 15 }]);
 }
 
-/** Fills in place what is missing: rules that are complete may be shared with the stored object. */
+/** Modifies its argument only where fields are absent, since complete rules may be shared with the stored object. */
 function defaultRules(rules: Draft<HPAScalingRules>, policies: HPAScalingPolicy[]): void {
   rules.selectPolicy ??= 'Max';
   rules.policies ??= policies;

@@ -1,16 +1,15 @@
-/** What is particular to horizontal pod autoscalers of version 2beta1. */
+import {
+  behaviorOf,
+  behaviorText,
+  withoutRoundTrip,
+  withRoundTrip,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/annotation-fields.js';
 import {
   newMetric,
   newStatus,
   oldMetric,
   oldStatus,
 } from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
-import {
-  behaviorOf,
-  behaviorText,
-  withoutRoundTrip,
-  withRoundTrip,
-} from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import {
   defaultCPUPercent,
   horizontalPodAutoscalerStrategy,
@@ -22,7 +21,7 @@ import type { Conversion } from '#api/strategy/conversion.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 
-/** Autoscalers of version 2beta1: metrics in their older form, and the behavior in an annotation. */
+/** Version v2beta1 has flat metrics, and the behavior in an annotation. */
 const autoscalerV2beta1Conversion: Conversion<HorizontalPodAutoscaler, Stored> = {
   toStored({ metadata, spec, status, ...rest }, scheme) {
     const { dialect } = scheme;

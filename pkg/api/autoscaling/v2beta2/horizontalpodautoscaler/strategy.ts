@@ -1,4 +1,4 @@
-/** What is particular to horizontal pod autoscalers of version 2beta2: only that some fields are written when they are zero. */
+/** Version v2beta2 differs from v2 only in fields that are written even if zero. */
 
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type { HorizontalPodAutoscaler as Stored } from '#api/autoscaling/v2/types.gen.js';

@@ -1,6 +1,9 @@
-/** One field of a line of cron: a list of values and ranges. Rules and words of release 1.24 (robfig/cron v3). Pure. */
+/**
+ * A field of a cron schedule: a list of values and ranges. Rules and messages of release 1.24 (robfig/cron v3). Pure.
+ *  Own parser: npm packages for cron differ from robfig/cron in accepted syntax and messages.
+ */
 
-/** What is wrong with a text that is no schedule. */
+/** The error for an invalid schedule. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
@@ -8,21 +11,21 @@ export class ScheduleError extends Error {
 export interface FieldBounds {
   readonly low: number;
   readonly high: number;
-  /** Of the values from `low` on, in lower case. */
+  /** Names of values from `low` on, in lower case. */
   readonly names?: readonly string[];
 }
 
 export interface CronField {
-  /** None for a list without parts, which no time matches. */
+  /** Empty for a list without parts, which no time matches. */
   readonly values: ReadonlySet<number>;
-  /** A part of the list is all values, so that the field restricts nothing. */
+  /** A part of the list includes all values, so the field does not restrict times. */
   readonly isAny: boolean;
 }
 
 const maxInteger = 2n ** 63n - 1n;
 const minInteger = -(2n ** 63n);
 
-/** Empty parts of the list are skipped. Throws a ScheduleError for the first part that is wrong. */
+/** Skips empty parts. Throws a ScheduleError for the first invalid part. */
 export function parseField(field: string, bounds: FieldBounds): CronField {
   const values = new Set<number>();
   let isAny = false;
@@ -42,7 +45,7 @@ interface Range {
   readonly any: boolean;
 }
 
-/** The order of the checks is the release's: a text with several faults is refused for the same one. */
+/** Checks in the order of 1.24, so that a text with several faults gets the same message. */
 function parseRange(part: string, bounds: FieldBounds): Range {
   const { low, high } = bounds;
   const [range = '', stepText, ...slashes] = part.split('/');
@@ -53,7 +56,7 @@ function parseRange(part: string, bounds: FieldBounds): Range {
   let end = star ? BigInt(high) : last === undefined ? start : parseValue(last, bounds);
   if (slashes.length > 0) throw new ScheduleError(`too many slashes: ${part}`);
   const step = stepText === undefined ? 1n : parseInteger(stepText);
-  // A start with a step and no end runs to the end of the field.
+  // A start with a step but no end extends to the end of the field.
   if (stepText !== undefined && last === undefined) end = BigInt(high);
   if (start < low) throw new ScheduleError(`beginning of range (${start}) below minimum (${low}): ${part}`);
   if (end > high) throw new ScheduleError(`end of range (${end}) above maximum (${high}): ${part}`);
@@ -74,7 +77,7 @@ function parseInteger(text: string): bigint {
   };
   const [, sign = '', digits] = /^([+-]?)(\d+)$/.exec(text) ?? [];
   if (digits === undefined) throw failure('invalid syntax');
-  // Read in decimal whatever its length; a schedule is as long as an object may be.
+  // Numbers are decimal; long ones are not parsed, since a schedule may be as long as an object.
   const value = digits.length > 32 && !/^0/.test(digits) ? maxInteger + 1n : BigInt(digits);
   const signed = sign === '-' ? -value : value;
   if (signed > maxInteger || signed < minInteger) throw failure('value out of range');

@@ -1,8 +1,8 @@
-/** Schedules in the syntax of cron: five fields, or a name such as `@daily`. */
+/** Cron schedules: five fields, or a name such as `@daily`. */
 import { parseField, ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 
-/** Times that match: each field's allowed values. Days match by either field unless one of them is `*`. */
+/** The matching values of each field. A day matches by either day field, unless one of them is `*`. */
 export interface CronFields {
   readonly minutes: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
@@ -31,14 +31,14 @@ const named: Readonly<Record<string, string>> = {
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** Runes that separate fields, as Go's unicode.IsSpace has them. */
+/** Field separators (Go's unicode.IsSpace). */
 const blanks = '\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
 const separators = new RegExp(`[${blanks}]+`);
 const surrounding = new RegExp(`^[${blanks}]+|[${blanks}]+$`, 'g');
 
 /**
- * Parses a schedule, with an optional `TZ=` or `CRON_TZ=` in front. Blanks around a name such as `@daily` belong to it,
- * unless a time zone is in front. Throws a ScheduleError.
+ * Parses a schedule with an optional prefix `TZ=` or `CRON_TZ=`. Blanks around a name such as `@daily` make it invalid,
+ * except after a time zone. Throws a ScheduleError.
  */
 export function parseSchedule(text: string): Schedule {
   if (text === '') throw new ScheduleError('empty spec string');
@@ -80,7 +80,7 @@ function splitTimeZone(text: string): { timeZone: string | undefined; spec: stri
   if (prefix === undefined) return { timeZone: undefined, spec: text };
   const end = text.indexOf(' ');
   const name = text.slice(prefix.length, end < 0 ? undefined : end);
-  // Without a blank there is a zone and nothing else, which ends release 1.24's parser itself.
+  // A time zone without fields crashes 1.24's parser.
   if (end < 0) throw new ScheduleError(`expected exactly 5 fields, found 0: []`);
   if (name !== '' && name !== 'Local' && !isTimeZone(name)) {
     const isPath = name.includes('..') || /^[/\\]/.test(name);
@@ -90,12 +90,12 @@ function splitTimeZone(text: string): { timeZone: string | undefined; spec: stri
   return { timeZone: name === '' ? 'UTC' : name, spec: text.slice(end).replace(surrounding, '') };
 }
 
-/** True for the names of the time zone database, in their case; offsets such as `+01:00` are none of them. */
+/** True for names of the time zone database in their exact case; false for offsets such as `+01:00`. */
 export function isTimeZone(name: string): boolean {
   if (!name.split('/').every((part) => /^[A-Z]/.test(part))) return false;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    // The runtime takes names in any case, and answers the name that another one stands for.
+    // The runtime accepts any case and returns the name that an alias stands for.
     return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

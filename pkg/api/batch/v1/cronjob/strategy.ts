@@ -1,5 +1,3 @@
-/** What is particular to cron jobs. */
-
 import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
 import { isTimeZone, parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
 import { declaration as schema } from '#api/batch/v1/cronjob.js';
@@ -10,7 +8,7 @@ import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
-import { metaValues } from '#api/go/meta-values.js';
+import { metaValues } from '#api/go/go-values.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
@@ -27,7 +25,7 @@ const checkRanges = rangesOf(
   ...['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'],
 );
 const specPath = FieldPath.of('spec');
-/** A label's 63, less the eleven that a job's name adds. */
+/** The length of a label, 63, minus the eleven characters that a job's name adds. */
 const maxNameLength = 52;
 
 export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs, {
@@ -53,7 +51,7 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
   cells: (cronJob, context) => cronJobCells(cronJob, context.now),
 });
 
-/** A zone in the schedule works, but nobody promised that it goes on doing so. */
+/** A time zone in the schedule works but is not officially supported. */
 function scheduleWarnings(schedule: string, old: string | undefined): string[] {
   if (!schedule.includes('TZ') || schedule === old) return [];
   return [`CRON_TZ or TZ used in ${specPath.child('schedule')} is not officially supported`];
@@ -69,7 +67,7 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
   const failures: FieldFailure[] = [];
   if (schedule === '') failures.push(required(specPath.child('schedule')));
   else addAll(failures, validateSchedule(schedule, spec.timeZone));
-  // A zone that was known when it was written may since have got another name.
+  // A stored time zone may have been renamed since.
   if (old === undefined || old.timeZone !== spec.timeZone) addAll(failures, validateTimeZone(spec.timeZone));
   failures.push(
     ...checkRanges(spec, specPath),

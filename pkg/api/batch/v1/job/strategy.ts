@@ -1,5 +1,3 @@
-/** What is particular to jobs. */
-
 import {
   jobLabels,
   validateGeneratedSelector,
@@ -24,7 +22,7 @@ import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
@@ -35,7 +33,7 @@ const specPath = FieldPath.of('spec');
 /** Random characters at the end of a generated name. */
 const generatedLength = 5;
 
-/** To clients that do not say what is to become of the pods. */
+/** For clients that do not specify the treatment of pods. */
 const deletionWarning =
   'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
 
@@ -66,7 +64,7 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
 
 function defaultJob(job: Draft<Job>, dialect: Dialect): void {
   const { spec, metadata } = job;
-  // Neither given: one pod, once. Only completions given: one at a time.
+  // Without both: one pod, once. With completions only: one pod at a time.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= 6;
@@ -83,7 +81,7 @@ function isEmpty(labels: object | undefined): boolean {
 function inheritLabels({ spec, metadata }: Draft<Job>): void {
   const labels = spec.template?.metadata?.labels;
   if (labels === undefined) return;
-  // As in release 1.24 it is the very same map, which tells it from labels that the client gave.
+  // As in 1.24 it is the same map, which distinguishes it from labels of the client.
   metadata.labels = labels;
 }
 
@@ -91,14 +89,14 @@ function isTracked(job: Job, dialect: Dialect): boolean {
   return job.metadata.annotations?.[dialect.jobTracking] !== undefined;
 }
 
-/** Every new job has the mark while the feature is on, and none has it while it is off. */
+/** While the gate is on every new job gets the annotation, and while it is off none has it. */
 function markTracking({ metadata }: Draft<Job>, { dialect, gate }: StrategyContext): void {
   const mark = dialect.jobTracking;
   if (gate('JobTrackingWithFinalizers')) metadata.annotations = { ...metadata.annotations, [mark]: '' };
   else if (metadata.annotations !== undefined) delete metadata.annotations[mark];
 }
 
-/** A job that was not counted so from the start cannot be counted so later. */
+/** Tracking by finalizers cannot be enabled for an existing job. */
 function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailure[] {
   if (!isTracked(job, dialect) || isTracked(old, dialect)) return [];
   const path = FieldPath.of('metadata', 'annotations').key(dialect.jobTracking);
@@ -106,8 +104,8 @@ function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailur
 }
 
 /**
- * Unless the client brings its own selector, the job's uid marks its pods. Labels that the client gave stay, for
- * validation to refuse when they say something else. What the pods are marked with, a job without labels of its own is.
+ * Unless the client sets its own selector, the job's uid becomes a label of its pods. Labels of the client stay, so
+ * that validation refuses conflicting ones. A job without own labels gets those of its pods.
  */
 function generateSelector(job: Draft<Job>): void {
   const { spec, metadata } = job;
@@ -115,7 +113,7 @@ function generateSelector(job: Draft<Job>): void {
   spec.template ??= {};
   const { uid = '', name = '', generateName = '' } = metadata;
   const labels = { [jobLabels.controllerUID]: uid, [jobLabels.name]: name, ...spec.template.metadata?.labels };
-  // A name that was taken leaves its label behind when the next one is tried.
+  // An earlier attempt with another generated name left its label.
   if (generateName !== '' && labels[jobLabels.name]?.startsWith(name.slice(0, -generatedLength))) {
     labels[jobLabels.name] = name;
   }
@@ -128,7 +126,7 @@ function generateSelector(job: Draft<Job>): void {
   };
 }
 
-/** Pods of an indexed job are reached by names made of the job's and their index. */
+/** Pods of an indexed job have host names made of the job's name and their index. */
 function validatePodHostnames({ spec, metadata }: Job): FieldFailure[] {
   const completions = spec.completions ?? 0;
   if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
@@ -146,7 +144,7 @@ function validateFixedFields(job: Job, old: Job, { gate, scheme }: StrategyConte
   const failures = (['completions', 'selector', 'completionMode'] as const)
     .filter((name) => !semanticEqual(job.spec[name], old.spec[name]))
     .map(changed);
-  // While no pod has been made of it, somebody else may still decide where they will run.
+  // Until its first pod is created, scheduling directives of a suspended job may change.
   const waiting = old.spec.suspend === true && old.status?.startTime === undefined;
   const directed = waiting && gate('JobMutableNodeSchedulingDirectives');
   const template = (of: Job) => (directed ? withoutDirectives(of.spec.template) : of.spec.template);
@@ -154,7 +152,7 @@ function validateFixedFields(job: Job, old: Job, { gate, scheme }: StrategyConte
   return semanticEqual(job.spec.template, old.spec.template) ? failures : [...failures, changed('template')];
 }
 
-/** The template less what says on which nodes its pods may run. */
+/** The template without scheduling directives. */
 function withoutDirectives(template: PodTemplateSpec | undefined): object {
   const { labels: _labels, annotations: _annotations, ...metadata } = template?.metadata ?? {};
   const { nodeSelector: _selector, tolerations: _tolerations, affinity, ...spec } = template?.spec ?? {};

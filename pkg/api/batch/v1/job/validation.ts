@@ -1,4 +1,4 @@
-/** Rules and defaults of jobs; cron jobs carry them in templates. */
+/** Rules and defaults of jobs and of job templates in cron jobs. */
 
 import { declaration as jobs } from '#api/batch/v1/job.js';
 import { declaration as schema } from '#api/batch/v1/shared.js';
@@ -6,7 +6,7 @@ import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { completeTemplate, templateMatchesSelector } from '#api/core/v1/workload/validation.js';
-import { metaValues } from '#api/go/meta-values.js';
+import { metaValues } from '#api/go/go-values.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -23,7 +23,7 @@ import {
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
-/** Labels that tell a job's pods from all others. */
+/** Labels that identify a job's pods. */
 export const jobLabels = { controllerUID: 'controller-uid', name: 'job-name' } as const;
 
 const checkSpecRanges = rangesOf(
@@ -31,10 +31,10 @@ const checkSpecRanges = rangesOf(
   ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'],
 );
 const checkStatusRanges = rangesOf(jobs.types.JobStatus, 'active', 'succeeded', 'failed', 'ready');
-/** An indexed job keeps one bit per index, so their number is bounded. */
+/** An indexed job stores one bit per index, so their number is limited. */
 const maxIndexedParallelism = 100_000;
 
-/** Everything but the selector. */
+/** All rules except those of the selector. */
 export function validateJobSpec(spec: JobSpec, scheme: Scheme, path: FieldPath, options?: PodOptions): FieldFailure[] {
   const failures = [...checkSpecRanges(spec, path)];
   addAll(failures, checkOptionalEnum(path.child('completionMode'), spec.completionMode, schema.enums.CompletionMode));
@@ -54,12 +54,12 @@ export function validateJobSpec(spec: JobSpec, scheme: Scheme, path: FieldPath, 
 }
 
 function validateRestartPolicy(policy: string, path: FieldPath): FieldFailure[] {
-  // It is what a pod gets when nothing is said, so the message asks for one.
+  // Always is the default of pods, so the message requires another policy.
   if (policy === 'Always' || policy === '') return [required(path, 'valid values: "OnFailure", "Never"')];
   return policy === 'OnFailure' || policy === 'Never' ? [] : [notSupported(path, policy, ['OnFailure', 'Never'])];
 }
 
-/** A job's selector: there, well formed, and selecting the job's own pods. */
+/** A job's selector must exist, be valid and select the job's own pods. */
 export function validateJobSelector(spec: JobSpec, path: FieldPath): FieldFailure[] {
   const at = path.child('selector');
   const failures = spec.selector === undefined ? [required(at)] : validateLabelSelector(spec.selector, at);
@@ -69,29 +69,29 @@ export function validateJobSelector(spec: JobSpec, path: FieldPath): FieldFailur
   ];
 }
 
-/** Without a selector of the client's own, the pods carry the labels that the system made, and the selector wants them. */
+/** Without a selector of the client, the pods have the generated labels, which the selector requires. */
 export function validateGeneratedSelector({ spec, metadata }: Job): FieldFailure[] {
   if (spec.manualSelector === true || spec.selector === undefined) return [];
   const { uid = '', name = '' } = metadata;
   const failures = uid === '' ? [required(FieldPath.of('metadata', 'uid'))] : [];
-  const wanted = { [jobLabels.controllerUID]: uid, [jobLabels.name]: name };
+  const generatedLabels = { [jobLabels.controllerUID]: uid, [jobLabels.name]: name };
   const labels = spec.template?.metadata?.labels ?? {};
   const labelsPath = FieldPath.of('spec', 'template', 'metadata', 'labels');
-  for (const [key, value] of Object.entries(wanted)) {
+  for (const [key, value] of Object.entries(generatedLabels)) {
     if (labels[key] === value) continue;
     const text = `must be '${value}'`;
     const at = labelsPath.key(key);
     failures.push(labels[key] === undefined ? required(at, text) : invalidValue(at, goStringMap(labels), text));
   }
   const path = FieldPath.of('spec', 'selector');
-  if (compileSelector(spec.selector)?.matches(wanted) !== false) return failures;
+  if (compileSelector(spec.selector)?.matches(generatedLabels) !== false) return failures;
   return [
     ...failures,
     invalidValue(path, metaValues.of('LabelSelector', spec.selector), '`selector` not auto-generated'),
   ];
 }
 
-/** Counts, and the pods that are not yet counted: each of them once. */
+/** Counts and uncounted pods, each of them once. */
 export function validateJobStatus(status: JobStatus, path: FieldPath): FieldFailure[] {
   const failures = [...checkStatusRanges(status, path)];
   const seen = new Set<string>();

@@ -20,7 +20,7 @@ import { encodePem } from '#apimachinery/asn1/pem.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 
-/** A request of the name `a` for a new key, signed with that key unless told otherwise. */
+/** A request with the name `a` for a new key, signed by that key unless `forge` is set. */
 function pkcs10(type: 'ec' | 'ed25519' | 'rsa' = 'ec', forge = false): string {
   const make = () =>
     type === 'ec'

@@ -1,4 +1,4 @@
-/** Rules of what happens to a certificate signing request: approval, denial, and the certificate. */
+/** Rules of approval, denial and issuance of certificate signing requests. */
 import { X509Certificate } from 'node:crypto';
 import { declaration as schema } from '#api/certificates/v1/certificatesigningrequest.js';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.js';
@@ -20,10 +20,10 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const conditionsPath = FieldPath.of('status', 'conditions');
 const certificatePath = FieldPath.of('status', 'certificate');
 
-/** A decision is there or not: there is no unknown and no withdrawn one. */
+/** Decisions are final: their status must be True. */
 const decisions = schema.enums.RequestConditionType;
 
-/** An update of `status`: it neither approves nor denies. */
+/** An update of `status`: must not approve or deny. */
 export function validateStatus(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
   return [
     ...validateConditions(request, old),
@@ -32,12 +32,12 @@ export function validateStatus(request: CertificateSigningRequest, old: Certific
   ];
 }
 
-/** An update of `approval`: it approves or denies, and does not issue. */
+/** An update of `approval`: approves or denies, must not issue. */
 export function validateApproval(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
   return [...validateConditions(request, old), ...validateDecisions(request, old, true)];
 }
 
-/** What is wrong with the stored conditions already, and so may stay wrong. */
+/** Violations of the stored conditions, which are tolerated. */
 function toleranceOf(old: CertificateSigningRequest) {
   const types = (old.status?.conditions ?? []).map(({ type = '' }) => type);
   return {
@@ -70,7 +70,7 @@ function validateConditions(request: CertificateSigningRequest, old: Certificate
   return failures;
 }
 
-/** Decisions stay as they were made; new ones are made through `approval` only. */
+/** Decisions must not change; new ones are made only through `approval`. */
 function validateDecisions(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,
@@ -103,7 +103,7 @@ function validateCertificate(request: CertificateSigningRequest, old: Certificat
   return [...failures, forbiddenField(certificatePath, 'updates may not modify existing certificate content')];
 }
 
-/** Absent content is as good as certificates. */
+/** Absent content is valid. */
 function whyNoCertificates(encoded: string): string | undefined {
   if (encoded === '') return undefined;
   const text = Buffer.from(encoded, 'base64').toString('latin1');

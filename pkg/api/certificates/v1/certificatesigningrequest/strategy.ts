@@ -1,5 +1,3 @@
-/** What is particular to certificate signing requests. */
-
 import { validateApproval, validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
@@ -13,7 +11,7 @@ import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { repeatedAt } from '#apimachinery/validation/checks.js';
 import {
@@ -50,7 +48,7 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
     prepareForCreate(request, context) {
       setRequester(request, context);
     },
-    // What is asked for never changes; an update is for metadata only.
+    // The spec never changes; an update can only change metadata.
     prepareForUpdate: (request, old) => copyField(request, old, 'spec'),
     prepareForStatusUpdate: (request, old, context) => setConditionTimes(request, old, context.now),
     partUpdates: { approval: { prepare: prepareApproval, validate: validateApproval } },
@@ -71,7 +69,7 @@ function requestedDuration({ spec: { expirationSeconds } }: CertificateSigningRe
   return expirationSeconds === undefined ? '<none>' : humanDuration(expirationSeconds * 1000);
 }
 
-/** Who asks is who makes the request, whatever the request says. */
+/** The requester is the authenticated user, whatever the object contains. */
 function setRequester({ spec }: Draft<CertificateSigningRequest>, { user }: StrategyContext): void {
   for (const field of ['username', 'uid', 'groups', 'extra'] as const) delete spec[field];
   if (user === undefined) return;
@@ -82,7 +80,7 @@ function setRequester({ spec }: Draft<CertificateSigningRequest>, { user }: Stra
   if (extra.length > 0) spec.extra = Object.fromEntries(extra.map(([key, values]) => [key, [...values]]));
 }
 
-/** Times that are not said: now, or when a condition of that type got that status. */
+/** Missing times: now, or the time when the condition got its status. */
 function setConditionTimes(
   request: Draft<CertificateSigningRequest>,
   old: CertificateSigningRequest,
@@ -103,13 +101,13 @@ function setConditionTimes(
   };
 }
 
-/** `old` is what an update replaces: what it already breaks may stay broken. */
+/** `old` is the stored object: its own violations are tolerated. */
 function validateRequest(
   { spec }: CertificateSigningRequest,
   dialect: Dialect,
   old: CertificateSigningRequest | undefined,
 ): FieldFailure[] {
-  // What was once accepted never changes, so it is not verified again.
+  // An accepted request never changes, so it is not verified again.
   const failures = old === undefined ? validatePkcs10(spec.request, specPath.child('request')) : [];
   addAll(failures, validateUsages(spec.usages ?? [], old?.spec.usages ?? [], specPath.child('usages')));
   const legacy = dialect.signers.legacyUnknown;
@@ -146,7 +144,7 @@ function validateUsages(usages: readonly string[], old: readonly string[], path:
   return failures;
 }
 
-/** An update of `approval` changes nothing but the conditions; in place, still to be validated. */
+/** An update of `approval` changes only the conditions; in place, before validation. */
 export function prepareApproval(
   request: Draft<CertificateSigningRequest>,
   old: CertificateSigningRequest,
@@ -166,11 +164,11 @@ function stateText({ status }: CertificateSigningRequest): string {
   return `${state}${failed}${(status?.certificate ?? '') === '' ? '' : ',Issued'}`;
 }
 
-/** The path may hold a resource's name and a namespace: a subdomain, a dot and a label. */
+/** A path may contain a resource name and a namespace: a subdomain, a dot and a label. */
 const maxPathLength = maxSubdomainLength + 1 + maxLabelLength;
 const maxLength = maxSubdomainLength + 1 + maxPathLength;
 
-/** Rules of names of signers: `example.com/signer-name`. */
+/** Rules of signer names: `example.com/signer-name`. */
 function validateSignerName(name: string, path: FieldPath): FieldFailure[] {
   if (name === '') return [required(path, 'signerName must be provided')];
   const [domain = '', rest, ...more] = name.split('/');
@@ -190,7 +188,7 @@ function validateSignerName(name: string, path: FieldPath): FieldFailure[] {
 }
 
 function checkParts(parts: readonly string[], whole: string, errors: NameValidator, path: FieldPath): FieldFailure[] {
-  // Of those that follow it the same could be said.
+  // Reports only the first invalid part.
   const wrong = parts.find((part) => errors(part).length > 0);
   if (wrong === undefined) return [];
   return errors(wrong).map((error) => invalidValue(path, whole, `validating label ${quoted(wrong)}: ${error}`));

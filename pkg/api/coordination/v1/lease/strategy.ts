@@ -1,4 +1,3 @@
-/** What is particular to leases. */
 import { declaration as schema } from '#api/coordination/v1/lease.js';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
@@ -15,7 +14,7 @@ export const leaseStrategy: Strategy<Lease> = kindStrategy<Lease>(leases, {
   anyGenerateNameOnUpdate: true,
   allowCreateOnUpdate: true,
   anyFinalizer: true,
-  // Who overwrites a lease unseen may break somebody's hold.
+  // An unconditional update could steal a lease.
   allowUnconditionalUpdate: false,
   validate: (lease) => checkRanges(lease.spec, specPath),
   cells: (lease, context) => [

@@ -1,6 +1,6 @@
 /**
- * Which nodes a pod may run on by labels and name. A requirement that makes no sense (no values for In, no number for
- * Gt) matches nothing; validation refuses most of them, but objects written by others are read here too.
+ * Node selection by labels and name. A requirement without meaning (In without values, Gt without a number) matches no
+ * node: validation refuses most of them, but objects from other servers may contain them.
  */
 import type {
   Node,
@@ -46,7 +46,7 @@ function compareNumbers(operator: 'Gt' | 'Lt', value: string | undefined, values
   return operator === 'Gt' ? left > right : left < right;
 }
 
-/** The only field that nodes can be selected by is their name, with exactly one value. */
+/** Nodes can be selected only by the field of their name, with exactly one value. */
 function matchesNodeField(requirement: NodeSelectorRequirement, nodeName: string): boolean {
   const [value, ...more] = requirement.values ?? [];
   if (requirement.key !== 'metadata.name' || value === undefined || more.length > 0) return false;
@@ -54,7 +54,7 @@ function matchesNodeField(requirement: NodeSelectorRequirement, nodeName: string
   return requirement.operator === 'NotIn' && value !== nodeName;
 }
 
-/** Whether the node meets every requirement of the term; a term without any matches no node. */
+/** Whether the node meets all requirements of the term; an empty term matches no node. */
 export function matchesNodeSelectorTerm(term: NodeSelectorTerm, node: Node): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
@@ -65,19 +65,19 @@ export function matchesNodeSelectorTerm(term: NodeSelectorTerm, node: Node): boo
   );
 }
 
-/** Whether any of the selector's terms matches. */
+/** Whether any term of the selector matches. */
 export function matchesNodeSelector(selector: NodeSelector, node: Node): boolean {
   return selector.nodeSelectorTerms.some((term) => matchesNodeSelectorTerm(term, node));
 }
 
-/** Whether not every node will do, for the pod's node selector or its required node affinity. */
+/** Whether the pod's node selector or required node affinity excludes any node. */
 export function asksForNodes({ affinity, nodeSelector }: PodSpec): boolean {
   return (
     nodeSelector !== undefined || affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined
   );
 }
 
-/** Whether the pod's node selector and its required node affinity allow the node. */
+/** Whether the pod's node selector and required node affinity allow the node. */
 export function matchesRequiredNodeAffinity(spec: PodSpec, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(spec.nodeSelector ?? {})) {
@@ -87,7 +87,7 @@ export function matchesRequiredNodeAffinity(spec: PodSpec, node: Node): boolean 
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Sum of the weights of the preferred terms that match the node. */
+/** Sum of the weights of preferred terms that match the node. */
 export function preferredNodeWeight(terms: readonly PreferredSchedulingTerm[] | undefined, node: Node): number {
   let weight = 0;
   for (const term of terms ?? []) if (matchesNodeSelectorTerm(term.preference, node)) weight += term.weight;

@@ -1,4 +1,3 @@
-/** What is particular to the states of components: their rows; nobody writes them. */
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

@@ -1,22 +1,22 @@
-/** What a cluster tells strangers of itself, and the signatures by which those who have a token know that it is true. */
+/** The public cluster info, and the signatures by which token holders verify it. */
 import { createHmac } from 'node:crypto';
 import type { BootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Name of the map, in the public namespace. */
+/** Name of the config map, in the public namespace. */
 export const clusterInfoName = 'cluster-info';
 
-/** Key of the client config, without any user, that says where the cluster is and whom to trust. */
+/** Key of a client config without user, which contains the cluster's address and trusted certificates. */
 export function clusterInfoKey({ shortName }: Dialect): string {
   return `${shortName}config`;
 }
 
-/** Of the keys of its signatures; the id of the token follows. */
+/** Prefix of the keys of its signatures; the token's id follows. */
 export function clusterInfoSignaturePrefix(dialect: Dialect): string {
   return `jws-${clusterInfoKey(dialect)}-`;
 }
 
-/** A detached JSON Web Signature (RFC 7515, appendix F), `header..signature`: what is signed stands elsewhere. */
+/** A detached JSON Web Signature (RFC 7515, appendix F), `header..signature`: the content is not part of it. */
 export function clusterInfoSignature(content: string, token: BootstrapToken): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: token.id }));
   const signature = createHmac('sha256', token.secret)

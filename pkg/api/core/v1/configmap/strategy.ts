@@ -1,4 +1,3 @@
-/** What is particular to config maps. */
 import { base64Bytes, maxDataBytes, validateDataKey, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
@@ -23,7 +22,7 @@ function validateConfigMap(map: ConfigMap): FieldFailure[] {
   const { data = {}, binaryData = {} } = map;
   const dataPath = FieldPath.of('data');
   const binaryPath = FieldPath.of('binaryData');
-  // Each map is walked over once: there may be very many keys.
+  // Iterates over each map once, because there may be very many keys.
   const failures: FieldFailure[] = [];
   let bytes = 0;
   for (const key in data) {

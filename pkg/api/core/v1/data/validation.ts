@@ -5,7 +5,7 @@ import { addAll, forbiddenField, invalidEach, none } from '#apimachinery/validat
 import { configKeyErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** All values together. */
+/** Total size of all values. */
 export const maxDataBytes = 1024 * 1024;
 
 export type DataMap = Readonly<Record<string, string>>;
@@ -21,13 +21,13 @@ export function validateDataKey(key: string, path: FieldPath): readonly FieldFai
   return errors.length === 0 ? none : invalidEach(path.key(key), key, errors);
 }
 
-/** Length of the bytes that a base64 text stands for. */
+/** The decoded length of a base64 text. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return Math.max(0, Math.floor((text.length * 3) / 4) - padding);
 }
 
-/** What is marked immutable stays so, and stays what it is. */
+/** Immutable data must stay immutable and unchanged. */
 export function validateImmutableData<T extends { immutable?: boolean }>(
   object: T,
   old: T,

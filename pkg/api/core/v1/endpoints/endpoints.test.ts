@@ -12,14 +12,14 @@ import {
 } from '#api/testing/strategy-table.js';
 
 type Row = [string, unknown, ...string[]];
-const made = '2024-05-31T23:00:00Z';
+const creationTime = '2024-05-31T23:00:00Z';
 const label =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const badIP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
 t.test('endpoints', (t) => {
   const base: Draft = {
-    metadata: { name: 'e', namespace: 'ns', creationTimestamp: made },
+    metadata: { name: 'e', namespace: 'ns', creationTimestamp: creationTime },
     subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }],
   };
   const s = 'subsets[0]';
@@ -94,7 +94,7 @@ t.test('endpoints', (t) => {
 
 t.test('endpoint slices', (t) => {
   const base: Draft = {
-    metadata: { name: 'e', namespace: 'ns', creationTimestamp: made },
+    metadata: { name: 'e', namespace: 'ns', creationTimestamp: creationTime },
     addressType: 'IPv4',
     endpoints: [{ addresses: ['10.0.0.1'] }],
     ports: [{ port: 80 }],

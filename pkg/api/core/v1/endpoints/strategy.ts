@@ -1,5 +1,3 @@
-/** What is particular to endpoints. */
-
 import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { declaration as endpointsSchema } from '#api/core/v1/endpoints.js';
@@ -11,15 +9,20 @@ import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
-import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import {
+  checkDNSLabel,
+  checkDNSSubdomain,
+  checkEnum,
+  checkQualifiedName,
+  ipErrors,
+} from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
 const checkPort = rangesOf(endpointsSchema.types.EndpointPort, 'port');
 
-/** More are only counted in tables. */
+/** Further addresses are only counted in tables. */
 const shownInTable = 3;
 
 export const endpointsStrategy: Strategy<Endpoints> = kindStrategy<Endpoints>(endpoints, {

@@ -1,4 +1,4 @@
-/** What is particular to events in their older form, which is also the one that is stored. */
+/** The strategy of core events, which are also the stored form of all events. */
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/meta/object.js';
@@ -12,7 +12,7 @@ import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** What is the same for all versions of events. */
+/** Rules that all versions of events share. */
 export const commonEventRules: KindRules<Event> = {
   allowCreateOnUpdate: true,
   lifetime: 'events',
@@ -29,7 +29,7 @@ export const commonEventRules: KindRules<Event> = {
 
 export const eventStrategy: Strategy<Event> = oldEventStrategy();
 
-/** The old rules, which also hold in the beta version of the newer form. */
+/** The rules of core events, which also apply to version v1beta1 of events.k8s.io. */
 export function oldEventStrategy(more: KindRules<Event> = {}): Strategy<Event> {
   return kindStrategy<Event>(events, {
     name: pathSegmentErrors,
@@ -44,7 +44,7 @@ export function oldEventStrategy(more: KindRules<Event> = {}): Strategy<Event> {
   });
 }
 
-/** What events can be selected by of the object that they are about. */
+/** Selectable fields of the involved object. */
 export const referenceFieldNames = [
   'kind',
   'namespace',
@@ -62,8 +62,8 @@ function referenceFields(reference: ObjectReference | undefined): Record<string,
 }
 
 /**
- * An event lies in the namespace of what it is about, and where it is about something cluster-wide, in the default one.
- * Newer events may lie elsewhere, and those about something cluster-wide also in the system's namespace.
+ * An event belongs to the namespace of its involved object, or the default namespace for a cluster-scoped object. Newer
+ * events may be in any namespace, and those about cluster-scoped objects also in the system namespace.
  */
 export function validateInvolvedNamespace(event: Event, dialect: Dialect): FieldFailure[] {
   const { default: usual, system } = dialect.namespaces;
@@ -77,7 +77,7 @@ export function validateInvolvedNamespace(event: Event, dialect: Dialect): Field
 const maxWordLength = 128;
 const maxMessageLength = 1024;
 
-/** What an event that has the newer time also has, in whichever form it is written: fields are called as in the newer one. */
+/** Rules of events with `eventTime`, in either form: failures use the field names of the newer form. */
 export function validateNewFields(event: Event): FieldFailure[] {
   const controllerPath = FieldPath.of('reportingController');
   const controller = event.reportingComponent ?? '';

@@ -103,11 +103,16 @@ t.test('rules of limit ranges', (t) => {
 });
 
 t.test('defaults follow from the other bounds', (t) => {
-  const made = (fields: object) =>
+  const createdItem = (fields: object) =>
     (created(limitRangeStrategy, withField(base, 'spec.limits', [fields])) as LimitRange).spec.limits?.[0];
-  t.match(made({ type: 'Container', max: { cpu: '2' } }), { default: { cpu: '2' }, defaultRequest: { cpu: '2' } });
-  t.match(made({ type: 'Container', min: { cpu: '1' } }), { defaultRequest: { cpu: '1' } });
-  t.match(made({ type: 'Container', min: { cpu: '1' }, default: { cpu: '2' } }), { defaultRequest: { cpu: '2' } });
-  t.equal(made({ type: 'Pod', max: { cpu: '2' } })?.default, undefined);
+  t.match(createdItem({ type: 'Container', max: { cpu: '2' } }), {
+    default: { cpu: '2' },
+    defaultRequest: { cpu: '2' },
+  });
+  t.match(createdItem({ type: 'Container', min: { cpu: '1' } }), { defaultRequest: { cpu: '1' } });
+  t.match(createdItem({ type: 'Container', min: { cpu: '1' }, default: { cpu: '2' } }), {
+    defaultRequest: { cpu: '2' },
+  });
+  t.equal(createdItem({ type: 'Pod', max: { cpu: '2' } })?.default, undefined);
   t.end();
 });

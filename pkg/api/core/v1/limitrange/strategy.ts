@@ -1,5 +1,3 @@
-/** What is particular to limit ranges. */
-
 import { declaration as schema } from '#api/core/v1/limitrange.js';
 import { validateContainerResourceName, validateResourceName } from '#api/core/v1/pod/validation/resources.js';
 import { isOvercommitAllowed } from '#api/core/v1/resources/names.js';
@@ -21,7 +19,7 @@ const limitsPath = FieldPath.of('spec', 'limits');
 export const limitRangeStrategy: Strategy<LimitRange> = kindStrategy<LimitRange>(limitranges, {
   allowCreateOnUpdate: true,
   prepareForCreate({ metadata }) {
-    // This one kind is named by the system where the client says nothing.
+    // Only this kind gets a generated name if the client sends none.
     if ((metadata.name ?? '') === '' && (metadata.generateName ?? '') === '') metadata.name = metadata.uid ?? '';
   },
   defaults: (range) => (range.spec.limits ?? []).forEach(defaultItem),
@@ -29,7 +27,7 @@ export const limitRangeStrategy: Strategy<LimitRange> = kindStrategy<LimitRange>
   cells: (range) => [range.metadata.name ?? '', range.metadata.creationTimestamp ?? ''],
 });
 
-/** For containers: the default is the maximum, and the default request the default, else the minimum. */
+/** For containers: the default is the maximum; the default request is the default, or else the minimum. */
 function defaultItem(item: Draft<LimitRangeItem>): void {
   if (item.type !== 'Container') return;
   const limits = { ...item.max, ...item.default };
@@ -38,7 +36,7 @@ function defaultItem(item: Draft<LimitRangeItem>): void {
   if (isLonger(requests, item.defaultRequest)) item.defaultRequest = requests;
 }
 
-/** What has nothing to add may be shared, and is left as it is. */
+/** A list without additions may be shared and stays unchanged. */
 function isLonger(list: object, shorter: object | undefined): boolean {
   return Object.keys(list).length > Object.keys(shorter ?? {}).length;
 }
@@ -92,7 +90,7 @@ function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): 
   ];
 }
 
-/** Which bound may not be above which, the field that is to blame, and the value that is shown. */
+/** The order of bounds, the field to report, and the value to show. */
 const ordered = [
   { low: 'min', high: 'max', blamed: 'min', shown: 'low', text: ['min value', 'max value'] },
   {
@@ -132,7 +130,7 @@ function validateOrder(item: LimitRangeItem, ofPods: boolean, path: FieldPath): 
   });
 }
 
-/** What cannot be lent twice has one amount, for requests as for limits. */
+/** A resource that cannot be overcommitted must have equal requests and limits. */
 function validateEqualDefaults(item: LimitRangeItem, dialect: Dialect, path: FieldPath): FieldFailure[] {
   return Object.entries(item.defaultRequest ?? {}).flatMap(([name, request]) => {
     const limit = item.default?.[name];
@@ -142,7 +140,7 @@ function validateEqualDefaults(item: LimitRangeItem, dialect: Dialect, path: Fie
   });
 }
 
-/** How many times its request a limit may be: at least once, and no more than the other bounds leave. */
+/** The maximum ratio of limit to request must be at least one and consistent with the other bounds. */
 function validateRatios(item: LimitRangeItem, path: FieldPath): FieldFailure[] {
   return Object.entries(item.maxLimitRequestRatio ?? {}).flatMap(([name, ratio]) => {
     const at = path.child('maxLimitRequestRatio').key(name);

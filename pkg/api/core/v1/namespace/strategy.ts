@@ -1,5 +1,3 @@
-/** What is particular to namespaces. */
-
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { validateKnownFinalizer } from '#api/meta/v1/objectmeta/validation.js';
@@ -25,11 +23,11 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
     namespace.status = { phase: 'Active' };
   },
   completeCreate(namespace, { dialect }) {
-    // After the client's fields are known: this one is not among them.
+    // Added after field validation: clients do not know this finalizer.
     const finalizers = namespace.spec.finalizers ?? [];
     if (!finalizers.includes(dialect.namespaceFinalizer))
       namespace.spec.finalizers = [...finalizers, dialect.namespaceFinalizer];
-    // A generated name is known only now.
+    // A generated name is known only here.
     labelWithName(namespace, dialect);
   },
   prepareForUpdate(namespace, old) {
@@ -55,7 +53,7 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
 
 function labelWithName(namespace: Draft<Namespace>, dialect: Dialect): void {
   const name = namespace.metadata.name ?? '';
-  // There may be many more, and this is asked more than once.
+  // Fast path, since this runs several times per write.
   if (namespace.metadata.labels?.[dialect.labels.metadataName] === name) return;
   if (name !== '') namespace.metadata.labels = { ...namespace.metadata.labels, [dialect.labels.metadataName]: name };
 }
@@ -76,13 +74,13 @@ function validateFinalizers(
 function validatePhase(namespace: Namespace): FieldFailure[] {
   const phase = namespace.status?.phase ?? '';
   const deleted = namespace.metadata.deletionTimestamp !== undefined;
-  const wanted = deleted ? 'Terminating' : 'Active';
-  if (phase === wanted) return [];
-  const text = `may only be '${wanted}' if \`deletionTimestamp\` is ${deleted ? 'not ' : ''}empty`;
+  const expectedPhase = deleted ? 'Terminating' : 'Active';
+  if (phase === expectedPhase) return [];
+  const text = `may only be '${expectedPhase}' if \`deletionTimestamp\` is ${deleted ? 'not ' : ''}empty`;
   return [invalidValue(FieldPath.of('status', 'Phase'), phase, text)];
 }
 
-/** An update of `finalize` changes nothing but the spec's finalizers; in place, still to be validated. */
+/** An update of `finalize` changes only the finalizers of the spec; in place, before validation. */
 export function prepareFinalize(namespace: Draft<Namespace>, old: Namespace): void {
   copyField(namespace, old, 'status');
 }

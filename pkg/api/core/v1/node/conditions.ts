@@ -2,12 +2,12 @@
 import type { Node, NodeCondition, NodeStatus } from '#api/core/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 
-/** The node's condition of that type, undefined when it has none. */
+/** The node's condition of that type; undefined if absent. */
 export function getNodeCondition(status: NodeStatus | undefined, type: string): NodeCondition | undefined {
   return getCondition(status?.conditions, type);
 }
 
-/** True when the node's Ready condition is True. */
+/** True if the node's Ready condition is True. */
 export function isNodeReady(node: Node): boolean {
   return getNodeCondition(node.status, 'Ready')?.status === 'True';
 }

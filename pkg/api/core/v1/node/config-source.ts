@@ -1,7 +1,7 @@
-/** Rules of where a node's agent has its configuration from. The feature is gone; stored nodes may still have it. */
+/** Rules of a node agent's configuration source. The feature was removed; stored nodes may still have one. */
 
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
@@ -9,7 +9,7 @@ import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#ap
 import { configKeyErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Nobody gets a source any more. In place. */
+/** New nodes get no source. In place. */
 export function dropConfigSource(node: Draft<Node>, old: Node | undefined): void {
   if (old === undefined) {
     delete node.spec.configSource;
@@ -17,7 +17,7 @@ export function dropConfigSource(node: Draft<Node>, old: Node | undefined): void
   } else if (old.spec.configSource === undefined) delete node.spec.configSource;
 }
 
-/** A source that is wished for names a config map; one that is in use also says which version of it. */
+/** A requested source names a config map; a source in use also names its version. */
 export function validateConfigSource(
   source: NodeConfigSource | undefined,
   part: 'spec' | 'status',

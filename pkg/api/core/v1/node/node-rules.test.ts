@@ -80,7 +80,7 @@ t.test('create', (t) => {
     nodeStrategy,
     withField(withField(base, 'spec.configSource', source), 'status.config', {}),
   ) as Node;
-  t.equal(dropped.spec.configSource, undefined, 'nobody gets a source of configuration');
+  t.equal(dropped.spec.configSource, undefined, 'no node gets a configuration source');
   t.equal(dropped.status?.config, undefined);
   t.end();
 });
@@ -98,8 +98,8 @@ t.test('update', (t) => {
   ];
   checkUpdateRules(t, nodeStrategy, base, rows);
   const plain = created(nodeStrategy, base);
-  const asked = updated(nodeStrategy, withField(base, 'spec.configSource', source), plain) as Node;
-  t.equal(asked.spec.configSource, undefined);
+  const withSource = updated(nodeStrategy, withField(base, 'spec.configSource', source), plain) as Node;
+  t.equal(withSource.spec.configSource, undefined);
   const stored = copyJson(created(nodeStrategy, base) as Node);
   stored.spec.configSource = source;
   const change = (value: unknown) => changeFailures(nodeStrategy, stored, withField(base, 'spec.configSource', value));

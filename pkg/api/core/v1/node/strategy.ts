@@ -1,4 +1,3 @@
-/** What is particular to nodes. */
 import { getNodeCondition, nodeAddress } from '#api/core/v1/node/conditions.js';
 import { dropConfigSource } from '#api/core/v1/node/config-source.js';
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '#api/core/v1/node/validation.js';
@@ -13,7 +12,7 @@ import { orNone } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-/** A node's row in tables: name, status, roles, age, version, addresses, system. */
+/** A node's table row: name, status, roles, age, version, addresses, system. */
 function nodeCells(node: Node, dialect: Dialect, now: number): TableRowCells {
   const info = node.status?.nodeInfo;
   return [
@@ -36,7 +35,7 @@ function statusText(node: Node): string {
   return node.spec.unschedulable === true ? `${text},SchedulingDisabled` : text;
 }
 
-/** Roles that the node's labels give it, sorted. */
+/** Sorted roles from the node's labels. */
 function nodeRoles(node: Node, dialect: Dialect): string[] {
   const roles = new Set<string>();
   const prefix = dialect.labels.nodeRolePrefix;
@@ -65,7 +64,7 @@ export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
 
 function defaultNode(node: Draft<Node>): void {
   const { spec, status } = node;
-  // The singular block is the first of the list.
+  // The singular field is the first element of the list.
   if ((spec.podCIDR ?? '') === '') {
     if (spec.podCIDRs?.[0] !== undefined) spec.podCIDR = spec.podCIDRs[0];
   } else if (spec.podCIDRs?.[0] !== spec.podCIDR) spec.podCIDRs = [spec.podCIDR ?? ''];

@@ -1,12 +1,12 @@
-/** Taints of nodes and what tolerates them. */
+/** Taints of nodes and their tolerations. */
 import type { Taint, Toleration } from '#api/core/v1/types.gen.js';
 
-/** `key[=value]:effect`, as command lines and people write it. */
+/** `key[=value]:effect`, as on command lines. */
 export function taintText({ key, value = '', effect }: Pick<Taint, 'key' | 'value' | 'effect'>): string {
   return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
 }
 
-/** True when the toleration tolerates the taint. An empty key or effect stands for all of them. */
+/** True if the toleration tolerates the taint. An empty key or effect matches all. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if ((toleration.effect ?? '') !== '' && toleration.effect !== taint.effect) return false;
   if ((toleration.key ?? '') !== '' && toleration.key !== taint.key) return false;
@@ -21,12 +21,12 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/** True when any of the tolerations tolerates the taint. */
+/** True if any toleration tolerates the taint. */
 export function toleratedBy(tolerations: readonly Toleration[] | undefined, taint: Taint): boolean {
   return tolerations?.some((toleration) => tolerates(toleration, taint)) ?? false;
 }
 
-/** The first taint of one of the effects that nothing tolerates. */
+/** The first taint with one of the effects that no toleration tolerates. */
 export function findUntoleratedTaint(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,

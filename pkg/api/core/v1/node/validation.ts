@@ -1,13 +1,13 @@
-/** Rules of nodes. Some paths are those that 1.24 gives, wherever the field really is. */
+/** Rules of nodes. Some failures have the paths of 1.24 rather than the field's actual path. */
 
 import { validateConfigSource, validateConfigStatus } from '#api/core/v1/node/config-source.js';
 import { parseList } from '#api/core/v1/pod/validation/annotations.js';
 import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { quoted } from '#apimachinery/errors/shown.js';
+import { quoted } from '#apimachinery/errors/message-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { checkEnum, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
@@ -55,7 +55,7 @@ function validateTaints(taints: readonly Taint[], path: FieldPath): FieldFailure
   return failures;
 }
 
-/** Annotations that are older than the fields of the same meaning. */
+/** Annotations that were replaced by fields. */
 function validateNodeAnnotations(annotations: Readonly<Record<string, string>>, dialect: Dialect): FieldFailure[] {
   const prefix = `scheduler.alpha.${dialect.labelDomain}`;
   const taintsKey = `${prefix}/taints`;
@@ -118,7 +118,7 @@ function validateCapacity(node: Node, dialect: Dialect): FieldFailure[] {
   );
 }
 
-/** What may not change once a node has it, in updates of the node and of its status. */
+/** Fields that must not change once set, in updates of the node and its status. */
 export function validateNodeUpdate(node: Node, old: Node): FieldFailure[] {
   const failures = validateAddresses(node);
   const blocks = node.spec.podCIDRs ?? [];
@@ -139,7 +139,7 @@ export function validateNodeUpdate(node: Node, old: Node): FieldFailure[] {
   return failures;
 }
 
-/** Rules of an update of the status: whatever may be wrong with a node besides its blocks. */
+/** Rules of a status update: all rules of nodes except those of pod CIDRs. */
 export function validateNodeStatusUpdate(node: Node, old: Node, dialect: Dialect): FieldFailure[] {
   return [
     ...validateNodeAnnotations(node.metadata.annotations ?? {}, dialect),
@@ -149,7 +149,7 @@ export function validateNodeStatusUpdate(node: Node, old: Node, dialect: Dialect
   ];
 }
 
-/** Each address only once. */
+/** Addresses must be unique. */
 function validateAddresses(node: Node): FieldFailure[] {
   const seen = new Set<string>();
   return (node.status?.addresses ?? []).flatMap((address, i) => {

@@ -1,4 +1,4 @@
-/** A volume as it is when bound to a claim. */
+/** Binding a volume to a claim. */
 
 import { isBoundTo } from '#api/core/v1/persistentvolume/match.js';
 import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
@@ -6,7 +6,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** The volume with a reference to the claim; the very object that was given where nothing is to change. */
+/** The volume with a reference to the claim; the same object if unchanged. */
 export function boundVolume(
   volume: PersistentVolume,
   { metadata }: PersistentVolumeClaim,
@@ -22,7 +22,7 @@ export function boundVolume(
   return { ...annotated, spec: { ...volume.spec, claimRef: reference } };
 }
 
-/** The object with these annotations; the very object that was given when it has them. */
+/** The object with these annotations; the same object if it has them. */
 export function annotate<T extends { metadata: ObjectMeta }>(
   object: T,
   annotations: Readonly<Record<string, string>>,

@@ -27,7 +27,7 @@ function claim(spec: Partial<PersistentVolumeClaimSpec> = {}, metadata: ObjectMe
 
 const claimRef = { namespace: 'default', name: 'data' };
 const going = { deletionTimestamp: '2022-05-03T00:00:00Z' };
-const taken = volume('taken', '2Gi', { claimRef: { ...claimRef, name: 'other' } });
+const boundVolume = volume('bound', '2Gi', { claimRef: { ...claimRef, name: 'other' } });
 
 interface Row {
   readonly name: string;
@@ -43,7 +43,7 @@ const rows: Row[] = [
   { name: 'none that is too small', volumes: [volume('a', '1Gi')], want: undefined },
   { name: 'one of just the size', volumes: [volume('a', '2048Mi')], want: 'a' },
   { name: 'the first of several of a size', volumes: [volume('a', '2Gi'), volume('b', '2Gi')], want: 'a' },
-  { name: 'none of somebody else', volumes: [taken, volume('a', '9Gi')], want: 'a' },
+  { name: 'none that is bound to another claim', volumes: [boundVolume, volume('a', '9Gi')], want: 'a' },
   {
     name: 'the reserved one, however large',
     volumes: [volume('a', '2Gi'), volume('mine', '9Gi', { claimRef })],
@@ -142,7 +142,7 @@ t.test('the volume for a claim', (t) => {
   t.end();
 });
 
-t.test('why a volume cannot be had', (t) => {
+t.test('reasons why a volume is unavailable', (t) => {
   const table: [PersistentVolume, PersistentVolumeClaim, string | undefined][] = [
     [volume('a', '2Gi'), claim(), undefined],
     [volume('a', '2Gi', {}, going), claim(), 'the volume is marked for deletion "a"'],

@@ -1,11 +1,11 @@
-/** Which volume suits a claim. The rules of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
+/** Selects a volume for a claim by the rules of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
 import { everything, selectorFromObject } from '#apimachinery/selectors/labels.js';
 
-/** Whether the volume is claimed by this very claim, or reserved for one of its name. */
+/** Whether the volume is bound to this claim, or reserved for a claim with its name. */
 export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { claimRef } = spec;
   if (claimRef === undefined) return false;
@@ -13,7 +13,7 @@ export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVo
   return (claimRef.uid ?? '') === '' || claimRef.uid === metadata.uid;
 }
 
-/** Why a volume that the claim asks for by name cannot be had; undefined when it can. */
+/** The reason why the claim cannot have a volume that it requests by name; undefined if it can. */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim, dialect: Dialect): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined) {
     return `the volume is marked for deletion "${volume.metadata.name}"`;
@@ -25,17 +25,17 @@ export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim,
 }
 
 /**
- * The volume to bind: one that is reserved for the claim; else, unless that is left to the scheduler (`delayed`), the
- * smallest of those available that do what is asked with the fewest further access modes. `candidates` holds at least
- * all volumes that are reserved for the claim, and all unclaimed ones of its class. Throws for a selector that is none.
+ * The volume to bind: a reserved one, or else, unless the scheduler decides (`delayed`), the smallest available volume
+ * that fits with the fewest additional access modes. `candidates` includes at least all volumes reserved for the claim
+ * and all unclaimed ones of its class. Throws for an invalid selector.
  */
 export function bestMatch(
   claim: PersistentVolumeClaim,
   candidates: readonly PersistentVolume[],
   options: { readonly delayed: boolean; readonly dialect: Dialect },
 ): PersistentVolume | undefined {
-  const { selector: wanted } = claim.spec;
-  const selector = wanted === undefined ? everything : selectorFromObject(wanted);
+  const { selector: selectorObject } = claim.spec;
+  const selector = selectorObject === undefined ? everything : selectorFromObject(selectorObject);
   const storageClass = storageClassOf(claim, options.dialect);
   let best: PersistentVolume | undefined;
   for (const volume of candidates) {

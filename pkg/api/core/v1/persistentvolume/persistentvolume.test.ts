@@ -11,7 +11,7 @@ const base: Draft = {
 };
 const node = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }] } };
 const { hostPath: _, ...common } = base['spec'] as Record<string, unknown>;
-/** A volume of that source alone. */
+/** A volume with only that source. */
 const of = (source: object, ...failures: string[]): RuleRow => ['spec', { ...common, ...source }, ...failures];
 const iscsi = { targetPortal: 'p:1', iqn: 'iqn.2015-02.example.com:test' };
 
@@ -209,17 +209,18 @@ t.test('defaults of persistent volumes', (t) => {
     spec: { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', hostPath: { type: '' } },
     status: { phase: 'Pending' },
   });
-  const made = (source: object) => created(persistentVolumeStrategy, withField(base, 'spec', { ...common, ...source }));
-  t.match(made({ iscsi }), { spec: { iscsi: { iscsiInterface: 'default' } } });
-  t.match(made({ rbd: {} }), { spec: { rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' } } });
-  t.match(made({ azureDisk: {} }), {
+  const createdVolume = (source: object) =>
+    created(persistentVolumeStrategy, withField(base, 'spec', { ...common, ...source }));
+  t.match(createdVolume({ iscsi }), { spec: { iscsi: { iscsiInterface: 'default' } } });
+  t.match(createdVolume({ rbd: {} }), { spec: { rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' } } });
+  t.match(createdVolume({ azureDisk: {} }), {
     spec: { azureDisk: { cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false } },
   });
-  t.match(made({ scaleIO: {} }), { spec: { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' } } });
+  t.match(createdVolume({ scaleIO: {} }), { spec: { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' } } });
   t.end();
 });
 
-t.test('what may change', (t) => {
+t.test('allowed changes', (t) => {
   const csi = withField(base, 'spec', { ...common, csi: { driver: 'd', volumeHandle: 'h' }, nodeAffinity: node });
   const secret = { name: 's', namespace: 'ns' };
   const rows: RuleRow[] = [

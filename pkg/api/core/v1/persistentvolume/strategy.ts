@@ -1,8 +1,7 @@
-/** What is particular to persistent volumes. */
 import { validateVolume, validateVolumeUpdate } from '#api/core/v1/persistentvolume/validation.js';
 import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
-import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { allowedAccessModes, formatAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -16,7 +15,7 @@ export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy
     volume.status = { ...volume.status, phase: volume.status?.phase || 'Pending' };
   },
   validate: (volume, { dialect, gate }, old) =>
-    validateVolume(volume, { dialect, modes: knownAccessModes(gate, old?.spec.accessModes) }),
+    validateVolume(volume, { dialect, modes: allowedAccessModes(gate, old?.spec.accessModes) }),
   validateUpdate: (volume, old) => validateVolumeUpdate(volume.spec, old.spec),
   cells: (volume, context) => volumeCells(volume, context),
 });

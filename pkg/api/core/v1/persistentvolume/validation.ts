@@ -1,9 +1,9 @@
-/** Rules of persistent volumes, also of those that attachments carry inline. */
+/** Rules of persistent volumes, including those inlined in attachments. */
 
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
 import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/volume/claim-validation.js';
 import {
   validateAzureDisk,
@@ -42,7 +42,7 @@ const sources = memberNames<PersistentVolumeSource>(schema.types.PersistentVolum
 
 export interface VolumeRules {
   readonly dialect: Dialect;
-  /** Access modes that may be asked for. */
+  /** Allowed access modes. */
   readonly modes: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function validateVolume(volume: PersistentVolume, rules: VolumeRules): Fi
   ];
 }
 
-/** Kinds of volumes that read the older annotation with mount options. */
+/** Volume types that support the older mount options annotation. */
 const mountable = [
   'gcePersistentDisk',
   'awsElasticBlockStore',
@@ -80,7 +80,7 @@ function validateMountOptions({ spec, metadata }: PersistentVolume, dialect: Dia
 
 export interface SpecRules extends VolumeRules {
   readonly name: string;
-  /** Part of a pod rather than an object of its own: nothing that only provisioning needs. */
+  /** Inlined in a pod: fields for provisioning are refused. */
   readonly inline: boolean;
 }
 
@@ -117,7 +117,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
   ];
 }
 
-/** `/`, also in roundabout ways. */
+/** `/`, in any spelling. */
 function isRoot(path: string | undefined): boolean {
   if (!path?.startsWith('/')) return false;
   let depth = 0;
@@ -174,7 +174,7 @@ function validateCapacity(capacity: Readonly<Record<string, string>> | undefined
   return failures;
 }
 
-/** Not negative, in the words that capacities of volumes are refused with. */
+/** Must not be negative, with the message for volume capacities. */
 export function checkBasicQuantity(path: FieldPath, quantity: string): FieldFailure[] {
   if (quantitySign(quantity) >= 0) return [];
   return [invalidValue(path, value(quantity), 'must be a valid resource quantity')];
@@ -234,7 +234,7 @@ function validateLocalVolume(
   return [...failures, required(at.child('nodeAffinity'), 'Local volume requires node affinity')];
 }
 
-/** Where a volume is does not change; whence it is reached may still be said. */
+/** The source must not change; a missing node affinity may be added. */
 export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const addsSecret = old.csi !== undefined && old.csi.controllerExpandSecretRef === undefined;
@@ -247,7 +247,7 @@ export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: Persistent
     const text = 'spec.persistentvolumesource is immutable after creation';
     failures.push(forbiddenField(specPath.child('persistentvolumesource'), text));
   }
-  // Both paths lack their `spec` in 1.24.
+  // In 1.24 both paths lack `spec`.
   addAll(failures, validateImmutable(spec.volumeMode, old.volumeMode, FieldPath.of('volumeMode')));
   if (old.nodeAffinity !== undefined) {
     const { nodeAffinity } = spec;

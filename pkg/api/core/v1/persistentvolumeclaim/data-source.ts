@@ -1,12 +1,12 @@
-/** The two fields that say what a new volume is filled with: the older knows claims and snapshots only. */
+/** The two fields for the content of a new volume: the older one supports only claims and snapshots. */
 
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft, Replaceable } from '#apimachinery/draft.js';
 
 /**
- * What the older field cannot name is forgotten, as it always was; a claim that has a source already, and one that uses
- * the newer field, is left alone. In place.
+ * Drops a source that the older field does not support, as before; leaves claims unchanged that have a stored source or
+ * use the newer field. In place.
  */
 export function dropUnknownDataSource(
   spec: Draft<PersistentVolumeClaimSpec>,
@@ -23,7 +23,7 @@ function isClaimOrSnapshot({ kind, apiGroup = '' }: TypedLocalObjectReference, d
   return kind === 'VolumeSnapshot' && apiGroup === `snapshot.storage.${dialect.apiDomain}`;
 }
 
-/** Whichever of the fields is set, both are. In place. */
+/** Copies the field that is set to the other one. In place. */
 export function alignDataSources(spec: Replaceable<PersistentVolumeClaimSpec>): void {
   if (spec.dataSource !== undefined) spec.dataSourceRef ??= { ...spec.dataSource };
   else if (spec.dataSourceRef !== undefined) spec.dataSource = { ...spec.dataSourceRef };

@@ -89,15 +89,15 @@ t.test('rules of claims', (t) => {
   t.end();
 });
 
-t.test('what a volume is filled with', (t) => {
-  const made = (draft: Draft, context = testContext) =>
+t.test('data sources of volumes', (t) => {
+  const createdClaim = (draft: Draft, context = testContext) =>
     (created(strategy, draft, context) as PersistentVolumeClaim).spec;
-  t.match(made(withField(base, 'spec.dataSource', clone)), { dataSource: clone, dataSourceRef: clone });
-  t.match(made(withField(base, 'spec.dataSourceRef', custom)), { dataSource: custom, dataSourceRef: custom });
-  const forgotten = made(withField(base, 'spec.dataSource', custom));
+  t.match(createdClaim(withField(base, 'spec.dataSource', clone)), { dataSource: clone, dataSourceRef: clone });
+  t.match(createdClaim(withField(base, 'spec.dataSourceRef', custom)), { dataSource: custom, dataSourceRef: custom });
+  const forgotten = createdClaim(withField(base, 'spec.dataSource', custom));
   t.equal(forgotten.dataSource, undefined, 'the older field knows claims and snapshots only');
   t.equal(forgotten.dataSourceRef, undefined);
-  const off = made(withField(base, 'spec.dataSource', clone), withGates({ AnyVolumeDataSource: false }));
+  const off = createdClaim(withField(base, 'spec.dataSource', clone), withGates({ AnyVolumeDataSource: false }));
   t.match(off.dataSource, clone);
   t.equal(off.dataSourceRef, undefined);
   const older = copyJson(created(strategy, withField(base, 'spec.dataSource', clone)) as PersistentVolumeClaim);
@@ -107,7 +107,7 @@ t.test('what a volume is filled with', (t) => {
   t.end();
 });
 
-t.test('what may change', (t) => {
+t.test('allowed changes', (t) => {
   const unbound: RuleRow[] = [
     ['metadata.labels', { a: 'b' }],
     ['spec.volumeName', 'v'],

@@ -1,10 +1,8 @@
-/** What is particular to persistent volume claims. */
-
 import { alignDataSources, dropUnknownDataSource } from '#api/core/v1/persistentvolumeclaim/data-source.js';
 import { validateClaimStatus, validateClaimUpdate } from '#api/core/v1/persistentvolumeclaim/validation.js';
 import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
-import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { allowedAccessModes, formatAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { validateClaimSpec } from '#api/core/v1/volume/claim-validation.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { TableRowCells } from '#api/meta/object.js';
@@ -26,11 +24,11 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
     },
     prepareForUpdate(claim, old, { dialect, gate }) {
       dropUnknownDataSource(claim.spec, old.spec, dialect);
-      // Older clients know one of the fields only, and leave out the other one.
+      // Older clients know only one of the fields and omit the other.
       if (gate('AnyVolumeDataSource')) alignDataSources(claim.spec);
     },
     validate: (claim, context, old) =>
-      validateClaimSpec(claim.spec, specPath, knownAccessModes(context.gate, old?.spec.accessModes)),
+      validateClaimSpec(claim.spec, specPath, allowedAccessModes(context.gate, old?.spec.accessModes)),
     validateUpdate: validateClaimUpdate,
     validateStatusUpdate: (claim, _old, context) => validateClaimStatus(claim, context),
     cells: (claim, context) => claimCells(claim, context),

@@ -1,4 +1,4 @@
-/** Rules of claims: what may change, and what their status may say. */
+/** Rules of updates of claims and their status. */
 
 import { checkBasicQuantity } from '#api/core/v1/persistentvolume/validation.js';
 import { alignDataSources } from '#api/core/v1/persistentvolumeclaim/data-source.js';
@@ -28,7 +28,7 @@ export function validateClaimUpdate(
   const failures: FieldFailure[] = [];
   const spec: Replaceable<PersistentVolumeClaimSpec> = { ...claim.spec };
   const before: Replaceable<PersistentVolumeClaimSpec> = { ...old.spec };
-  // A claim of a time that knew one of the two fields only is taken as if it always had both.
+  // A claim stored with only one of the two fields counts as having both.
   if (gate('AnyVolumeDataSource')) alignDataSources(before);
   if ((before.volumeName ?? '') === '') {
     if (spec.volumeName === undefined) delete before.volumeName;
@@ -45,14 +45,14 @@ export function validateClaimUpdate(
     const text = 'spec is immutable after creation except resources.requests for bound claims';
     failures.push(forbiddenField(specPath, text));
   }
-  // A claim that asks for no size asks for less than any.
+  // A claim without size counts as smaller than any size.
   if (oldSize !== undefined && compareQuantities(size, oldSize) < 0) {
     addAll(failures, validateShrinking(size, old, gate('RecoverVolumeExpansionFailure')));
   }
   return [...failures, ...validateImmutable(claim.spec.volumeMode, old.spec.volumeMode, FieldPath.of('volumeMode'))];
 }
 
-/** Volumes never shrink; who asked for more than can be had may ask for less again, but not for what is there. */
+/** Volumes never shrink; a failed expansion may be reduced again, but not below the actual capacity. */
 function validateShrinking(size: string, old: PersistentVolumeClaim, recover: boolean): FieldFailure[] {
   const at = specPath.child('resources', 'requests', 'storage');
   if (!recover) return [forbiddenField(at, 'field can not be less than previous value')];
@@ -62,7 +62,7 @@ function validateShrinking(size: string, old: PersistentVolumeClaim, recover: bo
     : [forbiddenField(at, 'field can not be less than status.capacity')];
 }
 
-/** The class was in the annotation only, and now is in the field, too. */
+/** The class was only in the annotation and is now also in the field. */
 function movesClassToField(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, dialect: Dialect): boolean {
   const key = storageClassAnnotation(dialect);
   const before = old.metadata.annotations?.[key];

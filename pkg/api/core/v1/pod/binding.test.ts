@@ -36,7 +36,7 @@ t.test('the pod gets its node, the annotations of the binding, and the condition
 });
 
 t.test('what keeps a pod from being bound', async (t) => {
-  const rows: [name: string, current: Draft<Draft<Pod>>, wanted: Binding['metadata'], message: RegExp][] = [
+  const rows: [name: string, current: Draft<Draft<Pod>>, metadata: Binding['metadata'], message: RegExp][] = [
     ['it has a node', pod({}, 'other'), {}, /pod p is already assigned to node "other"/],
     [
       'it is going',

@@ -1,13 +1,27 @@
-/** What binding does to a pod. */
-
+/** Binds pods to nodes. */
 import type { Binding, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { conflict, type StatusError } from '#apimachinery/errors/status.js';
+import { conflict, type FieldFailure, type StatusError } from '#apimachinery/errors/status.js';
+import { notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const targetPath = FieldPath.of('target');
+
+/** The target must be a node, by name. */
+export function validateBinding(binding: Binding): readonly FieldFailure[] {
+  const { kind = '', name = '' } = binding.target ?? {};
+  const failures: FieldFailure[] = [];
+  if (kind !== '' && kind !== 'Node') {
+    failures.push(notSupported(targetPath.child('kind'), kind, ['Node', '<empty>']));
+  }
+  if (name === '') failures.push(required(targetPath.child('name')));
+  return failures;
+}
 
 /**
- * The pod as it belongs to the binding's node from `now` (ms) on, which shares with `current` whatever binding leaves
- * alone. Throws 409 when it has a node or is being deleted.
+ * The pod after binding to the node at `now` (ms); shares unchanged parts with `current`. Throws 409 if it has a node
+ * or is being deleted.
  */
 export function boundPod(current: Draft<Pod>, binding: Binding, now: number): Draft<Pod> {
   const refusal = refusedBecause(current);

@@ -1,4 +1,4 @@
-/** A pod's row in tables. */
+/** A pod's table row. */
 import type { ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import type { TableRowCells, TableRowCondition } from '#api/meta/object.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
@@ -6,14 +6,14 @@ import { age, humanDuration } from '#api/table/age.js';
 import { none, orNone } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
 
-/** Reason in the status of a pod whose node does not answer. */
+/** Status reason of a pod on an unreachable node. */
 const nodeLost = 'NodeLost';
 
 interface Summary {
   reason: string;
   ready: number;
   restarts: number;
-  /** Milliseconds since the epoch; NaN when nothing was ever restarted. */
+  /** Milliseconds since the epoch; NaN without restarts. */
   lastRestart: number;
 }
 
@@ -35,7 +35,7 @@ export function podCells(pod: Pod, now: number): TableRowCells {
   ];
 }
 
-/** That all its containers have ended, and how. */
+/** The condition of completed pods. */
 export function podRowConditions({ status }: Pod): readonly TableRowCondition[] {
   const ended = endedPhases.get(status?.phase ?? '');
   return ended === undefined ? [] : [ended];
@@ -56,7 +56,7 @@ function summarize(pod: Pod): Summary {
   return { ...summary, reason: pod.status?.reason === nodeLost ? 'Unknown' : 'Terminating' };
 }
 
-/** While init containers run or fail, only they are told about; undefined once they are done. */
+/** The summary of init containers while they run or fail; undefined when they are done. */
 function summarizeInit(pod: Pod): Summary | undefined {
   const statuses = pod.status?.initContainerStatuses ?? [];
   const total = pod.spec.initContainers?.length ?? 0;
@@ -64,7 +64,7 @@ function summarizeInit(pod: Pod): Summary | undefined {
   let lastRestart = Number.NaN;
   for (const [i, status] of statuses.entries()) {
     restarts += status.restartCount ?? 0;
-    lastRestart = later(lastRestart, status);
+    lastRestart = latestRestart(lastRestart, status);
     const { terminated, waiting } = status.state ?? {};
     if (terminated?.exitCode === 0) continue;
     let reason = `Init:${i}/${total}`;
@@ -84,10 +84,10 @@ function summarizeContainers(pod: Pod): Summary {
     lastRestart: Number.NaN,
   };
   let running = false;
-  // From the last to the first, so that the first container with something to say has the last word.
+  // Iterates backwards, so that the first container with a reason wins.
   for (const status of [...(pod.status?.containerStatuses ?? [])].reverse()) {
     summary.restarts += status.restartCount ?? 0;
-    summary.lastRestart = later(summary.lastRestart, status);
+    summary.lastRestart = latestRestart(summary.lastRestart, status);
     const { waiting, terminated, running: runs } = status.state ?? {};
     if ((waiting?.reason ?? '') !== '') summary.reason = waiting?.reason ?? '';
     else if (terminated !== undefined) summary.reason = endText(terminated);
@@ -108,7 +108,7 @@ function endText(terminated: NonNullable<ContainerState['terminated']>): string 
   return `ExitCode:${terminated.exitCode ?? 0}`;
 }
 
-function later(lastRestart: number, status: ContainerStatus): number {
+function latestRestart(lastRestart: number, status: ContainerStatus): number {
   const finishedAt = status.lastState?.terminated?.finishedAt;
   const at = finishedAt === undefined ? Number.NaN : parseTime(finishedAt);
   if (Number.isNaN(at)) return lastRestart;

@@ -1,7 +1,7 @@
-/** The persistent volume claims of a pod's volumes. */
+/** Persistent volume claims of a pod. */
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 
-/** Name of the volume's claim, in the pod's namespace; undefined for a volume without one. */
+/** Name of the volume's claim, in the pod's namespace; undefined without claim. */
 export function claimNameOf(podName: string, volume: Volume): string | undefined {
   if (volume.ephemeral !== undefined) return `${podName}-${volume.name}`;
   return volume.persistentVolumeClaim?.claimName;

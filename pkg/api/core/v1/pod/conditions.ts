@@ -3,14 +3,14 @@ import type { Pod, PodCondition, PodStatus } from '#api/core/v1/types.gen.js';
 import { getCondition, setCondition } from '#api/meta/v1/condition/conditions.js';
 import { parseTime } from '#apimachinery/clock.js';
 
-/** The pod's condition of that type, undefined when it has none. */
+/** The pod's condition of that type; undefined if absent. */
 export function getPodCondition(status: PodStatus | undefined, type: string): PodCondition | undefined {
   return getCondition(status?.conditions, type);
 }
 
 /**
- * The status with the condition set; the very same status when that changes nothing. `now` is RFC 3339 and becomes
- * the transition time when the condition's status changes.
+ * The status with the condition set; the same status if unchanged. `now` is RFC 3339 and becomes the transition time if
+ * the condition's status changes.
  */
 export function setPodCondition(status: PodStatus | undefined, condition: PodCondition, now: string): PodStatus {
   const old = status ?? {};
@@ -18,14 +18,14 @@ export function setPodCondition(status: PodStatus | undefined, condition: PodCon
   return conditions === old.conditions ? old : { ...old, conditions: [...conditions] };
 }
 
-/** True when the pod's Ready condition is True. */
+/** True if the pod's Ready condition is True. */
 export function isPodReady(pod: Pod): boolean {
   return getPodCondition(pod.status, 'Ready')?.status === 'True';
 }
 
 /**
- * True when the pod has been Ready for at least `minReadySeconds` at `now` (ms). A pod that must be ready for no
- * time at all is available as soon as it is ready.
+ * True if the pod has been Ready for at least `minReadySeconds` at `now` (ms). With zero seconds, a ready pod is
+ * available immediately.
  */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = getPodCondition(pod.status, 'Ready');
@@ -35,18 +35,18 @@ export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): 
   return since + minReadySeconds * 1000 < now;
 }
 
-/** True when the pod has run to its end: phase Succeeded or Failed. */
+/** True if the pod has completed: phase Succeeded or Failed. */
 export function isPodTerminal(pod: Pod): boolean {
   const phase = pod.status?.phase;
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** True when the pod has not run to its end and is not being deleted. */
+/** True if the pod has not completed and is not being deleted. */
 export function isPodActive(pod: Pod): boolean {
   return !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-/** The pod's priority; zero when admission has set none. */
+/** The pod's priority; zero if admission set none. */
 export function podPriority(pod: Pod): number {
   return pod.spec.priority ?? 0;
 }

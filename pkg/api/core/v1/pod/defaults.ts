@@ -1,13 +1,60 @@
-/** Defaults of pods, of templates of pods, and of their parts. All of them fill in place. */
-
-import { imageTag } from '#api/core/v1/pod/image-name.js';
+/** Defaults of pods and pod templates. All functions modify their argument. */
 import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import { roundResources } from '#api/core/v1/resources/rounding.js';
 import type { Container, ContainerPort, Pod, PodSpec, Volume } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-/** A pod: what a template gets, and what only pods get. */
+/** Image names: `registry.example.com:5000/team/web:1.0@sha256:…` (grammar of distribution/reference 2.8). */
+
+const domain = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::[0-9]+)?$/;
+const pathComponent = /^[a-z0-9]+(?:(?:[_.]|__|-+)[a-z0-9]+)*$/;
+const tagForm = /^\w[\w.-]{0,127}$/;
+const identifier = /^[a-f0-9]{64}$/;
+
+/** Number of hex digits per digest algorithm. */
+const digestLengths: ReadonlyMap<string, number> = new Map([
+  ['sha256', 64],
+  ['sha384', 96],
+  ['sha512', 128],
+]);
+
+/** The registry of names without one, and the maximum length of a name with its registry. */
+const defaultDomain = 'docker.io';
+const maxNameLength = 255;
+
+/** The image's tag; `latest` without tag and digest; empty for a digest or an invalid name. */
+export function imageTag(image: string): string {
+  if (identifier.test(image)) return '';
+  const at = image.indexOf('@');
+  const digest = at < 0 ? undefined : image.slice(at + 1);
+  const tagged = at < 0 ? image : image.slice(0, at);
+  const colon = tagged.lastIndexOf(':');
+  const hasTag = colon > tagged.lastIndexOf('/');
+  const name = hasTag ? tagged.slice(0, colon) : tagged;
+  const tag = hasTag ? tagged.slice(colon + 1) : undefined;
+  const valid = isName(name) && (tag === undefined || tagForm.test(tag)) && (digest === undefined || isDigest(digest));
+  if (!valid) return '';
+  return tag ?? (digest === undefined ? 'latest' : '');
+}
+
+function isName(name: string): boolean {
+  if (name.length > maxNameLength) return false;
+  const slash = name.indexOf('/');
+  const first = name.slice(0, Math.max(0, slash));
+  const isDomain = slash >= 0 && (/[.:]/.test(first) || first === 'localhost');
+  const path = isDomain ? name.slice(slash + 1) : name;
+  const full = `${isDomain ? first : defaultDomain}/${isDomain || slash >= 0 ? path : `library/${path}`}`;
+  if (full.length > maxNameLength || (isDomain && !domain.test(first))) return false;
+  return path.split('/').every((component) => pathComponent.test(component));
+}
+
+function isDigest(digest: string): boolean {
+  const [algorithm = '', hex = ''] = digest.split(':');
+  return digest.split(':').length === 2 && hex.length === digestLengths.get(algorithm) && /^[a-f0-9]+$/.test(hex);
+}
+
+/** Defaults of templates, and those of pods only. */
 export function defaultPod(pod: Draft<Pod>, dialect: Dialect): void {
   const spec = pod.spec;
   for (const container of spec.containers ?? []) defaultRequestsFromLimits(container);
@@ -17,7 +64,7 @@ export function defaultPod(pod: Draft<Pod>, dialect: Dialect): void {
   syncPodIPs(pod);
 }
 
-/** Whoever limits a resource and says nothing else asks for as much. */
+/** A resource with a limit but no request gets an equal request. */
 function defaultRequestsFromLimits(container: Draft<Container>): void {
   const { resources } = container;
   if (resources?.limits === undefined) return;
@@ -27,7 +74,7 @@ function defaultRequestsFromLimits(container: Draft<Container>): void {
   }
 }
 
-/** The singular address is the first of the list; where they differ, the singular one counts. */
+/** The singular address is the first of the list; if they differ, the singular one wins. */
 function syncPodIPs(pod: Draft<Pod>): void {
   const status = pod.status;
   if (status === undefined) return;
@@ -37,7 +84,7 @@ function syncPodIPs(pod: Draft<Pod>): void {
   } else if (first !== status.podIP) status.podIPs = [{ ip: status.podIP ?? '' }];
 }
 
-/** A pod's spec, in a pod or in a template. */
+/** Defaults of a spec, in a pod or template. */
 export function defaultPodSpec(spec: Draft<PodSpec>, dialect: Dialect): void {
   spec.schedulerName ||= dialect.components.defaultScheduler;
   defaultServiceAccount(spec);
@@ -51,7 +98,7 @@ export function defaultPodSpec(spec: Draft<PodSpec>, dialect: Dialect): void {
   roundResources(spec.overhead);
 }
 
-/** The field's two names always say the same; the newer one wins. */
+/** Both names of the field always have the same value; the newer one wins. */
 function defaultServiceAccount(spec: Draft<PodSpec>): void {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (name === undefined || name === '') return;
@@ -59,7 +106,7 @@ function defaultServiceAccount(spec: Draft<PodSpec>): void {
   if (spec.serviceAccount !== name) spec.serviceAccount = name;
 }
 
-/** In the host's network a container's port is the host's. */
+/** With host networking a container port is also a host port. */
 function defaultHostPorts(ports: Draft<ContainerPort[]>): void {
   for (const port of ports) port.hostPort ||= port.containerPort;
 }
@@ -70,7 +117,7 @@ function defaultContainer(container: Draft<Container>): void {
   roundResources(container.resources?.requests);
 }
 
-/** An image that may move under its name (no tag, or `latest`) is pulled every time. What is no image has no tag either. */
+/** An image with a mutable tag (none, or `latest`) is pulled every time. An invalid image name has no tag. */
 export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   return imageTag(image) === 'latest' ? 'Always' : 'IfNotPresent';
 }

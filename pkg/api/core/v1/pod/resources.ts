@@ -1,6 +1,6 @@
 /**
- * What a pod asks for and may use. Init containers run one after the other before the others start, so of them only
- * the largest counts, and only where it exceeds the sum of the others; overhead comes on top.
+ * Requests and limits of pods. Init containers run one after another before all others, so only the largest counts, and
+ * only if it exceeds the sum of the others; overhead is added.
  */
 import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { addQuantities, compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
@@ -8,17 +8,17 @@ import { addQuantities, compareQuantities, parseQuantity } from '#apimachinery/q
 /** Quantity by resource name. */
 export type ResourceList = Record<string, string>;
 
-/** Resources that decide the quality of service. */
+/** Resources that determine the quality of service. */
 const qosResources = ['cpu', 'memory'] as const;
 
-/** Sum of the requests of the whole pod, overhead included. Throws a QuantityError for a text that is no quantity. */
+/** Requests of the whole pod, including overhead. Throws a QuantityError for an invalid quantity. */
 export function podRequests(pod: { readonly spec: PodSpec }): ResourceList {
   const total = combine(pod.spec, (container) => container.resources?.requests);
   for (const [name, quantity] of Object.entries(pod.spec.overhead ?? {})) addTo(total, name, quantity);
   return total;
 }
 
-/** Sum of the limits of the whole pod. Overhead counts only where something is limited. Throws a QuantityError. */
+/** Limits of the whole pod. Overhead is added only to limited resources. Throws a QuantityError. */
 export function podLimits(pod: { readonly spec: PodSpec }): ResourceList {
   const total = combine(pod.spec, (container) => container.resources?.limits);
   for (const [name, quantity] of Object.entries(pod.spec.overhead ?? {})) {
@@ -49,8 +49,8 @@ function addTo(total: ResourceList, name: string, quantity: string): void {
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 /**
- * The quality of service that the pod's requests and limits of CPU and memory give it: Guaranteed when every container
- * has limits for both and requests equal to them, BestEffort when there are none at all. Throws a QuantityError.
+ * The quality of service from requests and limits of CPU and memory: Guaranteed if every container has both limits with
+ * equal requests, BestEffort if there are none. Throws a QuantityError.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
   const requests = { cpu: 0n, memory: 0n };
@@ -71,15 +71,15 @@ export function computeQosClass(spec: PodSpec): QosClass {
   return allLimited && cpu === limits.cpu && memory === limits.memory ? 'Guaranteed' : 'Burstable';
 }
 
-/** Zero for what is negative or not there: such amounts decide nothing. */
+/** Zero for absent and negative quantities, which are ignored. */
 function positiveNanos(quantity: string | undefined): bigint {
   const nanos = quantity === undefined ? 0n : parseQuantity(quantity).nanos;
   return nanos > 0n ? nanos : 0n;
 }
 
-/** The quality of service in the pod's status, which is fixed when the pod is created, else as computed. */
+/** The quality of service in the pod's status, which is set on creation, or else computed. */
 export function podQosClass(pod: Pod): QosClass {
-  const known = pod.status?.qosClass;
-  if (known === 'Guaranteed' || known === 'Burstable' || known === 'BestEffort') return known;
+  const qosClass = pod.status?.qosClass;
+  if (qosClass === 'Guaranteed' || qosClass === 'Burstable' || qosClass === 'BestEffort') return qosClass;
   return computeQosClass(pod.spec);
 }

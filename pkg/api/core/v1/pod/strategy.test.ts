@@ -1,4 +1,5 @@
 import t from 'tap';
+import { validateBinding } from '#api/core/v1/pod/binding.js';
 import { pullPolicyOf } from '#api/core/v1/pod/defaults.js';
 import {
   podGracePeriodSeconds,
@@ -6,7 +7,6 @@ import {
   prepareEphemeralContainersUpdate,
   validateEphemeralContainers,
 } from '#api/core/v1/pod/strategy.js';
-import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Pod, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
@@ -78,7 +78,7 @@ t.test('defaults of a pod', (t) => {
   t.end();
 });
 
-t.test('which images are always pulled', (t) => {
+t.test('images that are always pulled', (t) => {
   const rows: [string, string][] = [
     ['a', 'Always'],
     ['a:latest', 'Always'],
@@ -115,7 +115,7 @@ t.test('grace periods', (t) => {
   t.end();
 });
 
-t.test('status and the rest are apart', (t) => {
+t.test('status and spec are updated separately', (t) => {
   const old = created(podStrategy, base) as Pod;
   const main = copyJson(old);
   main.status = { phase: 'Running' };
@@ -147,7 +147,7 @@ t.test('selectable fields', (t) => {
   t.end();
 });
 
-t.test('ephemeral containers are added only', (t) => {
+t.test('ephemeral containers can only be added', (t) => {
   const old = created(podStrategy, base) as Pod;
   const draft = copyJson(old);
   draft.spec.ephemeralContainers = [{ name: 'e', image: 'i', targetContainerName: 'c' }];

@@ -1,5 +1,3 @@
-/** What is particular to pods. */
-
 import { podCells, podRowConditions } from '#api/core/v1/pod/cells.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { defaultPod } from '#api/core/v1/pod/defaults.js';
@@ -48,7 +46,7 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     copyField(pod.metadata, old.metadata, 'deletionGracePeriodSeconds');
   },
   validateStatusUpdate: (pod, old, context) => validatePodStatusUpdate(pod, old, rulesOf(pod, old, context)),
-  // People hardly ever write to pods that exist, and machines do so all the time.
+  // Warnings are for people, who create pods; updates come mostly from programs.
   warnings: (pod, old, context) => (old === undefined ? podWarnings(pod, context.dialect) : []),
   selectableFields: (pod) => ({
     'spec.nodeName': pod.spec.nodeName ?? '',
@@ -68,7 +66,7 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
         const next = prepareEphemeralContainersUpdate(pod, old, context);
         keepAllBut(pod, old, []);
         pod.spec = next.spec;
-        // What comes this way has no manager, as in 1.24, which keeps the metadata that there are.
+        // As in 1.24, this update gets no manager and keeps the stored metadata.
         pod.metadata = next.metadata;
       },
       validate: validateEphemeralContainers,
@@ -80,7 +78,7 @@ function rulesOf(pod: Pod, old: Pod | undefined, context: StrategyContext): Anno
   return { dialect: context.dialect, options: podOptions(pod, old, context) };
 }
 
-/** While nobody looks at AppArmor profiles, pods have none, unless they have them already. */
+/** While its gate is off, pods lose AppArmor profiles unless they are stored already. */
 function dropAppArmor(pod: Draft<Pod>, old: Pod | undefined, { gate, dialect }: StrategyContext): void {
   const prefix = appArmorPrefix(dialect);
   const has = ({ metadata: { annotations } }: Pod): boolean => {
@@ -93,8 +91,8 @@ function dropAppArmor(pod: Draft<Pod>, old: Pod | undefined, { gate, dialect }: 
 }
 
 /**
- * How long a pod gets to end: what the request says, else what the pod says, else no time. A pod that no node runs,
- * or that has ended, needs none; a negative period means the shortest one.
+ * The grace period: that of the request, or else of the pod, or else zero. A pod without node, or one that has ended,
+ * needs none; a negative period counts as the shortest one.
  */
 export function podGracePeriodSeconds(pod: Pod, requested: number | bigint | undefined): number | bigint {
   const unscheduled = (pod.spec.nodeName ?? '') === '';
@@ -103,7 +101,7 @@ export function podGracePeriodSeconds(pod: Pod, requested: number | bigint | und
   return period < 0 ? 1 : period;
 }
 
-/** An update of `ephemeralcontainers` changes nothing but that list; returns the pod to store, still to be validated. */
+/** An update of `ephemeralcontainers` changes only that list; returns the new pod before validation. */
 export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: StrategyContext): Draft<Pod> {
   const next = copyJson(old);
   copyField(next.spec, pod.spec, 'ephemeralContainers');

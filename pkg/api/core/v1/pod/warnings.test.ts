@@ -15,7 +15,7 @@ const required = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuri
 const preferred = 'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution';
 const seccomp = 'deprecated since v1.19; use the "seccompProfile" field instead';
 
-/** A field of a pod, and the warning less the field's path. */
+/** A field of a pod and the expected warning without the field's path. */
 const rows: [path: string, value: unknown, warning: string][] = [
   [
     'spec.nodeSelector',
@@ -113,7 +113,7 @@ t.test('pods and templates', (t) => {
   t.end();
 });
 
-t.test('kinds of which 1.24 has nothing to warn', (t) => {
+t.test('kinds without warnings in 1.24', (t) => {
   const of = (resource: Parameters<typeof strategyFor>[0], draft: Draft): string[] => {
     const strategy = strategyFor(resource);
     return strategy.warnings?.(created(strategy, { metadata: { name: 'a' }, ...draft }), undefined, testContext) ?? [];

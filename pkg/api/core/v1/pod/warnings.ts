@@ -1,14 +1,10 @@
-/** What clients are warned of in pods and their templates: it is accepted, but old, without effect, or a mistake. */
-import {
-  nodeKeyWarnings,
-  nodeLabelWarnings,
-  nodeSelectorTermWarnings,
-} from '#api/core/v1/affinity/deprecated-labels.js';
+/** Warnings about pods and templates: accepted fields that are deprecated, without effect, or probably mistakes. */
 import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/parts/annotations.js';
 import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import type {
   Container,
   NodeAffinity,
+  NodeSelectorTerm,
   PodSpec,
   PodTemplateSpec,
   SeccompProfile,
@@ -17,17 +13,64 @@ import type {
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/once-per.js';
 import { isWholeQuantity } from '#apimachinery/quantity.js';
-import type { FieldPath } from '#apimachinery/validation/path.js';
-import { FieldPath as Path } from '#apimachinery/validation/path.js';
+import { type FieldPath, FieldPath as Path } from '#apimachinery/validation/path.js';
 
-/** Warnings of a new pod. */
+/** Replacements of deprecated node labels. */
+
+const replacements = perDialect(
+  ({ labels, labelDomain }): ReadonlyMap<string, { readonly since: string; readonly instead: string }> =>
+    new Map([
+      [labels.betaArch, { since: 'v1.14', instead: labels.arch }],
+      [labels.betaOS, { since: 'v1.14', instead: labels.os }],
+      [`failure-domain.beta.${labelDomain}/region`, { since: 'v1.17', instead: labels.region }],
+      [`failure-domain.beta.${labelDomain}/zone`, { since: 'v1.17', instead: labels.zone }],
+      [`beta.${labelDomain}/instance-type`, { since: 'v1.17', instead: labels.instanceType }],
+    ]),
+);
+
+/** `deprecated since …; use … instead`; undefined for other labels. */
+function deprecatedNodeLabel(key: string, dialect: Dialect): string | undefined {
+  const replacement = replacements(dialect).get(key);
+  return replacement === undefined
+    ? undefined
+    : `deprecated since ${replacement.since}; use "${replacement.instead}" instead`;
+}
+
+/** Warnings about the keys of a label map. */
+function nodeLabelWarnings(
+  labels: Readonly<Record<string, string>> | undefined,
+  dialect: Dialect,
+  path: FieldPath,
+): string[] {
+  const warnings: string[] = [];
+  for (const key in labels) {
+    const text = deprecatedNodeLabel(key, dialect);
+    if (text !== undefined) warnings.push(`${path.key(key)}: ${text}`);
+  }
+  return warnings;
+}
+
+/** Warning about a label key in a field. */
+function nodeKeyWarnings(key: string | undefined, dialect: Dialect, path: FieldPath): string[] {
+  const text = key === undefined ? undefined : deprecatedNodeLabel(key, dialect);
+  return text === undefined ? [] : [`${path}: ${key} is ${text}`];
+}
+
+/** Warnings about the expressions of a node selector term. */
+function nodeSelectorTermWarnings(term: NodeSelectorTerm | undefined, dialect: Dialect, path: FieldPath): string[] {
+  return (term?.matchExpressions ?? []).flatMap(({ key }, i) =>
+    nodeKeyWarnings(key, dialect, path.child('matchExpressions').index(i).child('key')),
+  );
+}
+
+/** Warnings about a new pod. */
 export function podWarnings(pod: { metadata?: ObjectMeta; spec?: PodSpec }, dialect: Dialect): string[] {
   return warningsOf(pod, dialect, undefined);
 }
 
-/** Warnings of a template of pods, all over again whenever it changes; `path` is where it stands. */
+/** Warnings about a pod template, repeated on every change of it; `path` is its place. */
 export function podTemplateWarnings(
   template: PodTemplateSpec | undefined,
   old: PodTemplateSpec | undefined,
@@ -52,7 +95,7 @@ function warningsOf(
 
 const sysctls = 'non-functional in v1.11+; use the "sysctls" field instead';
 
-/** Annotations that nothing reads any more, and what to tell of them. */
+/** Annotations without effect, with their warnings. */
 const idleAnnotations = perDialect(({ labelDomain }): readonly (readonly [key: string, text: string])[] => [
   [
     `scheduler.alpha.${labelDomain}/critical-pod`,
@@ -74,7 +117,7 @@ function warnOfAnnotations(
     if (Object.hasOwn(annotations, key)) warnings.push(`${path.key(key)}: ${text}`);
   }
   if (!mentionsSeccomp(annotations, dialect)) return;
-  // Those with the field beside them are for old readers, and mean no harm.
+  // An annotation that accompanies the field is for old readers and intended.
   const warn = (key: string, holder: { securityContext?: { seccompProfile?: SeccompProfile } } | undefined): void => {
     if (holder?.securityContext?.seccompProfile !== undefined || !Object.hasOwn(annotations, key)) return;
     warnings.push(`${path.key(key)}: deprecated since v1.19; use the "seccompProfile" field instead`);
@@ -85,7 +128,7 @@ function warnOfAnnotations(
   }
 }
 
-/** Sources of volumes that are on their way out, or gone. */
+/** Deprecated and removed volume types. */
 const planned = 'deprecated in v1.22, support removal is planned in v1.26';
 const oldVolumes = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
@@ -140,7 +183,7 @@ function warnOfOldSources(warnings: string[], volume: Volume, path: FieldPath): 
   }
 }
 
-/** Of elements whose key an earlier one has already. */
+/** Warns about elements with the key of an earlier element. */
 function warnOfRepeated<K extends string>(
   warnings: string[],
   elements: readonly Partial<Record<K, string>>[] | undefined,
@@ -183,7 +226,7 @@ function warnOfContainer(
 
 const wholeBytes = ['memory', 'ephemeral-storage'];
 
-/** There is no part of a byte: `100m` of memory is usually meant to be `100M`. */
+/** Warns about fractional bytes: `100m` of memory usually means `100M`. */
 function warnOfFractions(
   warnings: string[],
   list: Readonly<Record<string, string>> | undefined,

@@ -1,4 +1,3 @@
-/** What is particular to pod templates as objects of their own. */
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';

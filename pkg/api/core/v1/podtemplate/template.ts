@@ -1,4 +1,4 @@
-/** Templates of pods, as all workloads carry them: one place for their defaults, rules and columns. */
+/** Defaults and rules of pod templates, shared by all workloads. */
 
 import { defaultPodSpec } from '#api/core/v1/pod/defaults.js';
 import { validatePodAnnotations, validateSeccompAgreement } from '#api/core/v1/pod/validation/annotations.js';
@@ -12,14 +12,14 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Fills in place. */
+/** In place. */
 export function defaultPodTemplate(template: Draft<PodTemplateSpec | undefined>, dialect: Dialect): void {
   if (template?.spec !== undefined) defaultPodSpec(template.spec, dialect);
 }
 
 /**
- * Labels, annotations and spec; what only a running pod can have is refused. The options are those of `podOptions` for
- * the template and the one that is stored.
+ * Rules of labels, annotations and spec; ephemeral containers are refused. The options are those of `podOptions` for
+ * the template and the stored one.
  */
 export function validatePodTemplate(
   template: PodTemplateSpec,

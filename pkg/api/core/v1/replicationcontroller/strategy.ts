@@ -1,5 +1,3 @@
-/** What is particular to replication controllers. */
-
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
@@ -77,7 +75,7 @@ function isEmpty(labels: Record<string, string> | undefined): boolean {
   return Object.keys(labels ?? {}).length === 0;
 }
 
-/** Whoever gives labels to the pods only means them for all three places. */
+/** Labels of the template also become the selector and the controller's own labels by default. */
 function defaultController(controller: Draft<ReplicationController>, dialect: Dialect): void {
   const { spec, metadata } = controller;
   const labels = spec.template?.metadata?.labels;
@@ -97,7 +95,7 @@ function validateController(
   const rules = {
     scheme: context.scheme,
     options: podOptions(template, old?.spec.template, context),
-    // Keys and values are taken as they are: what is no label selects no template.
+    // Keys and values are not validated: an invalid label selects no template.
     selector: selectorFromLabels(selector),
     kind: 'ReplicationController',
     replicated: (replicas ?? 0) > 1,

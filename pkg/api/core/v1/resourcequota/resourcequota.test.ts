@@ -63,7 +63,7 @@ t.test('rules of quotas', (t) => {
   t.end();
 });
 
-t.test('scopes stay, in whichever order', (t) => {
+t.test('scopes must not change except for their order', (t) => {
   const rows: RuleRow[] = [
     ['spec.scopes', ['NotBestEffort', 'Terminating']],
     [

@@ -1,8 +1,8 @@
-/** Rules of which pods a quota counts. */
+/** Rules of quota scopes. */
 
 import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required, Strings } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -10,7 +10,7 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 const podCounts = ['pods'];
 const compute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
 
-/** Scopes, and what may be counted in each. */
+/** Resources that can be counted in each scope. */
 const countable: Readonly<Record<string, readonly string[]>> = {
   BestEffort: podCounts,
   CrossNamespacePodAffinity: [...podCounts, ...compute],
@@ -43,20 +43,20 @@ function isScope(scope: string): boolean {
   return Object.hasOwn(countable, scope);
 }
 
-/** How many resources of a quota a scope has none of. Looked up once for each scope, since lists may repeat them. */
+/** The number of a quota's resources that a scope cannot count. Cached per scope, since lists may repeat scopes. */
 function uncountedIn({ hard = {} }: ResourceQuotaSpec): (scope: string) => number {
   const names = Object.keys(hard).filter((name) => isStandardQuotaResource(name));
-  const known = new Map<string, number>();
+  const counts = new Map<string, number>();
   return (scope) => {
     const resources = isScope(scope) ? countable[scope] : undefined;
     if (resources === undefined) return 0;
-    const count = known.get(scope) ?? names.filter((name) => !resources.includes(name)).length;
-    known.set(scope, count);
+    const count = counts.get(scope) ?? names.filter((name) => !resources.includes(name)).length;
+    counts.set(scope, count);
     return count;
   };
 }
 
-/** One failure for each of so many resources. */
+/** One failure for each of these resources. */
 function validateCountable(count: number, value: unknown, path: FieldPath): FieldFailure[] {
   return Array.from({ length: count }, () => invalidValue(path, value, 'unsupported scope applied to resource'));
 }
@@ -67,7 +67,7 @@ function validateConflicts(scopes: readonly string[], spec: ResourceQuotaSpec, p
     .map(() => invalidValue(path, shown(spec.scopes ?? []), 'conflicting scopes'));
 }
 
-/** The path is that of the expressions: 1.24 does not say which of them it means. */
+/** The path is that of the expressions: 1.24 does not report the index. */
 function validateSelector(spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   const selector = spec.scopeSelector;
   if (selector === undefined) return [];

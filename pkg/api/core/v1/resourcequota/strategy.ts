@@ -1,4 +1,3 @@
-/** What is particular to resource quotas. */
 import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { validateScopes } from '#api/core/v1/resourcequota/scope-validation.js';
 import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
@@ -30,7 +29,7 @@ export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<Resou
   cells: (quota, context) => quotaCells(quota, context.now),
 });
 
-/** In whichever order. */
+/** In any order. */
 function validateSameScopes(scopes: readonly string[], old: readonly string[]): FieldFailure[] {
   const same = scopes.every((scope) => old.includes(scope)) && old.every((scope) => scopes.includes(scope));
   return same
@@ -45,7 +44,7 @@ function validateList(list: Record<string, string> | undefined, dialect: Dialect
   });
 }
 
-/** A resource without domain must be one of those that quotas know; `count/<resource>.<group>` counts objects. */
+/** A resource without domain must be one that quotas support; `count/<resource>.<group>` counts objects. */
 function validateName(name: string, path: FieldPath): readonly FieldFailure[] {
   const failures = validateResourceName(name, path);
   if (name.includes('/') || isStandardQuotaResource(name)) return failures;

@@ -1,4 +1,4 @@
-/** Names of resources, and where each may be used. */
+/** Names of resources and where each may be used. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isQuantity, parseQuantity } from '#apimachinery/quantity.js';
 import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
@@ -47,7 +47,7 @@ export function isHugePages(name: string): boolean {
   return name.startsWith(hugePagesPrefix);
 }
 
-/** Whether the amount of `hugepages-<size>` is a whole number of pages of that size; false for sizes that are none. */
+/** Whether the amount of `hugepages-<size>` is a multiple of that size; false for an invalid size. */
 export function isDivisibleHugePages(name: string, quantity: string): boolean {
   const size = name.slice(hugePagesPrefix.length);
   if (!isQuantity(size)) return false;
@@ -56,7 +56,7 @@ export function isDivisibleHugePages(name: string, quantity: string): boolean {
   return nanos > 0n && nanos % whole === 0n && parseQuantity(quantity).nanos % nanos === 0n;
 }
 
-/** A name without domain that quotas may limit. Storage as such is nothing that somebody asks for. */
+/** A name without domain that quotas may limit. Plain storage is not requested by any object. */
 export function isStandardQuotaResource(name: string): boolean {
   return name !== 'storage' && isStandardResource(name);
 }
@@ -66,17 +66,17 @@ export function isStandardResource(name: string): boolean {
   return standard.has(name) || isHugePages(name) || name.startsWith('requests.hugepages-');
 }
 
-/** A name without domain that containers may ask for. */
+/** A name without domain that containers may request. */
 export function isStandardContainerResource(name: string): boolean {
   return standardContainer.has(name) || isHugePages(name);
 }
 
-/** No domain, or the system's own. */
+/** A name without domain, or in the system's own. */
 export function isNativeResource(name: string, dialect: Dialect): boolean {
   return !name.includes('/') || name.includes(`${dialect.labelDomain}/`);
 }
 
-/** Somebody else's resource, such as a device: integral, and never overcommitted. */
+/** A resource of a third party, such as a device: integral, and never overcommitted. */
 export function isExtendedResource(name: string, dialect: Dialect): boolean {
   if (isNativeResource(name, dialect) || name.startsWith('requests.')) return false;
   return qualifiedNameErrors(`requests.${name}`).length === 0;

@@ -1,7 +1,9 @@
-/** Quantities of resources as they are kept. */
 import { roundUpToMilli } from '#apimachinery/quantity.js';
 
-/** Resources are kept to a thousandth at the finest. A list that is so already may be shared and is not written to. */
+/**
+ * Rounds quantities up to thousandths, the finest precision of resource lists. A list that needs no rounding may be
+ * shared and is not modified.
+ */
 export function roundResources(list: Record<string, string> | undefined): void {
   if (list === undefined) return;
   for (const name of Object.keys(list)) {

@@ -1,4 +1,4 @@
-/** Bootstrap tokens: secrets in the system's namespace by which new members know the cluster, and it knows them. */
+/** Bootstrap tokens: secrets in the system namespace with which new members and the cluster authenticate each other. */
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -9,13 +9,13 @@ const namePattern = /^bootstrap-token-([a-z0-9]{6})$/;
 
 const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 
-/** In two parts, of which the first is no secret. */
+/** Two parts, of which the first is public. */
 export interface BootstrapToken {
   readonly id: string;
   readonly secret: string;
 }
 
-/** `abcdef.0123456789abcdef`; undefined for what is none. */
+/** `abcdef.0123456789abcdef`; undefined if invalid. */
 export function parseBootstrapToken(text: string): BootstrapToken | undefined {
   const [, id, secret] = tokenPattern.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -23,7 +23,7 @@ export function parseBootstrapToken(text: string): BootstrapToken | undefined {
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** @param randomBelow A number from 0 on and below the one given, that nobody can guess. */
+/** @param randomBelow Returns an unpredictable integer from 0 to below its argument. */
 export function newBootstrapToken(randomBelow: (end: number) => number): BootstrapToken {
   const random = (length: number) => Array.from({ length }, () => letters[randomBelow(letters.length)]).join('');
   return { id: random(6), secret: random(16) };
@@ -32,17 +32,17 @@ export function newBootstrapToken(randomBelow: (end: number) => number): Bootstr
 export interface BootstrapTokenOptions {
   readonly token: BootstrapToken;
   readonly description: string;
-  /** Milliseconds since the epoch; undefined: it never ends. */
+  /** Milliseconds since the epoch; undefined: never expires. */
   readonly expiresAt: number | undefined;
-  /** Its user is in them, besides the group of all such users. */
+  /** Additional groups of its user. */
   readonly groups: readonly string[];
-  /** What it is good for, of `bootstrapTokenUsages`. */
+  /** Allowed usages, from `bootstrapTokenUsages`. */
   readonly usages: readonly string[];
 }
 
 export const bootstrapTokenUsages = ['signing', 'authentication'] as const;
 
-/** The group whose members may ask for the certificates of nodes. */
+/** The group that may request certificates of nodes. */
 export function joiningGroup({ groups, product }: Dialect): string {
   return `${groups.bootstrappers}:${product}:default-node-token`;
 }
@@ -51,7 +51,7 @@ export function bootstrapTokenName(id: string): string {
   return `bootstrap-token-${id}`;
 }
 
-/** The secret that makes it a token. */
+/** The secret of the token. */
 export function bootstrapTokenSecret(dialect: Dialect, options: BootstrapTokenOptions): Secret {
   const { token, description, expiresAt, groups, usages } = options;
   const texts: [key: string, text: string][] = [
@@ -69,19 +69,19 @@ export function bootstrapTokenSecret(dialect: Dialect, options: BootstrapTokenOp
   };
 }
 
-/** The token's id, as the name of its secret has it; undefined for another name. */
+/** The token's id from the name of its secret; undefined for another name. */
 export function bootstrapTokenIdOf(secretName: string): string | undefined {
   return namePattern.exec(secretName)?.[1];
 }
 
-/** A text among the data of the secret; empty when there is none. */
+/** A text in the data of the secret; empty if absent. */
 export function bootstrapTokenText({ data }: Secret, key: string): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
 }
 
 /**
- * When the token ends, in milliseconds since the epoch: `Infinity` for one that never does, `-Infinity` for one whose
- * end cannot be read, which must not live for ever.
+ * Expiration in milliseconds since the epoch: `Infinity` if it never expires, `-Infinity` if the time is invalid, so
+ * that it does not live forever.
  */
 export function bootstrapTokenExpiryMs(secret: Secret): number {
   const text = bootstrapTokenText(secret, 'expiration');
@@ -90,7 +90,7 @@ export function bootstrapTokenExpiryMs(secret: Secret): number {
   return Number.isNaN(expiryMs) ? Number.NEGATIVE_INFINITY : expiryMs;
 }
 
-/** Where to list and watch them. */
+/** Namespace and field selector for listing and watching them. */
 export function bootstrapTokenSelector({ namespaces, secretTypes }: Dialect): {
   readonly namespace: string;
   readonly fieldSelector: string;

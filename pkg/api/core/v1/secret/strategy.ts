@@ -1,5 +1,3 @@
-/** What is particular to secrets. */
-
 import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
@@ -34,7 +32,7 @@ export const secretStrategy: Strategy<Secret> = kindStrategy<Secret>(secrets, {
   ],
 });
 
-/** Plain texts are only a way of writing; they are kept as data. */
+/** Plain texts are write-only; they are stored as data. */
 function mergeStringData(secret: Draft<Secret>): void {
   if (secret.stringData === undefined) return;
   const data = { ...secret.data };
@@ -78,7 +76,7 @@ function has(secret: Secret, key: string): boolean {
   return Object.hasOwn(secret.data ?? {}, key);
 }
 
-/** The value must be an object in JSON. The message must not give the secret away. */
+/** The value must be a JSON object. The message must not reveal the secret. */
 function jsonKey(secret: Secret, key: string): FieldFailure[] {
   if (!has(secret, key)) return [required(dataPath.key(key))];
   const refuse = (why: string) => [invalidValue(dataPath.key(key), '<secret contents redacted>', why)];

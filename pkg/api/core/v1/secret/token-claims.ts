@@ -1,11 +1,11 @@
 /**
- * The claims of tokens in secrets of the service account token type: made where such secrets are filled in, read where
- * the tokens are used. They name no time and no audience: they hold as long as their secret does.
+ * The claims of tokens in service account token secrets, for creating and verifying tokens. They have no expiration and
+ * no audience: a token is valid as long as its secret exists.
  */
 import type { Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** What such a token says about itself. */
+/** The subject of such a token. */
 export interface SecretTokenClaims {
   readonly namespace: string;
   readonly secretName: string;
@@ -18,7 +18,7 @@ export function secretTokenIssuer({ product }: Dialect): string {
   return `${product}/serviceaccount`;
 }
 
-/** The claims as they stand in the token. */
+/** The claims in the token's form. */
 export function secretTokenClaims(
   dialect: Dialect,
   account: ServiceAccount,
@@ -36,7 +36,7 @@ export function secretTokenClaims(
   };
 }
 
-/** Reads verified claims; undefined when one is missing, of another type, or at odds with the others. */
+/** Reads verified claims; undefined if one is missing, of another type, or inconsistent. */
 export function readSecretTokenClaims(
   dialect: Dialect,
   claims: Readonly<Record<string, unknown>>,

@@ -1,10 +1,10 @@
-/** Rules of a service's own addresses and their families. */
+/** Rules of a service's cluster IPs and IP families. */
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
-import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
+import { checkOptionalEnum, ipErrors, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
   duplicate,
@@ -14,7 +14,6 @@ import {
   required,
   Strings,
 } from '#apimachinery/validation/failure.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export function validateClusterIPs(service: Service, path: FieldPath): FieldFailure[] {
@@ -51,7 +50,7 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
     addAll(failures, invalidEach(at.index(i), address, messages));
   });
   if (list.length > 2) failures.push(invalidValue(at, new Strings(list), 'may only hold up to 2 values'));
-  // What is no address has no family either.
+  // Invalid addresses have no family.
   return wellFormed ? [...failures, ...validateFamilies(list, families, at)] : failures;
 }
 
@@ -61,11 +60,16 @@ function validateFamilies(list: readonly string[], families: readonly string[], 
     failures.push(invalidValue(at, new Strings(list), 'may specify no more than one IP for each IP family'));
   }
   list.forEach((address, i) => {
-    const wanted = families[i];
+    const expectedFamily = families[i];
     const actual = ipFamily(address);
-    if (wanted === undefined || actual === 0 || !schema.enums.IPFamily.includes(wanted) || wanted === `IPv${actual}`)
+    if (
+      expectedFamily === undefined ||
+      actual === 0 ||
+      !schema.enums.IPFamily.includes(expectedFamily) ||
+      expectedFamily === `IPv${actual}`
+    )
       return;
-    const text = `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``;
+    const text = `expected an ${expectedFamily} value as indicated by \`ipFamilies[${i}]\``;
     failures.push(invalidValue(at.index(i), address, text));
   });
   return failures;
@@ -73,7 +77,7 @@ function validateFamilies(list: readonly string[], families: readonly string[], 
 
 const fixed = 'may not change once set';
 
-/** A second address may come and go, the first one stays; only names of other domains have none. */
+/** A second address may be added or removed, the first one stays; services with external names have none. */
 export function validateClusterIPsUpdate(service: Service, old: Service, path: FieldPath): FieldFailure[] {
   const { spec } = service;
   if (spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
@@ -112,7 +116,7 @@ function validateListUpdate(
   const shown = new Strings(now, what === 'clusterIP' ? 'string' : 'core.IPFamily');
   if (now.length === before.length) {
     before.forEach((value, i) => {
-      // Families are reported at the first of them, whichever changed.
+      // 1.24 reports changed families at the first one.
       if (value !== now[i]) failures.push(invalidValue(path.index(what === 'clusterIP' ? i : 0), shown, fixed));
     });
     return failures;

@@ -1,4 +1,7 @@
-/** Defaults of services, and what an update inherits from the stored service. All in place. */
+/**
+ * Defaults of services, and fields that an update inherits from the stored service. All functions modify their
+ * argument.
+ */
 
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -27,7 +30,7 @@ export function isExternal(spec: ServiceSpec): boolean {
   return spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 }
 
-/** No address of its own: name resolution answers with the pods' addresses. */
+/** Without cluster IP: DNS returns the addresses of the pods. */
 export function isHeadless(service: Service): boolean {
   return (service.spec.clusterIPs?.[0] ?? service.spec.clusterIP) === 'None';
 }
@@ -36,7 +39,7 @@ export function needsHealthCheckPort(spec: ServiceSpec): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 }
 
-/** The older, singular field alone is the list's only element. */
+/** The older singular field alone becomes the only element of the list. */
 export function normalizeClusterIPs(spec: Draft<ServiceSpec>, old?: ServiceSpec): void {
   const { clusterIP = '', clusterIPs = [] } = spec;
   if (old === undefined) {
@@ -45,12 +48,12 @@ export function normalizeClusterIPs(spec: Draft<ServiceSpec>, old?: ServiceSpec)
   }
   const oldIP = old.clusterIP ?? '';
   const sameList = semanticEqual(old.clusterIPs, spec.clusterIPs);
-  // A client that knows the singular field only has changed or cleared it and sends the list back as it was.
+  // A client that knows only the singular field changed or cleared it and returned the list unchanged.
   if (oldIP !== '' && clusterIP === '' && sameList) delete spec.clusterIPs;
   if (clusterIP !== '' && oldIP !== clusterIP && sameList) spec.clusterIPs = [clusterIP];
 }
 
-/** What was allocated earlier and is still needed stays when the client does not send it. */
+/** Allocated values that are still needed stay if the client omits them. */
 export function keepAllocated(spec: Draft<ServiceSpec>, old: ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
@@ -76,7 +79,7 @@ function keepNodePorts(ports: Draft<ServicePort[]>, old: readonly ServicePort[])
   }
 }
 
-/** What another type of service had and this one cannot have goes, unless the client changed it on purpose. */
+/** Drops fields that the new type of service does not support, unless the client changed them. */
 export function dropFieldsOfOldType(spec: Draft<ServiceSpec>, old: ServiceSpec): void {
   const same = (field: keyof ServiceSpec): boolean => semanticEqual(spec[field], old[field]);
   if (old.type !== 'ExternalName' && spec.type === 'ExternalName') {

@@ -4,7 +4,7 @@ import { declaration as schema } from '#api/core/v1/container.js';
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import { declaration as serviceSchema } from '#api/core/v1/service.js';
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   checkDNSLabel,
@@ -27,7 +27,7 @@ export function validateServicePorts(service: Service, path: FieldPath): FieldFa
   return ports.flatMap((port, i) => validatePort(port, ports.length > 1, names, path.index(i)));
 }
 
-/** Numbers that only one port of a protocol can have. */
+/** Port numbers must be unique per protocol. */
 export function validatePortClaims({ type, ports = [] }: ServiceSpec, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const seen = new Set<string>();

@@ -224,11 +224,11 @@ t.test('load balancers and affinity', (t) => {
   });
   t.strictSame(createFailures(serviceStrategy, annotated), []);
   const off = withGates({ ServiceInternalTrafficPolicy: false });
-  t.strictSame(createFailures(serviceStrategy, base, off), [], 'nobody misses a policy that is off');
+  t.strictSame(createFailures(serviceStrategy, base, off), [], 'a missing policy is accepted while its gate is off');
   t.end();
 });
 
-t.test('from one family to two and back', (t) => {
+t.test('from single-stack to dual-stack and back', (t) => {
   const single = {
     clusterIP: '10.0.0.1',
     clusterIPs: ['10.0.0.1'],

@@ -203,8 +203,8 @@ t.test('update', (t) => {
 t.test('cells', (t) => {
   const cells = (draft: Draft): unknown =>
     serviceStrategy.cells?.(created(serviceStrategy, draft) as never, testContext);
-  const made = withField(base, 'metadata.creationTimestamp', '2024-05-31T23:50:00Z');
-  t.strictSame(cells(withField(made, 'spec.clusterIP', '10.0.0.1')), [
+  const updatedService = withField(base, 'metadata.creationTimestamp', '2024-05-31T23:50:00Z');
+  t.strictSame(cells(withField(updatedService, 'spec.clusterIP', '10.0.0.1')), [
     's',
     'ClusterIP',
     '10.0.0.1',
@@ -213,7 +213,7 @@ t.test('cells', (t) => {
     '10m',
     '<none>',
   ]);
-  const node = withField(withField(made, 'spec.type', 'NodePort'), 'spec.ports', [
+  const node = withField(withField(updatedService, 'spec.type', 'NodePort'), 'spec.ports', [
     { name: 'a', port: 80, nodePort: 30080 },
     { name: 'b', port: 53, protocol: 'UDP' },
   ]);
@@ -226,8 +226,8 @@ t.test('cells', (t) => {
     '10m',
     'a=1,b=2',
   ]);
-  t.match(cells(withField(made, 'spec.type', 'LoadBalancer')), { 3: '<pending>' });
-  t.match(cells(withField(made, 'spec', { type: 'ExternalName', externalName: 'x.y' })), {
+  t.match(cells(withField(updatedService, 'spec.type', 'LoadBalancer')), { 3: '<pending>' });
+  t.match(cells(withField(updatedService, 'spec', { type: 'ExternalName', externalName: 'x.y' })), {
     2: '<none>',
     3: 'x.y',
     4: '<none>',

@@ -1,4 +1,3 @@
-/** What is particular to services. */
 import { services } from '#api/core/v1/resources.gen.js';
 import {
   defaultService,
@@ -58,8 +57,8 @@ function externalAddress(service: Service): string {
       return orNone(externalIPs.join(','));
     case 'LoadBalancer': {
       const balancers = (status?.loadBalancer?.ingress ?? []).map((ingress) => ingress.ip || ingress.hostname || '');
-      const known = new Set(balancers.filter((address) => address !== ''));
-      const all = [...[...known].sort(), ...externalIPs];
+      const addresses = new Set(balancers.filter((address) => address !== ''));
+      const all = [...[...addresses].sort(), ...externalIPs];
       return all.length > 0 ? all.join(',') : '<pending>';
     }
     case 'ExternalName':

@@ -1,4 +1,4 @@
-/** Rules of services. Whether an address or a node port is free is the allocators' business. */
+/** Rules of services. The allocators decide whether an address or node port is free. */
 
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
@@ -6,7 +6,7 @@ import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/servi
 import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';
 import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service, ServiceSpec, SessionAffinityConfig } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -16,9 +16,9 @@ import {
   checkEnum,
   checkOptionalEnum,
   checkQualifiedName,
+  ipErrors,
 } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
@@ -70,7 +70,7 @@ function validateOneProtocol(service: Service, path: FieldPath): FieldFailure[] 
   ];
 }
 
-/** Port of the node agents, which some clouds would open along with the service's. */
+/** Port of the node agents, which some clouds would expose along with the service's. */
 const nodeAgentPort = 10250;
 
 function noNodeAgentPort(spec: ServiceSpec, { dialect }: ServiceContext, path: FieldPath): FieldFailure[] {
@@ -141,7 +141,7 @@ function validateExternalIPs(spec: ServiceSpec): FieldFailure[] {
 
 const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
 
-/** Who may use the load balancer: a field, or the annotation that was there before it. */
+/** The clients of the load balancer: a field, or the older annotation. */
 function validateSourceRanges({ spec, metadata }: Service, { dialect }: ServiceContext): FieldFailure[] {
   const key = `service.beta.${dialect.labelDomain}/load-balancer-source-ranges`;
   const fromField = spec.loadBalancerSourceRanges ?? [];
@@ -163,7 +163,7 @@ function validateLoadBalancerFields(spec: ServiceSpec): FieldFailure[] {
   const allocates = spec.allocateLoadBalancerNodePorts !== undefined;
   const allocate = 'allocateLoadBalancerNodePorts';
   if (!balanced && allocates) failures.push(forbiddenField(specPath.child(allocate), onlyBalanced));
-  // The path lacks its `spec` in 1.24.
+  // In 1.24 the path lacks `spec`.
   if (balanced && !allocates) failures.push(required(FieldPath.of(allocate)));
   const loadBalancerClass = spec.loadBalancerClass;
   if (loadBalancerClass !== undefined) {
@@ -186,7 +186,7 @@ function validateExternalPolicy(spec: ServiceSpec): FieldFailure[] {
   const port = spec.healthCheckNodePort ?? 0;
   const portPath = specPath.child('healthCheckNodePort');
   if (needsHealthCheckPort(spec)) {
-    // One that is not set is found when ports are reserved.
+    // Zero is replaced when ports are allocated.
     if (port < 0 || port > maxPort) failures.push(invalidValue(portPath, port, inclusiveRangeMessage(1, maxPort)));
   } else if (port !== 0) {
     const text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
@@ -206,7 +206,7 @@ function validateInternalPolicy(spec: ServiceSpec, { gate }: ServiceContext): re
   return needed ? [required(at)] : [];
 }
 
-/** What may not change once a service has it. */
+/** Fields that must not change once set. */
 export function validateServiceUpdate(service: Service, old: Service): FieldFailure[] {
   const failures = validateClusterIPsUpdate(service, old, specPath);
   const { spec } = service;
@@ -218,7 +218,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldFail
   return [...failures, ...validateHealthPortUpdate(spec, old.spec)];
 }
 
-/** Load balancers have been told to look at the port. */
+/** Load balancers already use the port for health checks. */
 function validateHealthPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldFailure[] {
   const [port, before] = [spec.healthCheckNodePort ?? 0, old.healthCheckNodePort ?? 0];
   if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(old) || before === 0 || port === before) return [];

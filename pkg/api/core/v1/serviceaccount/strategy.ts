@@ -1,5 +1,3 @@
-/** What is particular to service accounts. */
-
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { ServiceAccount } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -18,7 +16,7 @@ export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<Ser
   ],
 });
 
-/** Secrets are referred to by name; nothing else of a reference means anything. */
+/** References to secrets only have a name; all other fields are dropped. */
 function keepNamesOnly(account: Draft<ServiceAccount>): void {
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));

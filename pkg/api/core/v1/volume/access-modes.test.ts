@@ -1,12 +1,12 @@
 import t from 'tap';
-import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { allowedAccessModes, formatAccessModes } from '#api/core/v1/volume/access-modes.js';
 
-t.test('the mode of a single pod needs its gate, or is there already', (t) => {
+t.test('the mode for a single pod needs its gate or must be stored already', (t) => {
   const newest = 'ReadWriteOncePod';
-  t.equal(knownAccessModes(() => false, undefined).includes(newest), false);
-  t.equal(knownAccessModes(() => false, ['ReadWriteOnce']).includes(newest), false);
-  t.equal(knownAccessModes(() => false, [newest]).includes(newest), true);
-  t.equal(knownAccessModes((gate) => gate === newest, undefined).includes(newest), true);
+  t.equal(allowedAccessModes(() => false, undefined).includes(newest), false);
+  t.equal(allowedAccessModes(() => false, ['ReadWriteOnce']).includes(newest), false);
+  t.equal(allowedAccessModes(() => false, [newest]).includes(newest), true);
+  t.equal(allowedAccessModes((gate) => gate === newest, undefined).includes(newest), true);
   t.equal(formatAccessModes([newest, 'ReadWriteOnce', newest]), 'RWO,RWOP');
   t.end();
 });

@@ -1,11 +1,11 @@
-/** Ways in which volumes may be mounted. */
+/** Access modes of volumes. */
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 
 export const accessModes = schema.enums.PersistentVolumeAccessMode;
 
-/** The modes that may be asked for: the newest one only while its gate is on, or where it is stored already. */
-export function knownAccessModes(gate: RuleGate, stored: readonly string[] | undefined): readonly string[] {
+/** The allowed modes: the newest one only if its gate is on or it is stored already. */
+export function allowedAccessModes(gate: RuleGate, stored: readonly string[] | undefined): readonly string[] {
   if (gate('ReadWriteOncePod') || stored?.includes('ReadWriteOncePod')) return accessModes;
   return accessModes.filter((mode) => mode !== 'ReadWriteOncePod');
 }

@@ -1,4 +1,4 @@
-/** Rules of what a claim asks for, also of claims that are made from templates. */
+/** Rules of a claim's spec, including claim templates. */
 
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import type {
@@ -16,30 +16,32 @@ import { checkDNSSubdomain, checkOptionalEnum, checkRequired } from '#apimachine
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** More than nothing: sizes of volumes. */
+/** Must be positive: sizes of volumes. */
 export function checkPositiveQuantity(path: FieldPath, quantity: string): FieldFailure[] {
   return quantitySign(quantity) > 0 ? [] : [invalidValue(path, quantity, 'must be greater than zero')];
 }
 
-/** Access modes of a volume or claim that are set; whether there must be any is the caller's business. */
+/** Access modes of a volume or claim; the caller checks whether there must be any. */
 export function validateAccessModes(
   modes: readonly string[],
-  known: readonly string[],
+  allowedModes: readonly string[],
   path: FieldPath,
 ): FieldFailure[] {
-  const supported = [...known].sort();
-  const failures = modes.filter((mode) => !known.includes(mode)).map((mode) => notSupported(path, mode, supported));
+  const supported = [...allowedModes].sort();
+  const failures = modes
+    .filter((mode) => !allowedModes.includes(mode))
+    .map((mode) => notSupported(path, mode, supported));
   const single = 'ReadWriteOncePod';
   const others = modes.some((mode) => mode !== single && (accessModes as readonly string[]).includes(mode));
   if (!modes.includes(single) || !others) return failures;
   return [...failures, forbiddenField(path, 'may not use ReadWriteOncePod with other access modes')];
 }
 
-/** `known` are the access modes that may be asked for. */
+/** `allowedModes`: the allowed access modes. */
 export function validateClaimSpec(
   spec: PersistentVolumeClaimSpec,
   path: FieldPath,
-  known: readonly string[] = accessModes,
+  allowedModes: readonly string[] = accessModes,
 ): FieldFailure[] {
   const { accessModes: modes = [], dataSource, dataSourceRef } = spec;
   const modesPath = path.child('accessModes');
@@ -49,7 +51,7 @@ export function validateClaimSpec(
   const failures = [
     ...(modes.length === 0 ? [required(modesPath, 'at least 1 access mode is required')] : []),
     ...validateLabelSelector(spec.selector, path.child('selector')),
-    ...validateAccessModes(modes, known, modesPath),
+    ...validateAccessModes(modes, allowedModes, modesPath),
     ...(storage === undefined ? [required(storagePath)] : checkPositiveQuantity(storagePath, storage)),
     ...(storageClass === '' ? [] : checkDNSSubdomain(path.child('storageClassName'), storageClass)),
     ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, schema.enums.PersistentVolumeMode),
@@ -62,7 +64,7 @@ export function validateClaimSpec(
   return failures;
 }
 
-/** Without a group only claims can be cloned. */
+/** Without an API group only claims can be cloned. */
 function validateDataSource(source: TypedLocalObjectReference, path: FieldPath): FieldFailure[] {
   const failures = [
     ...checkRequired(path.child('name'), source.name),
@@ -74,11 +76,11 @@ function validateDataSource(source: TypedLocalObjectReference, path: FieldPath):
   return failures;
 }
 
-/** A claim to be: of its metadata only labels and annotations mean anything. */
+/** A claim template: of its metadata only labels and annotations are allowed. */
 export function validateClaimTemplate(
   template: PersistentVolumeClaimTemplate,
   path: FieldPath,
-  known: readonly string[],
+  allowedModes: readonly string[],
 ): FieldFailure[] {
   const at = path.child('metadata');
   const { labels, annotations, ...others } = template.metadata ?? {};
@@ -87,6 +89,6 @@ export function validateClaimTemplate(
     ...validateAnnotations(annotations, at.child('annotations')),
     ...validateLabels(labels, at.child('labels')),
     ...set.map(([field]) => forbiddenField(at.child(field), 'cannot be set for an ephemeral volume')),
-    ...validateClaimSpec(template.spec ?? {}, path.child('spec'), known),
+    ...validateClaimSpec(template.spec ?? {}, path.child('spec'), allowedModes),
   ];
 }

@@ -1,4 +1,4 @@
-/** Rules of disks that clouds and storage arrays lend, the same in pods and in persistent volumes. */
+/** Rules of cloud and SAN disks, the same in pods and persistent volumes. */
 import { declaration as schema } from '#api/core/v1/cloud-volumes.js';
 import { declaration as networkVolumes } from '#api/core/v1/network-volumes.js';
 import type {
@@ -60,7 +60,7 @@ function checkISCSIName(name: string, unknown: string, path: FieldPath): readonl
 }
 
 const startsWith = 'must be valid format starting with iqn, eui, or naa';
-/** Initiators of their own get a name on the node that is made of these two. */
+/** A custom initiator gets an interface name made of these two. */
 const maxInterfaceLength = 64;
 const interfaceTooLong =
   'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
@@ -101,7 +101,7 @@ export function validateISCSI(
   return failures;
 }
 
-/** In a persistent volume of that name. */
+/** In a persistent volume with that name. */
 export function validateISCSIPersistent(
   source: ISCSIPersistentVolumeSource,
   path: FieldPath,

@@ -1,4 +1,4 @@
-/** Annotations of volumes and claims that came before the fields that now say the same. */
+/** Annotations of volumes and claims that were replaced by fields. */
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
@@ -7,12 +7,12 @@ export function storageClassAnnotation(dialect: Dialect): string {
   return `volume.beta.${dialect.labelDomain}/storage-class`;
 }
 
-/** Annotation with the options of the mount. */
+/** Annotation with mount options. */
 export function mountOptionsAnnotation(dialect: Dialect): string {
   return `volume.beta.${dialect.labelDomain}/mount-options`;
 }
 
-/** Name of the storage class, in the annotation or, failing that, in the field; empty when there is none. */
+/** Name of the storage class in the annotation or else the field; empty if there is none. */
 export function storageClassOf(
   { metadata, spec }: { metadata: ObjectMeta; spec: { storageClassName?: string } },
   dialect: Dialect,

@@ -1,4 +1,4 @@
-/** Rules of network file systems and of other storage systems, the same in pods and in persistent volumes. */
+/** Rules of network file systems and other storage systems, the same in pods and persistent volumes. */
 
 import { declaration as networkVolumes } from '#api/core/v1/network-volumes.js';
 import type {
@@ -35,7 +35,7 @@ import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { oneMember, pairWording } from '#apimachinery/validation/unions.js';
 
-/** Fields that must be there and not be empty. */
+/** Fields that must not be empty. */
 export const must =
   <T extends object>(...fields: (keyof T & string)[]) =>
   (source: T, path: FieldPath): readonly FieldFailure[] => {
@@ -107,7 +107,7 @@ export function validateQuobyte(source: QuobyteVolumeSource, path: FieldPath): r
   return joined(failures, checkRequired(path.child('volume'), source.volume));
 }
 
-/** `host:port` or `[host]:port`, either of them empty. */
+/** `host:port` or `[host]:port`; either part may be empty. */
 function isHostPort(text: string): boolean {
   return /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(text);
 }
@@ -165,7 +165,7 @@ function storageOSNames(
   return failures;
 }
 
-/** A driver's own options must not look like the system's, whichever names it goes by. */
+/** A driver's options must not use the system's domains. */
 export function validateFlex(
   source: { driver?: string; options?: Record<string, string> },
   path: FieldPath,
@@ -184,7 +184,7 @@ export function validateFlex(
 
 const maxDriverNameLength = 63;
 
-/** Name of a CSI driver: a DNS subdomain of any case, as short as a label. */
+/** Name of a CSI driver: a DNS subdomain in any case, as short as a label. */
 export function validateDriverName(name: string | undefined, path: FieldPath): readonly FieldFailure[] {
   const driver = name ?? '';
   if (driver === '') return [required(path), ...checkDNSSubdomain(path, driver)];

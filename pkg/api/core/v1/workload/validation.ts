@@ -1,9 +1,9 @@
-/** Rules that workloads share: selectors that match their templates, counts that fit each other. */
+/** Rules that workloads share: selectors that match their templates, consistent counts. */
 
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
-import { metaValues } from '#api/go/meta-values.js';
+import { metaValues } from '#api/go/go-values.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
@@ -30,7 +30,7 @@ import { percentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
-/** A selector that must be there and must select something in particular; `kind` is part of the message. */
+/** A selector that is required and must not be empty; `kind` is part of the message. */
 export function validateWorkloadSelector(
   selector: LabelSelector | undefined,
   kind: string,
@@ -48,19 +48,19 @@ export function validateWorkloadSelector(
 
 export interface TemplateRules {
   readonly scheme: Scheme;
-  /** What feature gates and the stored template allow; absent: as the gates of release 1.24 stand. */
+  /** Options from feature gates and the stored template; default: the gates of release 1.24. */
   readonly options?: PodOptions;
-  /** What the selector of the object comes to; absent: nothing that could be compared with the template. */
+  /** The selector of the object; undefined if it cannot be compared with the template. */
   readonly selector: Selector | undefined;
   /** Name of the kind in the message about deadlines. */
   readonly kind: string;
-  /** More than one pod may be made of the template, on several nodes. */
+  /** The template may have several pods on several nodes. */
   readonly replicated?: boolean;
-  /** The kind cannot tell an absent template from an empty one, as all but the oldest cannot. */
+  /** The kind cannot distinguish an absent template from an empty one; only the oldest kind can. */
   readonly emptyWhenAbsent?: boolean;
 }
 
-/** A template with nothing in it has the defaults of a pod all the same. */
+/** An empty template still has the defaults of a pod. */
 export function completeTemplate(template: PodTemplateSpec | undefined, scheme: Scheme): PodTemplateSpec {
   if (template?.spec !== undefined) return template;
   const complete: Draft<PodTemplateSpec> = { ...copyJson(template), spec: { containers: [] } };
@@ -69,7 +69,7 @@ export function completeTemplate(template: PodTemplateSpec | undefined, scheme: 
   return complete;
 }
 
-/** For kinds that look at the template only through a selector that can be compiled; `detail` says that it cannot. */
+/** For kinds that validate the template only with a valid selector; `detail` is the failure otherwise. */
 export function validateSelectedTemplate(
   selector: LabelSelector | undefined,
   { detail, path }: { readonly detail: string; readonly path: FieldPath },
@@ -80,7 +80,7 @@ export function validateSelectedTemplate(
   return [invalidValue(path, selector && metaValues.of('LabelSelector', selector), detail)];
 }
 
-/** A template whose pods the selector selects and that restart for ever. */
+/** The selector must match the template, whose pods must restart always. */
 export function validateWorkloadTemplate(
   given: PodTemplateSpec | undefined,
   rules: TemplateRules,
@@ -96,7 +96,7 @@ export function validateWorkloadTemplate(
   return [...failures, ...validateEndlessTemplate(template, rules.kind, path)];
 }
 
-/** A template whose pods restart for ever. */
+/** The template's pods must restart always. */
 export function validateEndlessTemplate({ spec }: PodTemplateSpec, kind: string, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const restartPolicy = spec?.restartPolicy ?? '';
@@ -110,7 +110,7 @@ export function validateEndlessTemplate({ spec }: PodTemplateSpec, kind: string,
   return failures;
 }
 
-/** A disk that one node alone can write to cannot be shared by pods on several nodes. */
+/** A disk writable by one node cannot be shared by pods on several nodes. */
 function validateReplicatedVolumes(volumes: readonly Volume[], path: FieldPath): FieldFailure[] {
   return volumes.flatMap(({ gcePersistentDisk }, i) => {
     if (gcePersistentDisk === undefined || gcePersistentDisk.readOnly === true) return [];
@@ -120,7 +120,7 @@ function validateReplicatedVolumes(volumes: readonly Volume[], path: FieldPath):
   });
 }
 
-/** A selector that could not be compiled, and is absent here, is not asked; one of nothing selects no template either. */
+/** An invalid selector is skipped; an empty one matches no template. */
 export function templateMatchesSelector(
   template: PodTemplateSpec,
   selector: Selector | undefined,
@@ -132,7 +132,7 @@ export function templateMatchesSelector(
   return [invalidValue(path.child('metadata', 'labels'), goStringMap(labels), text)];
 }
 
-/** A count or a percentage, neither negative. */
+/** A count or percentage that is not negative. */
 export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): readonly FieldFailure[] {
   if (typeof value === 'string') return invalidEach(path, goIntOrString(value), percentErrors(value));
   return checkNonNegative(path, value);
@@ -145,12 +145,12 @@ export function checkAtMost100Percent(path: FieldPath, value: IntOrString | unde
   return [invalidValue(path, goIntOrString(value), 'must not be greater than 100%')];
 }
 
-/** True for `0`, for `0%` and for text that is no percentage. */
+/** True for `0`, `0%` and invalid percentages. */
 export function isZero(value: IntOrString | undefined): boolean {
   return value === 0 || (typeof value === 'string' && (parsePercent(value) ?? 0) === 0);
 }
 
-/** Counts in a status, none above the count that it is a part of. */
+/** Counts in a status; a part must not exceed its total. */
 export function validateParts<K extends string>(
   status: Partial<Record<K, number>>,
   limits: readonly (readonly [part: K, whole: K, wholeName: string])[],
@@ -170,7 +170,7 @@ interface Collided {
   readonly collisionCount?: number;
 }
 
-/** The counter of name collisions only grows. */
+/** The counter of name collisions must not decrease. */
 export function collisionCheck(
   type: MessageDeclaration,
 ): (status: Collided | undefined, old: Collided | undefined, path: FieldPath) => readonly FieldFailure[] {

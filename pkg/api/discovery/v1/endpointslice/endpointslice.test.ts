@@ -102,10 +102,10 @@ t.test('rules of endpoint slices', (t) => {
   t.end();
 });
 
-t.test('labels of nodes are of an older version', (t) => {
+t.test('labels of nodes from the older version', (t) => {
   const labelled = withField(base, 'endpoints.0.deprecatedTopology', { 'orch.io/hostname': 'n', rack: 'r' });
-  const made = created(endpointSliceStrategy, labelled) as EndpointSlice;
-  t.strictSame(made.endpoints[0], { addresses: ['10.0.0.1'] });
+  const slice = created(endpointSliceStrategy, labelled) as EndpointSlice;
+  t.strictSame(slice.endpoints[0], { addresses: ['10.0.0.1'] });
   const stored = copyJson(created(endpointSliceStrategy, base) as EndpointSlice);
   stored.endpoints = [{ addresses: ['10.0.0.1'], deprecatedTopology: { 'orch.io/hostname': 'n' } }];
   const same = withField(base, 'endpoints', stored.endpoints);

@@ -1,5 +1,3 @@
-/** What is particular to endpoint slices. */
-
 import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
@@ -32,16 +30,16 @@ const maxPorts = 100;
 const maxAddresses = 100;
 const maxZoneHints = 8;
 const maxTopologyLabels = 16;
-/** More are only counted in tables. */
+/** Further items are only counted in tables. */
 const shownInTable = 3;
 
 const path = FieldPath.of('endpoints');
 const portsPath = FieldPath.of('ports');
 const addressTypePath = FieldPath.of('addressType');
 
-/** What all versions have in common. */
+/** Rules that all versions share. */
 export const endpointSliceRules: KindRules<EndpointSlice> = {
-  // Labels say whose slice it is, so a change of theirs counts as one of the endpoints.
+  // Labels identify the slice's service, so their change increments the generation.
   generationFields: ['addressType', 'endpoints', 'ports', 'metadata.labels'],
   validate: (slice) => [
     ...checkEnum(addressTypePath, slice.addressType, ['FQDN', 'IPv4', 'IPv6']),
@@ -64,18 +62,19 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
 });
 
 /**
- * The labels of an endpoint's node are of an older version; they only stay with endpoints that stay as they are. A node
- * that was known by its label keeps its name. In place.
+ * Node labels of endpoints belong to an older version; they stay only if the endpoints are unchanged. A node name in
+ * these labels becomes a field. In place.
  */
 function dropTopology(slice: Draft<EndpointSlice>, old: EndpointSlice | undefined, { labels }: Dialect): void {
   const endpoints = slice.endpoints ?? [];
   if (endpoints.every(({ deprecatedTopology }) => deprecatedTopology === undefined)) return;
   if (old !== undefined && semanticEqual(slice.endpoints, old.endpoints)) return;
   const nodeOf = ({ deprecatedTopology = {} }: Endpoint): string | undefined => deprecatedTopology[labels.hostname];
-  const known = new Set((old?.endpoints ?? []).map(nodeOf));
+  const oldNodes = new Set((old?.endpoints ?? []).map(nodeOf));
   for (const endpoint of endpoints) {
     const node = nodeOf(endpoint);
-    if (node !== undefined && known.has(node) && dns1123SubdomainErrors(node).length === 0) endpoint.nodeName ??= node;
+    if (node !== undefined && oldNodes.has(node) && dns1123SubdomainErrors(node).length === 0)
+      endpoint.nodeName ??= node;
     delete endpoint.deprecatedTopology;
   }
 }
@@ -104,7 +103,7 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
   return [...failures, ...validateHints(endpoint, at.child('hints', 'forZones'))];
 }
 
-/** Of an older version, whose endpoints have the labels of their nodes. */
+/** Node labels of endpoints from an older version. */
 function validateTopology(
   topology: Readonly<Record<string, string>> | undefined,
   at: FieldPath,

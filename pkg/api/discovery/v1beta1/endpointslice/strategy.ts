@@ -1,4 +1,3 @@
-/** What is particular to endpoint slices of version 1beta1. */
 import { endpointSliceRules } from '#api/discovery/v1/endpointslice/strategy.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice as Stored, Endpoint as StoredEndpoint } from '#api/discovery/v1/types.gen.js';
@@ -10,7 +9,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Endpoint slices of version 1beta1, which say in labels where endpoints are, where version 1 has fields for it. */
+/** Version v1beta1 has labels for locations of endpoints where version 1 has fields. */
 const endpointSliceV1beta1Conversion: Conversion<EndpointSlice, Stored> = {
   toStored: (slice, { dialect }) => ({
     ...slice,
@@ -27,7 +26,7 @@ const endpointSliceV1beta1Conversion: Conversion<EndpointSlice, Stored> = {
 function toStored({ topology, ...endpoint }: Endpoint, { labels }: Dialect): StoredEndpoint {
   if (topology === undefined) return endpoint;
   const { [labels.zone]: zone, [labels.hostname]: host, ...others } = topology;
-  // A host name that is not the node's stays where it was.
+  // A host name other than the node's stays a label.
   const rest = host === undefined || host === endpoint.nodeName ? others : { ...others, [labels.hostname]: host };
   return {
     ...endpoint,
@@ -47,8 +46,7 @@ export const endpointSliceV1beta1Strategy: Strategy<EndpointSlice> = convertedSt
   betaSlices,
   {
     conversion: endpointSliceV1beta1Conversion,
-    // Whoever writes this version may say where endpoints are.
+    // Clients of this version may write these labels.
     stored: kindStrategy(endpointslices, endpointSliceRules),
-    // Ports are the same in both.
   },
 );

@@ -1,4 +1,4 @@
-/** The two views of one event: the newer kind on the wire, the older one in the store. */
+/** Converts between the newer form of events, used in requests, and the older stored form. */
 
 import { referenceFieldNames } from '#api/core/v1/event/strategy.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
@@ -6,7 +6,7 @@ import type { Event } from '#api/events/v1/types.gen.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
-/** Fields that only have another name in the other view: newer name, older name. */
+/** Renamed fields: newer name, older name. */
 const renamed = [
   ['regarding', 'involvedObject'],
   ['note', 'message'],
@@ -28,7 +28,7 @@ const same = [
   'type',
 ] as const satisfies readonly (keyof Event & keyof CoreEvent)[];
 
-/** Between a version of the newer view, which are the same in all else, and what is stored. */
+/** The conversion between a version of the newer form and the stored form. */
 export function eventConversion(version: string): Conversion<Event, CoreEvent> {
   return {
     toStored: (event, { dialect }) => eventToCore(event, dialect),
@@ -36,7 +36,7 @@ export function eventConversion(version: string): Conversion<Event, CoreEvent> {
   };
 }
 
-/** The newer view of a stored event. Nested values are shared with the argument. */
+/** The newer form of a stored event. Shares nested values with the argument. */
 export function eventFromCore(event: CoreEvent, dialect: Dialect, version = 'v1'): Event {
   const result = { apiVersion: dialect.apiVersion('events', version), kind: 'Event' };
   copy(
@@ -49,18 +49,18 @@ export function eventFromCore(event: CoreEvent, dialect: Dialect, version = 'v1'
     result,
     renamed.map(([newer, older]) => [older, newer]),
   );
-  // Which the older view leaves out when it is zero.
+  // The older form omits a zero count.
   if (event.series !== undefined)
     Object.assign(result, { series: { ...event.series, count: event.series.count ?? 0 } });
   return result as Event;
 }
 
-/** What is stored for the newer view of an event. Nested values are shared with the argument. */
+/** The stored form of an event. Shares nested values with the argument. */
 export function eventToCore(event: Event, dialect: Dialect): CoreEvent {
   const result = {
     apiVersion: dialect.apiVersion('core', 'v1'),
     kind: 'Event',
-    // What the older kind always has and the newer one may leave out.
+    // Members that are required in the older form and optional in the newer one.
     involvedObject: {},
     source: {},
     reportingComponent: '',
@@ -75,7 +75,7 @@ export function eventToCore(event: Event, dialect: Dialect): CoreEvent {
   return result as unknown as CoreEvent;
 }
 
-/** Names of selectable fields: newer view → stored form. There is no source any more, but it can be selected by. */
+/** Names of selectable fields: newer form → stored form. `source` stays selectable although the newer form lacks it. */
 export const eventFieldLabels: Readonly<Record<string, string>> = {
   ...Object.fromEntries(referenceFieldNames.map((name) => [`regarding.${name}`, `involvedObject.${name}`])),
   reason: 'reason',

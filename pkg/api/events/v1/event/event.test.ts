@@ -19,7 +19,7 @@ const base = {
   note: ' text ',
 };
 
-t.test('both views tell the same', (t) => {
+t.test('both forms have the same content', (t) => {
   const full: Event = {
     ...base,
     apiVersion: 'events.orch.io/v1',
@@ -61,7 +61,7 @@ t.test('both views tell the same', (t) => {
   t.end();
 });
 
-t.test('rules of the newer view', (t) => {
+t.test('rules of the newer form', (t) => {
   const long = 'x'.repeat(129);
   const rows: [string, unknown, ...string[]][] = [
     ['eventTime', undefined, 'eventTime: Required value'],
@@ -99,7 +99,7 @@ t.test('rules of the newer view', (t) => {
   t.end();
 });
 
-t.test('rules of the older view', (t) => {
+t.test('rules of the older form', (t) => {
   const core: Draft = { metadata: { name: 'e.17', namespace: 'ns' }, involvedObject: { namespace: 'ns' } };
   t.strictSame(createFailures(eventStrategy, core), []);
   const wrong = 'does not match event.namespace';

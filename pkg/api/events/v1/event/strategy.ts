@@ -1,4 +1,4 @@
-/** What is particular to events in their newer form, whose rules are stricter. */
+/** The strategy of the newer form of events. */
 
 import { commonEventRules, validateInvolvedNamespace, validateNewFields } from '#api/core/v1/event/strategy.js';
 import { events } from '#api/core/v1/resources.gen.js';
@@ -16,7 +16,7 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** What is the same for the versions of the newer form. Specification 1, 4.3, says how their collection is deleted. */
+/** Rules that both versions of events.k8s.io share. Specification 1, 4.3, says how their collection is deleted. */
 export const newerEventRules: KindRules<CoreEvent> = { collectionDeletionAnswer: 'status' };
 
 export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>(newerEvents, {
@@ -31,7 +31,7 @@ export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEv
   }),
 });
 
-/** The rules of all events, in the stored form, which also names the fields. */
+/** Rules of all events, in the stored form and with its field names. */
 function validateStored(event: CoreEvent, dialect: Dialect): FieldFailure[] {
   return [
     ...validateInvolvedNamespace(event, dialect),
@@ -39,7 +39,7 @@ function validateStored(event: CoreEvent, dialect: Dialect): FieldFailure[] {
   ];
 }
 
-/** What a new event of this form must have, and what it must not. */
+/** Required and forbidden fields of a new event. */
 function validateNewEvent(event: CoreEvent): FieldFailure[] {
   const failures = validateSeries(event);
   const at = (name: string): FieldPath => FieldPath.of(name);
@@ -69,7 +69,7 @@ function validateSeries({ series }: CoreEvent): FieldFailure[] {
   return failures;
 }
 
-/** What happened does not change. */
+/** Fields that must not change. */
 const fixed = [
   'involvedObject',
   'reason',
@@ -86,7 +86,7 @@ const fixed = [
   'reportingInstance',
 ] as const;
 
-/** Only the series goes on. */
+/** Only the series may change. */
 function validateChange(after: CoreEvent, before: CoreEvent, { scheme }: StrategyContext): FieldFailure[] {
   const failures = semanticEqual(after.series, before.series) ? [] : validateSeries(after);
   const type = scheme.type('core.v1.Event');

@@ -1,4 +1,4 @@
-/** What is particular to events in the beta version of their newer form: the rules are still the old ones. */
+/** Version v1beta1 has the newer form and the rules of core events. */
 
 import { oldEventStrategy } from '#api/core/v1/event/strategy.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';

@@ -1,7 +1,6 @@
-/** What is particular to flow schemas. */
 import { validateFlowSchemaSpec } from '#api/flowcontrol/v1beta2/flowschema/validation.js';
-import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/mandatory/metadata-validation.js';
 import { flowschemas } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/shared/validation.js';
 import type { FlowSchema } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

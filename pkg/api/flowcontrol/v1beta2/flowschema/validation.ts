@@ -1,6 +1,6 @@
-/** Rules of what a flow schema matches. */
+/** Rules of flow schemas. */
 import { declaration as declared } from '#api/flowcontrol/v1beta2/flowschema.js';
-import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
+import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/shared/validation.js';
 import type {
   FlowSchemaSpec,
   NonResourcePolicyRule,
@@ -103,7 +103,7 @@ const subjectChecks: MemberChecks<Subjects> = {
 
 function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
   const { SubjectKind: kinds } = declared.enums;
-  // Kinds are named as the members are, in another case.
+  // Kinds and members differ only in case.
   const kindOf = (member: string) => kinds.find((kind) => kind.toLowerCase() === member.toLowerCase());
   const named = subjectNames.find((member) => kindOf(member) === subject.kind);
   if (named === undefined) return [notSupported(path.child('kind'), subject.kind ?? '', kinds)];
@@ -129,7 +129,7 @@ function validateServiceAccount({ name = '', namespace = '' }: ServiceAccountSub
   return [...failures, ...checkDNSLabel(path.child('namespace'), namespace)];
 }
 
-/** At least one value, and a star stands alone. */
+/** Must not be empty; a star must be the only element. */
 function checkList(
   path: FieldPath,
   values: readonly string[],

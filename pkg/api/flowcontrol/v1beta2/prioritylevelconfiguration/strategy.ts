@@ -1,8 +1,11 @@
-/** What is particular to priority levels of requests. */
-import { exemptName, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
-import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/mandatory/metadata-validation.js';
 import { declaration as schema } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration.js';
 import { prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import {
+  exemptName,
+  fixedPriorityLevel,
+  validateAutoUpdate,
+  validateConditions,
+} from '#api/flowcontrol/v1beta2/shared/validation.js';
 import type {
   LimitedPriorityLevelConfiguration,
   PriorityLevelConfiguration,
@@ -34,7 +37,7 @@ const checkQueues = wordedRangesOf(
   'queues',
   'handSize',
 );
-/** A hand of queues is dealt from one 64-bit hash, of which so many bits are good enough. */
+/** A hand of queues is dealt from a 64-bit hash, of which this many bits are random enough. */
 const maxHashBits = 60;
 
 export const priorityLevelConfigurationStrategy: Strategy<PriorityLevelConfiguration> =
@@ -117,7 +120,7 @@ function validateQueuing(queuing: QueuingConfiguration, path: FieldPath): FieldF
   return failures;
 }
 
-/** Bits that tell all hands apart; stops counting once they are too many, however large the hand. */
+/** Bits needed to distinguish all hands; stops counting beyond the limit. */
 function hashBits(queues: number, handSize: number): number {
   let bits = 0;
   for (let dealt = 0; dealt < handSize && bits <= maxHashBits; dealt++) bits += Math.log2(queues - dealt);

@@ -1,6 +1,6 @@
-/** Lists of conditions: at most one per type, and a transition time that moves only when the status does. */
+/** Lists of conditions: at most one per type, with a transition time that changes only with the status. */
 
-/** What the conditions of all kinds have in common. */
+/** The common fields of conditions. */
 export interface ConditionShape {
   type: string;
   status: string;
@@ -9,7 +9,7 @@ export interface ConditionShape {
   lastTransitionTime?: string;
 }
 
-/** The condition of that type, undefined when there is none. */
+/** The condition of that type; undefined if absent. */
 export function getCondition<C extends ConditionShape>(
   conditions: readonly C[] | undefined,
   type: string,
@@ -17,15 +17,15 @@ export function getCondition<C extends ConditionShape>(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** True when there is a condition of that type and its status is `True`. */
+/** True if the condition of that type has the status `True`. */
 export function isConditionTrue(conditions: readonly ConditionShape[] | undefined, type: string): boolean {
   return getCondition(conditions, type)?.status === 'True';
 }
 
 /**
- * The list with `next` in it, in the place of its predecessor or at the end. `now` (RFC 3339) becomes the transition
- * time unless the status stays the same, which keeps the old one. Gives back the very same list when nothing that
- * anybody could see changes, so that callers can tell by identity whether there is something to write.
+ * The list with `next` in place of its predecessor or at the end. `now` (RFC 3339) becomes the transition time if the
+ * status changes. Returns the same list if nothing visible changes, so that callers can detect by identity whether to
+ * write.
  */
 export function setCondition<C extends ConditionShape>(
   conditions: readonly C[] | undefined,
@@ -42,7 +42,7 @@ export function setCondition<C extends ConditionShape>(
   return list.map((condition) => (condition === old ? merged : condition));
 }
 
-/** Conditions are flat, so comparing their fields compares them; an empty text and an absent one are the same. */
+/** Conditions are flat; an empty text equals an absent one. */
 function sameFields(a: object, b: object): boolean {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   const value = (object: object, key: string): unknown => Reflect.get(object, key) ?? '';

@@ -14,7 +14,7 @@ const reasonPattern = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
 const reasonText =
   "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'";
 
-/** One condition of each type, each of them complete. */
+/** Condition types must be unique, and each condition complete. */
 export function validateConditions(conditions: readonly Condition[] | undefined, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const types = new Set<string>();
@@ -31,7 +31,7 @@ export function validateConditions(conditions: readonly Condition[] | undefined,
 
 const checkGeneration = wordedRangesOf(schema.types.Condition, inWords, 'observedGeneration');
 
-/** Everything but the type. */
+/** All rules except those of the type. */
 function validateCondition(condition: Condition, path: FieldPath): FieldFailure[] {
   const { status = '', reason = '', message = '' } = condition;
   const failures: FieldFailure[] = [];

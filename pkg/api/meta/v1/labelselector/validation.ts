@@ -1,4 +1,4 @@
-/** Rules of label selectors as objects carry them. */
+/** Rules of label selectors in objects. */
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { LabelSelector, LabelSelectorRequirement } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -7,8 +7,8 @@ import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /**
- * The whole selector; an absent one has nothing wrong with it. That values of expressions are labels is not asked: who
- * needs to select by it finds out by `compileSelector`.
+ * The whole selector; an absent one is valid. Values of expressions need not be labels: code that uses the selector
+ * handles that with `compileSelector`.
  */
 export function validateLabelSelector(selector: LabelSelector | undefined, path: FieldPath): readonly FieldFailure[] {
   if (selector === undefined) return none;
@@ -21,7 +21,7 @@ export function validateLabelSelector(selector: LabelSelector | undefined, path:
   return failures;
 }
 
-/** True when the selector has no requirement at all: it selects everything. */
+/** True if the selector has no requirements: it selects everything. */
 export function isEmptySelector(selector: LabelSelector): boolean {
   return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 }

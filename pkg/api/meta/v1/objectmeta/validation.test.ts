@@ -115,7 +115,7 @@ t.test('update', (t) => {
       `${path} = ${JSON.stringify(value)}`,
     );
   }
-  // Some kinds are not validated as a whole when they change.
+  // Updates of some kinds are not validated as a whole.
   const deployment = { ...old, spec: { selector: {}, template: {} } };
   const failures = (generateName: string) =>
     updateFailures(deploymentStrategy, deployment, withField(deployment, 'metadata.generateName', generateName)).filter(

@@ -1,4 +1,4 @@
-/** Rules of metadata, the same for every kind. */
+/** Rules of metadata for all kinds. */
 import { declaration as schema } from '#api/meta/v1/shared.js';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -27,20 +27,20 @@ import {
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
-/** All keys and values of annotations together. */
+/** Total size of keys and values of annotations. */
 const maxAnnotationsBytes = 256 * 1024;
 const maxFieldManagerLength = 128;
 const maxSubresourceLength = 256;
 
 export interface ObjectMetaRules {
   readonly dialect: Dialect;
-  /** A finalizer without a domain need not be one of the system's own: for kinds that 1.24 validates apart from its own. */
+  /** Accepts unknown finalizers without a domain: for kinds that 1.24 validates separately. */
   readonly anyFinalizer?: boolean;
   readonly namespaced: boolean;
   readonly name: NameValidator;
 }
 
-/** Metadata of an object about to be created (its name already generated), or of an update as far as it stands alone. */
+/** Metadata of a new object with its generated name, or of an update without its old object. */
 export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { name = '', generateName = '', namespace = '' } = meta;
@@ -59,7 +59,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, pat
   return failures;
 }
 
-/** What may not change of any object. */
+/** Fields that must not change. */
 const fixed = [
   'name',
   'namespace',
@@ -71,9 +71,9 @@ const fixed = [
 ] as const;
 
 /**
- * Metadata of an update against what is stored. `meta` must already carry what the registry fills in for a client
- * (uid, creation and deletion time, generation); whether a resourceVersion was needed is the registry's business.
- * `nameErrors` is what generateName is held to, which nothing is made of any more.
+ * Metadata of an update compared with the stored object. `meta` must include the fields that the registry fills in
+ * (uid, creation and deletion time, generation); the registry checks whether a resourceVersion is required.
+ * `nameErrors` validates generateName, although updates generate no names.
  */
 export function validateObjectMetaUpdate(
   meta: ObjectMeta,
@@ -87,7 +87,7 @@ export function validateObjectMetaUpdate(
   if (generateName !== '') {
     const at = path.child('generateName');
     const name = maskTrailingDash(generateName);
-    // 1.24's registry asks of all kinds that a path could hold it.
+    // 1.24's registry requires this of all kinds.
     if (nameErrors !== pathSegmentErrors) addAll(failures, invalidEach(at, generateName, pathSegmentErrors(name)));
     addAll(failures, invalidEach(at, generateName, nameErrors(name)));
   }
@@ -103,13 +103,13 @@ export function validateObjectMetaUpdate(
   return failures;
 }
 
-/** Times are shown as Go prints them. */
+/** Times are shown in Go's format. */
 function shownAs(field: (typeof fixed)[number], value: unknown): unknown {
   if (!field.endsWith('Timestamp') || typeof value !== 'string') return value;
   return new GoValue(() => `${value.slice(0, 10)} ${value.slice(11, 19)} +0000 UTC`);
 }
 
-/** `field is immutable` when the two differ. */
+/** `field is immutable` if both differ. */
 export function validateImmutable(value: unknown, old: unknown, path: FieldPath): readonly FieldFailure[] {
   return semanticEqual(value, old) ? none : [invalidValue(path, value, 'field is immutable')];
 }
@@ -138,7 +138,7 @@ export function validateAnnotations(
     if (!isQualifiedName(key)) addAll(failures, invalidEach(path, key, qualifiedNameErrors(key.toLowerCase())));
     length += key.length + (annotations[key]?.length ?? 0);
   }
-  // A character takes three bytes at most, so small texts need no counting.
+  // A character takes at most three bytes, so small texts need no exact count.
   if (3 * length > maxAnnotationsBytes && bytesOf(annotations) > maxAnnotationsBytes) {
     failures.push(tooLong(path, maxAnnotationsBytes));
   }
@@ -153,7 +153,7 @@ function bytesOf(annotations: Readonly<Record<string, string>>): number {
 
 const checkGeneration = rangesOf(schema.types.ObjectMeta, 'generation');
 
-/** What holds of all metadata, new or old. */
+/** Rules of new and updated metadata. */
 function addShared(
   failures: FieldFailure[],
   meta: ObjectMeta,
@@ -201,7 +201,7 @@ function validateOwnerReferences(references: readonly OwnerReference[], path: Fi
   return failures;
 }
 
-/** `v1`, `apps/v1`; a group without a version, or of more parts, has none. */
+/** `v1`, `apps/v1`; false for a group without version, or more parts. */
 function hasVersion(apiVersion: string): boolean {
   const parts = apiVersion.split('/');
   return parts.length <= 2 && parts.at(-1) !== '';
@@ -217,7 +217,7 @@ function validateFinalizers(finalizers: readonly string[], dialect: Dialect, pat
   return failures;
 }
 
-/** A finalizer without a domain must be one of the system's own. */
+/** A finalizer without a domain must be a known one. */
 export function validateKnownFinalizer(finalizer: string, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
   const { orphan, foreground } = dialect.finalizers;
   const own = finalizer === dialect.namespaceFinalizer || finalizer === orphan || finalizer === foreground;
@@ -226,8 +226,8 @@ export function validateKnownFinalizer(finalizer: string, dialect: Dialect, path
 }
 
 function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): readonly FieldFailure[] {
-  const known = new Set(old.finalizers);
-  const extra = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer)).sort();
+  const oldFinalizers = new Set(old.finalizers);
+  const extra = (meta.finalizers ?? []).filter((finalizer) => !oldFinalizers.has(finalizer)).sort();
   if (extra.length === 0) return none;
   const text = `no new finalizers can be added if the object is being deleted, found new finalizers ${new Strings(extra).toString()}`;
   return [forbiddenField(path.child('finalizers'), text)];
@@ -251,7 +251,7 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[], path: Fie
   return failures;
 }
 
-/** All of it printable, and each character a byte: which holds of nearly all managers. */
+/** Printable single-byte characters, as in nearly all names of managers. */
 const plainText = /^[ -~]*$/;
 
 /** Name of a field manager, in metadata and as a request option. */

@@ -1,4 +1,4 @@
-/** What is particular to measurements: their rows; nobody writes them. */
+/** The strategies of resource metrics, which are computed. */
 import { nodes, pods } from '#api/metrics/v1beta1/resources.gen.js';
 import type { NodeMetrics, PodMetrics } from '#api/metrics/v1beta1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

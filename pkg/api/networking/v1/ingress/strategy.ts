@@ -1,4 +1,3 @@
-/** What is particular to ingresses. */
 import { validateServiceStatus } from '#api/core/v1/service/validation.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { declaration as schema } from '#api/networking/v1/ingress.js';
@@ -49,7 +48,7 @@ const onePort = oneMember<ServiceBackendPort>(schema.types.ServiceBackendPort, {
   several: (path) => invalidValue(path, '', 'cannot set both port name & port number'),
 });
 const checkPortNumber = rangesOf(schema.types.ServiceBackendPort, 'number');
-/** More are only counted in tables. */
+/** Further hosts are only counted in tables. */
 const shownInTable = 3;
 
 export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresses, {
@@ -58,7 +57,7 @@ export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresse
     ...validateIngress(ingress, old),
     ...(old === undefined ? validateClassAnnotation(ingress, context.dialect) : []),
   ],
-  // An ingress has its addresses from a load balancer, too.
+  // Addresses of an ingress have the same rules as those of a load balancer.
   validateStatusUpdate: ({ metadata, status = {} }) => validateServiceStatus({ metadata, spec: {}, status }),
   cells: (ingress, context) => ingressCells(ingress, context.now),
 });
@@ -67,7 +66,7 @@ function classAnnotation(dialect: Dialect): string {
   return `${dialect.labelDomain}/ingress.class`;
 }
 
-/** The class is named in one place. An update may find both, since older objects have them. */
+/** A new ingress must name its class only once. Stored ingresses may have both. */
 function validateClassAnnotation({ metadata, spec }: Ingress, dialect: Dialect): FieldFailure[] {
   const key = classAnnotation(dialect);
   const value = metadata.annotations?.[key];
@@ -75,7 +74,7 @@ function validateClassAnnotation({ metadata, spec }: Ingress, dialect: Dialect):
   return [invalidValue(FieldPath.of('annotations', key), value, 'can not be set when the class field is also set')];
 }
 
-/** `old` is what an update replaces: what it already breaks may stay broken where 1.24 allows it. */
+/** `old` is the stored object: its own violations are tolerated where 1.24 does so. */
 function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly FieldFailure[] {
   const { spec } = ingress;
   const rules = spec.rules ?? [];
@@ -111,12 +110,12 @@ function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly F
   return failures;
 }
 
-/** The secret of a certificate need not be named. */
+/** The secret of a certificate is optional. */
 function isSecretName(name: string | undefined): boolean {
   return name === undefined || name === '' || dns1123SubdomainErrors(name).length === 0;
 }
 
-/** Older releases did not look at the paths of hosts with a wildcard. */
+/** Older releases did not validate paths of wildcard hosts. */
 function hasBrokenWildcard(rule: IngressRule): boolean {
   return (rule.host ?? '').includes('*') && validatePaths(rule, FieldPath.of('rule')).length > 0;
 }
@@ -145,7 +144,7 @@ function validatePaths({ http }: IngressRule, path: FieldPath): FieldFailure[] {
   return paths.flatMap((entry, i) => validatePath(entry, at.index(i)));
 }
 
-/** Parts of a path that mean something else than they say. */
+/** Parts of a path that are normalized or decoded. */
 const oddParts = ['//', '/./', '/../', '%2f', '%2F'];
 const oddEnds = ['/..', '/.'];
 
@@ -184,7 +183,7 @@ function validateBackend(backend: IngressBackend, path: FieldPath): readonly Fie
   return resource === undefined ? [] : validateTypedReference(resource, path.child('resource'));
 }
 
-/** `path` is that of the backend, by which 1.24 names most of what is wrong with its service. */
+/** `path` is that of the backend, where 1.24 reports most failures of the service. */
 function validateService(service: IngressServiceBackend, path: FieldPath): readonly FieldFailure[] {
   const at = path.child('service');
   const name = service.name ?? '';
@@ -217,7 +216,7 @@ function ingressCells(ingress: Ingress, now: number): TableRowCells {
 function hostsText(rules: readonly IngressRule[]): string {
   const hosts: string[] = [];
   for (const { host = '' } of rules) {
-    // A rule after the last that is shown counts as another, even one without a host.
+    // A rule after the last shown host counts, even without a host.
     if (hosts.length === shownInTable) return `${hosts.join(',')} + ${rules.length - shownInTable} more...`;
     if (host !== '') hosts.push(host);
   }

@@ -1,4 +1,3 @@
-/** What is particular to ingress classes. */
 import { validateTypedReference } from '#api/networking/v1/reference/validation.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { IngressClass, IngressClassParametersReference } from '#api/networking/v1/types.gen.js';

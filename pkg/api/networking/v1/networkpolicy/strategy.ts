@@ -1,5 +1,3 @@
-/** What is particular to network policies. */
-
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { declaration as schema } from '#api/networking/v1/networkpolicy.js';
@@ -87,7 +85,7 @@ function validatePorts(ports: readonly NetworkPolicyPort[] | undefined, path: Fi
   });
 }
 
-/** The end of a range needs a start, by number. */
+/** The end of a range needs a numeric start. */
 function validateEndPort(range: NetworkPolicyPort, at: FieldPath): readonly FieldFailure[] {
   const { port, endPort } = range;
   const path = at.child('endPort');
@@ -97,7 +95,7 @@ function validateEndPort(range: NetworkPolicyPort, at: FieldPath): readonly Fiel
     return [invalidValue(path, endPort, 'may not be specified when `port` is non-numeric')];
   }
   const failures = [...checkEndPort(range, at)];
-  // The value shown is the port's, as in 1.24.
+  // Like 1.24, shows the value of the port.
   if (endPort < port) failures.unshift(invalidValue(path, port, 'must be greater than or equal to `port`'));
   return failures;
 }
@@ -129,7 +127,7 @@ function validateBlock(cidr: string, except: readonly string[], path: FieldPath)
   const at = path.child('except');
   for (const [i, text] of except.entries()) {
     const inner = parseCIDR(text);
-    // What follows is not looked at.
+    // Stops at the first invalid block.
     if (inner === undefined) return [...failures, invalidValue(at.index(i), text, 'not a valid CIDR')];
     if (!isStrictSubset(inner, block)) {
       failures.push(invalidValue(at.index(i), text, 'must be a strict subset of `cidr`'));

@@ -1,4 +1,4 @@
-/** Rules of references to an object of any kind: parameters of ingress classes, backends of ingresses. */
+/** Rules of references to objects of any kind: parameters of ingress classes, backends of ingresses. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
@@ -11,7 +11,7 @@ interface TypedReference {
   readonly name?: string;
 }
 
-/** Kind and name are there and usable in a URL; the group, when given, is a domain. */
+/** Kind and name are required and must be valid in a URL; an optional group must be a domain. */
 export function validateTypedReference(reference: TypedReference, path: FieldPath): readonly FieldFailure[] {
   const { apiGroup } = reference;
   const failures = apiGroup === undefined ? [] : [...checkDNSSubdomain(path.child('apiGroup'), apiGroup)];

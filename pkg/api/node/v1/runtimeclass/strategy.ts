@@ -1,7 +1,6 @@
-/** What is particular to runtime classes. */
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
@@ -37,7 +36,7 @@ function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass, d
     addAll(failures, validateResourceRequirements({ limits: overhead.podFixed }, dialect, FieldPath.of('overhead')));
   }
   addAll(failures, validateLabels(scheduling?.nodeSelector, schedulingPath.child('nodeSelector')));
-  // The name stands twice in the paths of 1.24.
+  // The name occurs twice in the paths of 1.24.
   addAll(failures, validateTolerations(tolerations, tolerationsPath.child('tolerations')));
   const seen = new Set<string>();
   tolerations.forEach((toleration, i) => {

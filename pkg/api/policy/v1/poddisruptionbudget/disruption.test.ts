@@ -23,13 +23,13 @@ function budget(status: Partial<NonNullable<PodDisruptionBudget['status']>> = {}
   return { metadata: { name: 'b', generation: 3 }, spec: {}, status: { ...counts, observedGeneration: 3, ...status } };
 }
 
-t.test('only pods that work are protected', async (t) => {
+t.test('only running pods are protected', async (t) => {
   t.ok(isBudgeted(pod('Running')));
   for (const phase of ['Pending', 'Succeeded', 'Failed']) t.notOk(isBudgeted(pod(phase)), phase);
   t.notOk(isBudgeted(pod('Running', { deletionTimestamp: '2024-05-01T11:00:00Z' })));
 });
 
-t.test('what disturbs nobody', async (t) => {
+t.test('evictions without disruption', async (t) => {
   t.ok(isOver(pod('Succeeded')) && isOver(pod('Failed')));
   t.ok(isOver(pod('Running', { deletionTimestamp: '2024-05-01T11:00:00Z' })));
   t.notOk(isOver(pod('Pending')), 'it may be about to run');
@@ -41,7 +41,7 @@ t.test('what disturbs nobody', async (t) => {
   t.notOk(costsNothing(budget({ desiredHealthy: 0 }), unready));
 });
 
-t.test('the last disruption says that there is none left', async (t) => {
+t.test('the last disruption leaves none', async (t) => {
   const conditions = (status: object | undefined) => (status as { conditions?: unknown[] } | undefined)?.conditions;
   t.match(conditions(disrupted(budget(), pod('Running'), now).status), [
     { type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', observedGeneration: 3 },
@@ -49,7 +49,7 @@ t.test('the last disruption says that there is none left', async (t) => {
   t.equal(conditions(disrupted(budget({ disruptionsAllowed: 2 }), pod('Running'), now).status), undefined);
 });
 
-t.test('a budget pays with one disruption, and remembers the pod', async (t) => {
+t.test('a budget is charged one disruption and records the pod', async (t) => {
   const old = budget({ disruptedPods: { q: '2024-05-01T11:59:00Z' } });
   const before = structuredClone(old);
   t.match(disrupted(old, pod('Running'), now).status, {
@@ -59,7 +59,7 @@ t.test('a budget pays with one disruption, and remembers the pod', async (t) => 
   t.same(old, before, 'the budget itself is untouched');
 });
 
-t.test('what a budget refuses', async (t) => {
+t.test('refused evictions', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`q${i}`, '2024-05-01T11:59:00Z']));
   const rows: [name: string, given: PodDisruptionBudget, message: RegExp, retryAfterSeconds: number | undefined][] = [
     ['it allows none', budget({ disruptionsAllowed: 0 }), /needs 1 healthy pods and has 2 currently/, undefined],

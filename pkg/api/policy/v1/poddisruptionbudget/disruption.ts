@@ -1,4 +1,4 @@
-/** What the eviction of a pod costs its budget, and how a budget says what it allows. */
+/** Charges evictions to disruption budgets and computes what a budget allows. */
 
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -9,34 +9,36 @@ import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 
-/** Most disrupted pods that a budget's status remembers: 1.24's bound against writers that outrun its controller. */
+/**
+ * Maximum number of disrupted pods in a budget's status: 1.24's limit for writers that are faster than its controller.
+ */
 const maxDisruptedPods = 2000;
 
-/** Pods that do no work (yet, or any more) are not protected. */
+/** Pods that are not running are not protected. */
 export function isBudgeted(pod: Pod): boolean {
   const phase = pod.status?.phase;
   return phase !== 'Succeeded' && phase !== 'Failed' && phase !== 'Pending' && !pod.metadata.deletionTimestamp;
 }
 
-/** True for a pod that has ended or is going: to evict it disturbs nobody, whatever becomes of it meanwhile. */
+/** True for a pod that has ended or is being deleted: its eviction needs no budget. */
 export function isOver(pod: Pod): boolean {
   const phase = pod.status?.phase;
   return phase === 'Succeeded' || phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** True when the pod is none of those that make up the healthy ones, of which there are enough without it. */
+/** True if the pod is not healthy and there are enough healthy pods without it. */
 export function costsNothing({ status }: PodDisruptionBudget, pod: Pod): boolean {
   if (status === undefined || isPodReady(pod)) return false;
   return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
 }
 
-/** Why nothing is allowed, where it is not that too few pods are healthy. */
+/** The reason why nothing is allowed, other than too few healthy pods. */
 export interface BudgetFailure {
   readonly reason: 'SyncFailed';
   readonly message: string;
 }
 
-/** The status with the condition that tells what it allows. `now` in milliseconds. */
+/** The status with the condition for its allowed disruptions. `now` in milliseconds. */
 export function allowance(
   status: PodDisruptionBudgetStatus,
   now: number,
@@ -55,7 +57,10 @@ export function allowance(
   return { ...status, conditions: [...setCondition(status.conditions, condition, formatTime(now))] };
 }
 
-/** A copy of the budget that has paid for the pod at `now` (ms). Throws 429 when it allows no disruption, or has not been looked at since it changed. */
+/**
+ * A copy of the budget, charged for the pod at `now` (ms). Throws 429 if it allows no disruption, or was not processed
+ * since its last change.
+ */
 export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): Draft<PodDisruptionBudget> {
   const budget = copyJson(current);
   const name = budget.metadata.name ?? '';
@@ -77,7 +82,7 @@ export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): 
   return budget;
 }
 
-/** 429 with the budget's own reason as its cause, as clients that drain nodes expect it. */
+/** 429 with the budget's reason as its cause, which clients that drain nodes expect. */
 function refused(detail: string, name: string, retryAfterSeconds: number): StatusError {
   const error = tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds);
   const causes = [{ reason: 'DisruptionBudget', message: detail }];

@@ -1,4 +1,4 @@
-/** The label by which versions of disruption budgets tell each other of selectors that mean different things in them. */
+/** The label in converted selectors that have different meanings in the versions of disruption budgets. */
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
@@ -7,8 +7,8 @@ export function deprecatedSelectorLabel({ labelDomain }: Dialect): string {
 }
 
 /**
- * The label means something alone only: beside anything else it is taken out, so that it cannot be used as one. The same
- * selector where there is nothing to take out.
+ * The label has a meaning only if it is alone: it is removed next to other requirements, so that it cannot be used as a
+ * real label. Returns the same selector if there is nothing to remove.
  */
 export function withoutDeprecatedLabel(selector: LabelSelector, dialect: Dialect): LabelSelector {
   const { matchExpressions = [], matchLabels } = selector;

@@ -1,5 +1,3 @@
-/** What is particular to pod disruption budgets. */
-
 import { checkAtMost100Percent, checkIntOrPercent } from '#api/core/v1/workload/validation.js';
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
@@ -24,9 +22,9 @@ import { clashOf } from '#apimachinery/validation/unions.js';
 
 const specPath = FieldPath.of('spec');
 
-/** What all versions have in common. */
+/** Rules that all versions share. */
 export const budgetRules: KindRules<PodDisruptionBudget> = {
-  // The only rule of its name is that a URL can hold it.
+  // The name must only be valid in a URL.
   name: pathSegmentErrors,
   metadataLast: true,
   anyFinalizer: true,

@@ -1,4 +1,3 @@
-/** What is particular to disruption budgets of version 1beta1. */
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { deprecatedSelectorLabel } from '#api/policy/v1/poddisruptionbudget/selector.js';
 import { budgetRules, validateBudgetConditions } from '#api/policy/v1/poddisruptionbudget/strategy.js';
@@ -20,7 +19,7 @@ function byLabel(operator: 'Exists' | 'DoesNotExist', dialect: Dialect): LabelSe
   return { matchExpressions: [{ key: deprecatedSelectorLabel(dialect), operator }] };
 }
 
-/** Selectors that are said in different words: those of version 1beta1, those of version 1. */
+/** Equivalent selectors of version 1beta1 and version 1. */
 function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stable: LabelSelector])[] {
   return [
     [empty, byLabel('Exists', dialect)],
@@ -29,8 +28,8 @@ function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stabl
 }
 
 /**
- * Disruption budgets of version 1beta1, in which an empty selector selects nothing; in version 1 it selects everything.
- * What one version has no plain words for is said by a label that no pod has.
+ * In version v1beta1 an empty selector selects nothing, in version 1 everything. A label that no pod has expresses what
+ * the other version lacks.
  */
 const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudget, Stored> = {
   toStored(budget, { dialect }) {
@@ -58,6 +57,6 @@ export const podDisruptionBudgetV1beta1Strategy: Strategy<PodDisruptionBudget> =
   Stored
 >(betaBudgets, {
   conversion: podDisruptionBudgetV1beta1Conversion,
-  // Its counts were never looked at.
+  // Its counts are not validated.
   stored: kindStrategy(poddisruptionbudgets, { ...budgetRules, validateStatusUpdate: validateBudgetConditions }),
 });

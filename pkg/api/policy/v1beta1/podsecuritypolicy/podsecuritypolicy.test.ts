@@ -120,7 +120,7 @@ t.test('rules', async (t) => {
     t.match(createFailures(strategy, withField(base, field, value)), expected, field);
 });
 
-t.test('what contradicts itself', async (t) => {
+t.test('contradictions', async (t) => {
   const both = withField(withField(base, 'spec.requiredDropCapabilities', ['KILL']), 'spec.allowedCapabilities', [
     'KILL',
     '*',

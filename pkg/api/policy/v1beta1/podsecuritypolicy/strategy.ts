@@ -1,4 +1,3 @@
-/** What is particular to pod security policies. */
 import { validateAppArmorProfile, validateSeccompProfile } from '#api/core/v1/pod/validation/annotations.js';
 import { validatePolicySpec } from '#api/policy/v1beta1/podsecuritypolicy/validation.js';
 import { podsecuritypolicies } from '#api/policy/v1beta1/resources.gen.js';
@@ -35,7 +34,7 @@ const path = FieldPath.of('metadata', 'annotations');
 /** Allows any profile. */
 const anyProfile = '*';
 
-/** Rules of the annotations by which pod security policies speak of profiles. */
+/** Rules of annotations with profiles. */
 function validatePolicyAnnotations(
   annotations: Readonly<Record<string, string>> = {},
   { labelDomain }: Dialect,

@@ -1,4 +1,4 @@
-/** Kernel parameters that policies allow and forbid, by name or by how names begin. */
+/** Kernel parameters that policies allow and forbid, by name or prefix. */
 import { maxSysctlLength } from '#api/core/v1/pod/validation/security.js';
 import type { PodSecurityPolicySpec } from '#api/policy/v1beta1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -7,7 +7,7 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const lastSegment = '([a-z0-9][-_a-z0-9]*)?[a-z0-9*]';
-/** As messages show it. */
+/** The pattern in messages. */
 const pattern = `(${segment}\\.)*${lastSegment}`;
 
 export function validateSysctlPatterns(spec: PodSecurityPolicySpec, path: FieldPath): FieldFailure[] {
@@ -36,7 +36,7 @@ function validatePatterns(sysctls: readonly string[], path: FieldPath): FieldFai
 const segmentPattern = new RegExp(`^${segment}$`);
 const lastSegmentPattern = new RegExp(`^${lastSegment}$`);
 
-/** Part by part: one expression for all of it would try every way of dividing a long text. */
+/** Matches part by part: a single expression could backtrack on long texts. */
 function isPattern(sysctl: string): boolean {
   if (sysctl.length > maxSysctlLength) return false;
   const parts = sysctl.split('.');
@@ -44,7 +44,7 @@ function isPattern(sysctl: string): boolean {
   return lastSegmentPattern.test(last) && parts.every((part) => segmentPattern.test(part));
 }
 
-/** Names, and beginnings of names (without the `*`). */
+/** Names and prefixes (without the `*`). */
 class Patterns {
   readonly #names = new Set<string>();
   readonly #prefixes = new Set<string>();
@@ -56,7 +56,7 @@ class Patterns {
     }
   }
 
-  /** One of them that stands for everything that the sysctl stands for. */
+  /** An element that covers the sysctl completely. */
   covering(sysctl: string): string | undefined {
     const isPrefix = sysctl.endsWith('*');
     const text = isPrefix ? sysctl.slice(0, -1) : sysctl;
@@ -69,7 +69,7 @@ class Patterns {
   }
 }
 
-/** One failure for each that is covered by the other list, told once where they are the same. */
+/** One failure for each element that the other list covers; equal elements are reported once. */
 function validateOverlap(
   allowed: readonly string[],
   forbidden: readonly string[],
@@ -77,16 +77,16 @@ function validateOverlap(
   forbiddenPath: FieldPath,
 ): FieldFailure[] {
   const [allows, forbids] = [new Patterns(allowed), new Patterns(forbidden)];
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const failures: FieldFailure[] = [];
   for (const [i, sysctl] of allowed.entries()) {
     const other = forbids.covering(sysctl);
     if (other === undefined) continue;
-    told.add(sysctl);
+    reported.add(sysctl);
     failures.push(invalidValue(allowedPath.index(i), sysctl, `sysctl overlaps with ${other}`));
   }
   for (const [i, sysctl] of forbidden.entries()) {
-    const other = told.has(sysctl) ? undefined : allows.covering(sysctl);
+    const other = reported.has(sysctl) ? undefined : allows.covering(sysctl);
     if (other === undefined) continue;
     failures.push(invalidValue(forbiddenPath.index(i), sysctl, `sysctl overlaps with ${other}`));
   }

@@ -1,4 +1,4 @@
-/** Rules of what pod security policies say. Paths are those of 1.24, also where they are not those of the fields. */
+/** Rules of pod security policies. Paths are those of 1.24, even where they differ from the fields. */
 
 import { procMounts } from '#api/core/v1/pod/validation/security.js';
 import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
@@ -67,7 +67,7 @@ export function validatePolicySpec(spec: PodSecurityPolicySpec): FieldFailure[] 
   ];
 }
 
-/** One of those words; none at all is as wrong as another one. */
+/** Must be one of the words; an empty one is invalid. */
 function validateWord(word = '', words: readonly string[], at: FieldPath): FieldFailure[] {
   return words.includes(word) ? [] : [notSupported(at, word, words)];
 }

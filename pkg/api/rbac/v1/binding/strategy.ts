@@ -1,4 +1,4 @@
-/** What is particular to bindings of roles, in a namespace and in the whole cluster. */
+/** The strategies of role bindings and cluster role bindings. */
 
 import type { TableRowCells } from '#api/meta/object.js';
 import { clusterrolebindings, rolebindings } from '#api/rbac/v1/resources.gen.js';
@@ -64,7 +64,7 @@ function defaultGroups(binding: Draft<AnyBinding>, dialect: Dialect): void {
 interface BindingForm {
   readonly roleKinds: readonly string[];
   readonly namespaced: boolean;
-  /** Of roles, users and groups. */
+  /** API group of roles, users and groups. */
   readonly group: string;
 }
 
@@ -78,7 +78,7 @@ function validateBinding(binding: AnyBinding, { roleKinds, namespaced, group }: 
   binding.subjects?.forEach((subject, i) => {
     const at = subjectsPath.index(i);
     addAll(failures, validateSubject(subject, group, at));
-    // In a namespace an account without one counts as nobody's; in the cluster it must be said.
+    // In a role binding, an account without namespace matches no account; a cluster role binding requires it.
     if (!namespaced && subject.kind === 'ServiceAccount' && (subject.namespace ?? '') === '') {
       failures.push(required(at.child('namespace')));
     }

@@ -1,4 +1,4 @@
-/** What is particular to roles of a namespace and of the cluster. */
+/** The strategies of roles and cluster roles. */
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { clusterroles, roles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, PolicyRule, Role } from '#api/rbac/v1/types.gen.js';
@@ -34,7 +34,7 @@ function validateRules(rules: readonly PolicyRule[] | undefined, namespaced: boo
   return failures;
 }
 
-/** A rule speaks either of resources or, in the cluster's own roles, of URLs. */
+/** A rule is about resources, or, in cluster roles, about URLs. */
 function validatePolicyRule(rule: PolicyRule, namespaced: boolean, path: FieldPath): FieldFailure[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const failures: FieldFailure[] = [];
@@ -70,7 +70,7 @@ function validateAggregation(role: ClusterRole): FieldFailure[] {
     const at = path.index(i);
     const failures = validateLabelSelector(selector, at);
     if (compileSelector(selector) !== undefined) return failures;
-    // 1.24 shows what came of it.
+    // 1.24 shows the failed conversion, which is nil.
     return [...failures, invalidValue(at, undefined, 'invalid label selector.')];
   });
 }

@@ -1,4 +1,3 @@
-/** What is particular to priority classes. */
 import { declaration as schema } from '#api/core/v1/pod.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
@@ -10,11 +9,11 @@ import { checkEnum } from '#apimachinery/validation/checks.js';
 import { forbiddenField } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Priorities above are the system's own. */
+/** Higher priorities are reserved for the system. */
 const highestUserPriority = 1_000_000_000;
 const systemPrefix = 'system-';
 
-/** The classes that may carry the reserved prefix, with their values. */
+/** Classes with the reserved prefix, and their values. */
 const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2 * highestUserPriority,
   'system-node-critical': 2 * highestUserPriority + 1000,
@@ -24,9 +23,9 @@ const preemptionPath = FieldPath.of('preemptionPolicy');
 
 export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<PriorityClass>(priorityclasses, {
   anyGenerateNameOnUpdate: true,
-  // It starts at 1 and stays there: nothing of a class that counts can change.
+  // The generation stays 1, since no relevant field can change.
   generationFields: [],
-  // What counts of it cannot change, so an update asks no more than that.
+  // An update only validates changes, since no relevant field can change.
   validate: (object, _context, old) => (old === undefined ? validateClass(object) : []),
   validateUpdate: (object, old) => [
     ...((object.value ?? 0) === (old.value ?? 0)

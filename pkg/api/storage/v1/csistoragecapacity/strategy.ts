@@ -1,4 +1,3 @@
-/** What is particular to reports of a driver's capacity. */
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { csistoragecapacities } from '#api/storage/v1/resources.gen.js';
 import type { CSIStorageCapacity } from '#api/storage/v1/types.gen.js';
@@ -25,7 +24,7 @@ export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStra
   },
 );
 
-/** Of the largest volume 1.24 asks nothing. */
+/** 1.24 does not validate the maximum volume size. */
 function validateCapacity(capacity: string | undefined): readonly FieldFailure[] {
   if (capacity === undefined || quantitySign(capacity) >= 0) return none;
   return [invalidValue(FieldPath.of('capacity'), capacity, 'must be greater than or equal to 0')];

@@ -1,4 +1,4 @@
-/** What is particular to the storage kinds that drivers and controllers write. */
+/** The strategies of CSI drivers, CSI nodes and volume attachments. */
 
 import {
   attachPath,
@@ -16,7 +16,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 
-/** In the order in which messages name them. */
+/** In the order of messages. */
 const fixed = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {

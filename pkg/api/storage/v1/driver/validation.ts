@@ -1,9 +1,9 @@
-/** Rules of drivers of volumes, of what nodes know of them, and of attachments. */
+/** Rules of CSI drivers, CSI nodes and volume attachments. */
 
 import { validateVolumeSpec } from '#api/core/v1/persistentvolume/validation.js';
-import { knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { tokenWording } from '#api/core/v1/pod/validation/projected-volume.js';
+import { allowedAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
-import { tokenWording } from '#api/core/v1/volume/token-lifetime.js';
 import { goValuesOf } from '#api/go/go-values.js';
 import { declaration as schema } from '#api/storage/v1/csidriver.js';
 import { declaration as nodeSchema } from '#api/storage/v1/csinode.js';
@@ -37,7 +37,7 @@ import { rangesOf, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 import { membersOf } from '#apimachinery/validation/unions.js';
 
 export const specPath = FieldPath.of('spec');
-/** As 1.24 writes it. */
+/** 1.24's spelling. */
 export const attachPath = specPath.child('attachedRequired');
 const statusPath = FieldPath.of('status');
 
@@ -60,7 +60,7 @@ export function validateDriver({ spec }: CSIDriver): FieldFailure[] {
   ];
 }
 
-/** One token for each audience, none of them for a moment or for ever. */
+/** Audiences must be unique, and durations in range. */
 function validateTokenRequests(requests: readonly TokenRequest[], path: FieldPath): FieldFailure[] {
   const audiences = new Set<string>();
   return requests.flatMap((request, i) => {
@@ -96,7 +96,7 @@ export function validateNodeDrivers(drivers: readonly CSINodeDriver[]): FieldFai
   });
 }
 
-/** A driver comes and goes; while it is there, it stays what it is. */
+/** Drivers may be added and removed, but not changed. */
 export function validateSameDrivers(node: CSINode, old: CSINode): FieldFailure[] {
   return (old.spec.drivers ?? []).flatMap((before) =>
     (node.spec.drivers ?? [])
@@ -110,7 +110,7 @@ export function validateSameDrivers(node: CSINode, old: CSINode): FieldFailure[]
 const maxMetadataBytes = 256 * 1024;
 const maxMessageBytes = 1024;
 
-/** Spec and status; the spec only changes with the object. Of a new one more is asked. */
+/** Spec and status; the spec never changes. A new attachment has one more rule. */
 export function validateAttachment(
   { spec, status }: VolumeAttachment,
   context: Pick<StrategyContext, 'dialect' | 'gate'>,
@@ -147,7 +147,7 @@ function validateSource(
     return persistentVolumeName === '' ? [required(at, 'must specify non empty persistentVolumeName')] : [];
   }
   if (inlineVolumeSpec !== undefined) {
-    const rules = { dialect, modes: knownAccessModes(gate, undefined), name: '', inline: true };
+    const rules = { dialect, modes: allowedAccessModes(gate, undefined), name: '', inline: true };
     return validateVolumeSpec(inlineVolumeSpec, rules, path.child('inlineVolumeSpec'));
   }
   const only = 'must specify persistentVolumeName when CSIMigration feature is disabled';
@@ -160,7 +160,7 @@ function validateMetadata(metadata: Readonly<Record<string, string>> | undefined
   return bytes > maxMetadataBytes ? [tooLong(path, maxMetadataBytes)] : [];
 }
 
-/** The message of 1.24 names the limit of the metadata. */
+/** 1.24's message names the limit of the metadata. */
 function validateError(error: VolumeError | undefined, path: FieldPath): FieldFailure[] {
   const message = error?.message ?? '';
   return Buffer.byteLength(message) > maxMessageBytes ? [tooLong(path.child('message'), maxMetadataBytes)] : [];

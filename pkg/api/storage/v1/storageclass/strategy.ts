@@ -1,5 +1,3 @@
-/** What is particular to storage classes. */
-
 import type { TopologySelectorTerm } from '#api/core/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { declaration as schema } from '#api/storage/v1/storageclass.js';
@@ -40,7 +38,7 @@ export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<Storage
   ],
 });
 
-/** Marked as the class of claims that name none. */
+/** Marked as the class of claims without class. */
 function isDefaultClass(object: StorageClass, dialect: Dialect): boolean {
   const annotations = object.metadata.annotations ?? {};
   return ['', 'beta.'].some(
@@ -75,7 +73,7 @@ function validateParameters(parameters: [key: string, value: string][], path: Fi
   return bytes > maxParametersBytes ? [...failures, tooLong(path, maxParametersBytes)] : failures;
 }
 
-/** Where volumes of the class may be made: each term once, with each key once. */
+/** The topology terms of volumes: terms and their keys must be unique. */
 function validateTopologies(terms: readonly TopologySelectorTerm[], path: FieldPath): FieldFailure[] {
   const seen = new Set<string>();
   return terms.flatMap((term, i) => {
@@ -94,7 +92,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[], path: FieldP
       expressions.set(key, [...new Set(values)].sort().join(','));
     });
     const text = JSON.stringify([...expressions].sort(([a], [b]) => (a < b ? -1 : 1)));
-    // Before the first of them 1.24 has empty ones, as many as there are terms.
+    // 1.24's list of terms begins with as many empty ones, so an empty term is always a duplicate.
     if (expressions.size === 0 || seen.has(text)) failures.push(duplicate(at, ''));
     seen.add(text);
     return failures;

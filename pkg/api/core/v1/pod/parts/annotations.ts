@@ -1,22 +1,22 @@
-/** Annotations of pods that came before the fields that now say the same. */
+/** Annotations of pods that were replaced by fields. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/once-per.js';
 
-/** Annotation with the seccomp profile of all of the pod's containers. */
+/** Annotation with the seccomp profile of the whole pod. */
 export const seccompPodAnnotation = perDialect(({ labelDomain }) => `seccomp.security.alpha.${labelDomain}/pod`);
 
-/** Prefix of the annotations with the seccomp profiles of single containers; the container's name follows. */
+/** Prefix of annotations with seccomp profiles of single containers; the container's name follows. */
 export const seccompContainerPrefix = perDialect(
   ({ labelDomain }) => `container.seccomp.security.alpha.${labelDomain}/`,
 );
 
-/** Prefix of the annotations with the AppArmor profiles of single containers; the container's name follows. */
+/** Prefix of annotations with AppArmor profiles of single containers; the container's name follows. */
 export const appArmorPrefix = perDialect(({ labelDomain }) => `container.apparmor.security.beta.${labelDomain}/`);
 
 /** Annotation with tolerations in JSON. */
 export const tolerationsAnnotation = perDialect(({ labelDomain }) => `scheduler.alpha.${labelDomain}/tolerations`);
 
-/** Whether any annotation may be about seccomp. Hardly any pod has one, and then nobody need look further. */
+/** Whether any annotation may concern seccomp. Few pods have one, so all other checks can be skipped. */
 export function mentionsSeccomp(annotations: Readonly<Record<string, string>> | undefined, dialect: Dialect): boolean {
   if (annotations === undefined) return false;
   const ofPod = seccompPodAnnotation(dialect);

@@ -1,10 +1,10 @@
-/** All containers of a pod, whatever their sort. */
+/** All containers of a pod, of every type. */
 import type { Container, EphemeralContainer, PodSpec } from '#api/core/v1/types.gen.js';
 
-/** The lists of containers, in the order in which their containers start. */
+/** The lists of containers in start order. */
 export const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
-/** Whether any container, of whatever sort, is one of those. */
+/** Whether any container satisfies the predicate. */
 export function someContainer(
   spec: PodSpec,
   isOne: (container: Container | EphemeralContainer) => boolean | undefined,

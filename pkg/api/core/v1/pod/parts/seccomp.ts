@@ -1,6 +1,6 @@
 /**
- * Seccomp profiles of a pod and of its containers, which can be written as fields or, as older clients do, as
- * annotations. A new pod gets both from whichever it has, so that readers of either kind see the profile.
+ * Seccomp profiles of a pod and its containers, which are fields or, for older clients, annotations. A new pod gets
+ * both, so that all readers see the profile.
  */
 
 import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/parts/annotations.js';
@@ -11,11 +11,11 @@ import type { Draft } from '#apimachinery/draft.js';
 
 export const unconfinedProfile = 'unconfined';
 export const runtimeDefaultProfile = 'runtime/default';
-/** What the runtime's default was called first. */
+/** The original name of the runtime's default profile. */
 export const oldDefaultProfile = 'docker/default';
 export const localhostPrefix = 'localhost/';
 
-/** The annotation that says what the field says; undefined when the field makes no sense. */
+/** The annotation for a field; undefined for an invalid field. */
 function profileAnnotation(profile: SeccompProfile): string | undefined {
   switch (profile.type) {
     case 'Unconfined':
@@ -29,7 +29,7 @@ function profileAnnotation(profile: SeccompProfile): string | undefined {
   }
 }
 
-/** The field that says what the annotation says; undefined when the annotation makes no sense. */
+/** The field for an annotation; undefined for an invalid annotation. */
 function profileOfAnnotation(annotation: string): SeccompProfile | undefined {
   if (annotation === unconfinedProfile) return { type: 'Unconfined' };
   if (annotation === runtimeDefaultProfile || annotation === oldDefaultProfile) return { type: 'RuntimeDefault' };
@@ -41,9 +41,9 @@ interface Holder {
   securityContext?: { seccompProfile?: SeccompProfile };
 }
 
-/** Gives a new pod's fields to its annotations and the other way round, in place. */
+/** Copies fields of a new pod to annotations and vice versa, in place. */
 export function syncSeccomp(pod: Draft<Pod>, dialect: Dialect): void {
-  // Whether anybody spoke of seccomp so far: hardly any pod does, and then there are no annotations to look for.
+  // Whether any profile has occurred: few pods have one, and the others need no lookup of annotations.
   let mentioned = mentionsSeccomp(pod.metadata.annotations, dialect) || hasProfile(pod.spec);
   if (mentioned) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
   for (const list of containerLists) {

@@ -119,7 +119,7 @@ t.test('annotations of a pod', (t) => {
   t.end();
 });
 
-t.test('what the node agent goes by does not change', (t) => {
+t.test('annotations for the node agent must not change', (t) => {
   const armored = annotated(armor, 'unconfined');
   const at = `metadata.annotations[${armor}]`;
   t.strictSame(updateFailures(podStrategy, armored, armored), []);
@@ -141,7 +141,7 @@ t.test('what the node agent goes by does not change', (t) => {
   t.end();
 });
 
-t.test('profiles are written as fields and as annotations', (t) => {
+t.test('profiles are fields and annotations', (t) => {
   const profiles: [profile: object, annotation: string][] = [
     [{ type: 'RuntimeDefault' }, 'runtime/default'],
     [{ type: 'Unconfined' }, 'unconfined'],
@@ -174,7 +174,7 @@ t.test('profiles are written as fields and as annotations', (t) => {
   t.end();
 });
 
-t.test('AppArmor profiles are dropped while nobody looks at them', (t) => {
+t.test('AppArmor profiles are dropped while their gate is off', (t) => {
   const off = withGates({ AppArmor: false });
   const armored = annotated(armor, 'unconfined');
   t.strictSame(created(podStrategy, armored, off).metadata.annotations, {});

@@ -1,4 +1,4 @@
-/** Rules of the annotations of pods that mean something to the system. */
+/** Rules of pod annotations with meaning to the system. */
 import {
   appArmorPrefix,
   mentionsSeccomp,
@@ -29,7 +29,7 @@ export interface AnnotationRules {
   readonly options: PodOptions;
 }
 
-/** Annotations of a pod or of a template; `path` is theirs. */
+/** Annotations of a pod or template; `path` is theirs. */
 export function validatePodAnnotations(pod: PodLike, rules: AnnotationRules, path: FieldPath): readonly FieldFailure[] {
   const annotations = pod.metadata?.annotations;
   if (annotations === undefined) return none;
@@ -63,7 +63,7 @@ function validateTolerationsText(annotations: Annotations, dialect: Dialect, pat
   return validateTolerations(tolerations, path.child(key));
 }
 
-/** A list of objects in JSON; undefined when the text is something else. */
+/** A JSON list of objects; undefined for other text. */
 export function parseList<T extends object>(text: string): T[] | undefined {
   let value: unknown;
   try {
@@ -87,14 +87,14 @@ function validateSeccompTexts(annotations: Annotations, dialect: Dialect, path: 
 
 const knownSeccompProfiles: readonly string[] = [runtimeDefaultProfile, oldDefaultProfile, unconfinedProfile];
 
-/** A profile as annotations name it. */
+/** A profile in an annotation. */
 export function validateSeccompProfile(profile: string, path: FieldPath): readonly FieldFailure[] {
   if (knownSeccompProfiles.includes(profile)) return none;
   if (profile.startsWith(localhostPrefix)) return relativeDescending(path, profile.slice(localhostPrefix.length));
   return [invalidValue(path, profile, 'must be a valid seccomp profile')];
 }
 
-/** The annotation at `path`, whose key ends in the container's name. */
+/** The annotation at `path`, whose key ends with the container's name. */
 function validateAppArmor(
   profile: string,
   name: string,
@@ -108,13 +108,13 @@ function validateAppArmor(
   return [...failures, ...validateAppArmorProfile(profile, profile, path)];
 }
 
-/** A profile as annotations name it; `value` is the whole annotation. */
+/** A profile in an annotation; `value` is the whole annotation. */
 export function validateAppArmorProfile(profile: string, value: string, path: FieldPath): readonly FieldFailure[] {
   if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/')) return none;
   return [invalidValue(path, value, `invalid AppArmor profile name: ${JSON.stringify(profile)}`)];
 }
 
-/** What the node agent goes by once it has started the pod. */
+/** Annotations that the node agent uses after the pod started must not change. */
 export function validateAnnotationsUpdate(
   annotations: Annotations = {},
   old: Annotations = {},
@@ -142,7 +142,7 @@ export function validateAnnotationsUpdate(
   return failures;
 }
 
-/** Where a profile is written twice, as annotation and as field, both say the same. */
+/** A profile that is both an annotation and a field must be the same in both. */
 export function validateSeccompAgreement(pod: PodLike, dialect: Dialect, specPath: FieldPath): readonly FieldFailure[] {
   const annotations = pod.metadata?.annotations;
   if (annotations === undefined || pod.spec === undefined) return none;

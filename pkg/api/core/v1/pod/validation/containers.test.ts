@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podStrategy, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
 import type { EphemeralContainer, Pod } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   created,
@@ -167,7 +167,7 @@ const rest: RuleRow[] = [
     `spec.containers[0].resources.limits[requests.a.b/c]: Invalid value: "requests.a.b/c": doesn't follow extended resource name standard`,
     `spec.containers[0].resources.requests[requests.a.b/c]: Invalid value: "requests.a.b/c": doesn't follow extended resource name standard`,
   ],
-  // A name that every object seems to have.
+  // A name that every object inherits.
   [
     'spec.containers.0.resources',
     { limits: { cpu: '1' }, requests: { constructor: '1' } },
@@ -260,15 +260,15 @@ t.test('mounts and devices', (t) => {
   t.end();
 });
 
-t.test('rules behind gates, and what is stored already', (t) => {
-  const told = withField(base, 'spec.containers.0.env', [
+t.test('rules behind gates, and tolerated stored values', (t) => {
+  const longEnv = withField(base, 'spec.containers.0.env', [
     { name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.hugepages-2Mi' } } },
   ]);
   const off = withGates({ DownwardAPIHugePages: false });
-  t.match(createFailures(podStrategy, told, off), [
+  t.match(createFailures(podStrategy, longEnv, off), [
     /resourceFieldRef.resource: Unsupported value: "limits.hugepages-2Mi"/,
   ]);
-  t.strictSame(updateFailures(podStrategy, told, withField(told, 'metadata.labels', { a: 'b' }), off), []);
+  t.strictSame(updateFailures(podStrategy, longEnv, withField(longEnv, 'metadata.labels', { a: 'b' }), off), []);
   const searches = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const searching = withField(base, 'spec.dnsConfig', { searches });
   t.strictSame(createFailures(podStrategy, searching), [
@@ -305,8 +305,8 @@ t.test('ephemeral containers', (t) => {
   const e = 'spec.ephemeralContainers[0]';
   const add = (container: Partial<EphemeralContainer>): string[] => {
     const pod = copyJson(old);
-    const made = { name: 'e', image: 'i', ...container } as Mutable<EphemeralContainer>;
-    pod.spec.ephemeralContainers = [made];
+    const ephemeral = { name: 'e', image: 'i', ...container } as Mutable<EphemeralContainer>;
+    pod.spec.ephemeralContainers = [ephemeral];
     podStrategy.defaults?.(pod, testContext);
     return validateEphemeralContainers(pod, old, testContext).map(({ field, message }) => `${field}: ${message}`);
   };

@@ -1,4 +1,4 @@
-/** Rules of containers of all three sorts. */
+/** Rules of containers of all three types. */
 
 import { declaration as schema } from '#api/core/v1/container.js';
 import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
@@ -14,7 +14,7 @@ import type {
   VolumeDevice,
   VolumeMount,
 } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -39,11 +39,11 @@ const checkContainerPort = rangesOf(schema.types.ContainerPort, 'containerPort')
 const pathsClash = clashOf<VolumeMount>(schema.types.VolumeMount, 'subPathExpr');
 const checkHostPort = rangesOf(schema.types.ContainerPort, 'hostPort');
 
-/** What a container's rules need to know of its pod. */
+/** The properties of a pod that container rules need. */
 export interface PodFacts {
   readonly dialect: Dialect;
   readonly options: PodOptions;
-  /** Well-formed volumes by name. */
+  /** Valid volumes by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
@@ -117,7 +117,7 @@ export function validateEphemeralContainers(
       failures.push(required(at, 'ephemeralContainer requires a name'));
       return;
     }
-    // To 1.24 each of them is a list of one.
+    // Like 1.24, validates each as a list of one.
     addAll(failures, validateContainers([container], facts, at));
     addAll(failures, imagesWithoutBlanks([container], at));
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
@@ -127,7 +127,7 @@ export function validateEphemeralContainers(
   return failures;
 }
 
-/** An ephemeral container looks into its pod and is no part of what the pod does. */
+/** An ephemeral container inspects its pod, so fields of regular operation are refused. */
 function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): readonly FieldFailure[] {
   const text = 'cannot be set for an Ephemeral Container';
   const failures: FieldFailure[] = [];
@@ -146,7 +146,7 @@ function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): re
   return failures;
 }
 
-/** What holds for the images of pods, but not of templates. */
+/** Rules of images in pods, but not in templates. */
 export function imagesWithoutBlanks(
   containers: readonly Pick<Container, 'image'>[],
   path: FieldPath,
@@ -206,7 +206,7 @@ function addPorts(failures: FieldFailure[], ports: readonly ContainerPort[], pat
   });
 }
 
-/** No two containers may claim the same port of the host. */
+/** Two containers must not use the same host port. */
 function addHostPortConflicts(failures: FieldFailure[], containers: readonly Container[], path: FieldPath): void {
   let claimed: Set<string> | undefined;
   containers.forEach((container, i) => {
@@ -248,7 +248,7 @@ function addVolumeMounts(
       const text = 'must not already exist as a path in volumeDevices';
       failures.push(invalidValue(at.child('mountPath'), mountPath, text));
     }
-    // Of what is below the volume, 1.24 does not say in which mount it is.
+    // 1.24 reports sub-paths without the mount's index.
     if (subPath !== '') addAll(failures, relativeDescending(path.child('subPath'), subPath));
     if (subPathExpr !== '') {
       if (pathsClash(mount)) {

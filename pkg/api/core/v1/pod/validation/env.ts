@@ -1,4 +1,4 @@
-/** Rules of environment variables and of references into the pod itself. */
+/** Rules of environment variables and references to the pod's own fields. */
 import { declaration as schema } from '#api/core/v1/environment.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type {
@@ -35,7 +35,7 @@ const sourcesOf = membersOf<EnvVarSource>(schema.types.EnvVarSource);
 const oneSource = oneMember<EnvVarSource>(schema.types.EnvVarSource, listWording);
 const oneMap = oneMember<EnvFromSource>(schema.types.EnvFromSource, listWording);
 
-/** What variables may be taken from. */
+/** Fields for environment variables. */
 const envFieldPaths = [
   'metadata.name',
   'metadata.namespace',
@@ -47,7 +47,7 @@ const envFieldPaths = [
   'status.podIPs',
 ] as const;
 
-/** What files of a downward API volume may be taken from. */
+/** Fields for files of downward API volumes. */
 export const volumeFieldPaths = [
   'metadata.annotations',
   'metadata.labels',
@@ -56,7 +56,7 @@ export const volumeFieldPaths = [
   'metadata.uid',
 ] as const;
 
-/** Fields of a pod that can be referred to at all. */
+/** All fields of a pod that can be referenced. */
 const knownFieldPaths: readonly string[] = [
   ...volumeFieldPaths,
   ...envFieldPaths,
@@ -106,7 +106,7 @@ function addEnvSource(
   } else addAll(failures, oneSource(source, path));
 }
 
-/** A key of a config map or a secret. */
+/** A key of a config map or secret. */
 function addKeyRef(failures: FieldFailure[], ref: ConfigMapKeySelector | SecretKeySelector, path: FieldPath): void {
   const { name = '', key = '' } = ref;
   addAll(failures, checkDNSSubdomain(path.child('name'), name));
@@ -114,7 +114,7 @@ function addKeyRef(failures: FieldFailure[], ref: ConfigMapKeySelector | SecretK
   else addAll(failures, invalidEach(path.child('key'), key, configKeyErrors(key)));
 }
 
-/** A reference to one of the pod's own fields; `supported` lists the plain ones, labels and annotations go by key. */
+/** A reference to a field of the pod; `supported` lists the plain ones, labels and annotations have keys. */
 export function validateFieldRef(
   ref: ObjectFieldSelector,
   supported: readonly string[],
@@ -146,10 +146,10 @@ export function validateResourceFieldRef(
 ): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { containerName = '', resource = '' } = ref;
-  const known: readonly string[] = containerResources;
+  const names: readonly string[] = containerResources;
   if (inVolume && containerName === '') failures.push(required(path.child('containerName')));
   else if (resource === '') failures.push(required(path.child('resource')));
-  else if (!known.includes(resource) && !(options.hugePagesInDownwardAPI && hugePages.test(resource))) {
+  else if (!names.includes(resource) && !(options.hugePagesInDownwardAPI && hugePages.test(resource))) {
     failures.push(notSupported(path.child('resource'), resource, containerResources));
   }
   return joined(failures, validateDivisor(resource, ref.divisor, path.child('divisor')));
@@ -164,15 +164,15 @@ function validateDivisor(resource: string, divisor: string | undefined, path: Fi
   const { shown, allowed } = divisorsOf(resource);
   if (shown === '' || allowed.includes(canonicalQuantity(divisor))) return none;
   const list = shown === 'cpu' ? allowed.join(' and ') : allowed.join(', ');
-  // It is the resource that 1.24 shows as the bad value.
+  // 1.24 reports the resource as the invalid value.
   return [invalidValue(path, resource, `only divisor's values ${list} are supported with the ${shown} resource`)];
 }
 
-/** Units in which a resource may be told, and its name in messages; nothing for unknown resources. */
+/** Allowed divisors of a resource, and its name in messages; empty for unknown resources. */
 function divisorsOf(resource: string): { shown: string; allowed: readonly string[] } {
   if (hugePages.test(resource)) return { shown: 'hugepages', allowed: byteDivisors };
-  const known: readonly string[] = containerResources;
-  const name = known.includes(resource) ? resource.slice(resource.indexOf('.') + 1) : '';
+  const names: readonly string[] = containerResources;
+  const name = names.includes(resource) ? resource.slice(resource.indexOf('.') + 1) : '';
   if (name === 'cpu') return { shown: name, allowed: ['1m', '1'] };
   return { shown: name === 'ephemeral-storage' ? 'local ephemeral storage' : name, allowed: byteDivisors };
 }

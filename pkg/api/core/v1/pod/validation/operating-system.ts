@@ -1,4 +1,4 @@
-/** Rules of which fields a pod may have on which operating system. */
+/** Rules of fields that depend on the pod's operating system. */
 import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import { declaration as schema } from '#api/core/v1/pod.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
@@ -70,7 +70,7 @@ function validateWindows(spec: PodSpec, path: FieldPath): readonly FieldFailure[
     refuse(path.child('securityContext', field));
   }
   for (const field of podFields) {
-    // For the host's namespaces false is what everybody has.
+    // For host namespaces, false is the default.
     if (field === 'shareProcessNamespace' ? spec[field] !== undefined : spec[field] === true) refuse(path.child(field));
   }
   for (const list of containerLists) {

@@ -1,4 +1,4 @@
-/** What of a pod's rules depends on feature gates, and what is let through because it is stored already. */
+/** Options of pod rules: feature gates, and tolerated values of the stored pod. */
 import { someContainer } from '#api/core/v1/pod/parts/containers.js';
 import { isDivisibleHugePages, isHugePages } from '#api/core/v1/resources/names.js';
 import type { PodSpec, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
@@ -7,23 +7,23 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface PodOptions {
-  /** Huge pages may be told to containers. */
+  /** Allows huge pages in the downward API. */
   readonly hugePagesInDownwardAPI: boolean;
-  /** Amounts of huge pages need not be whole numbers of pages. */
+  /** Allows amounts of huge pages that are not multiples of the page size. */
   readonly indivisibleHugePages: boolean;
-  /** The annotation with the cost of a pod's deletion may be any text. */
+  /** Allows any text as pod deletion cost. */
   readonly anyDeletionCost: boolean;
-  /** More and longer search domains. */
+  /** Allows more and longer search domains. */
   readonly expandedDNS: boolean;
-  /** Containers may be privileged. */
+  /** Allows privileged containers. */
   readonly privileged: boolean;
-  /** Claims of ephemeral volumes may be for one pod only. */
+  /** Allows ephemeral volumes with the access mode for a single pod. */
   readonly singlePodVolumes: boolean;
-  /** Names of sysctls may have slashes. */
+  /** Allows slashes in names of sysctls. */
   readonly slashedSysctls: boolean;
 }
 
-/** As the gates of release 1.24 stand when nobody sets them. */
+/** The default gates of release 1.24. */
 export const defaultPodOptions: PodOptions = {
   hugePagesInDownwardAPI: true,
   indivisibleHugePages: false,
@@ -34,16 +34,16 @@ export const defaultPodOptions: PodOptions = {
   slashedSysctls: false,
 };
 
-/** A pod or a template of pods, as far as the options look at it. */
+/** The parts of a pod or template that the options depend on. */
 export interface PodLike {
   readonly metadata?: ObjectMeta;
   readonly spec?: PodSpec;
 }
 
-/** The longest lists of search domains that every resolver takes. */
+/** Limits of search domains that every resolver supports. */
 export const searchLimits = { paths: 6, characters: 256 } as const;
 
-/** Options of a create, or of an update of `old`. */
+/** Options for creating a pod, or for updating `old`. */
 export function podOptions(
   pod: PodLike | undefined,
   old: PodLike | undefined,
@@ -61,7 +61,7 @@ export function podOptions(
   };
 }
 
-/** A 32-bit number that starts with neither a zero (but for `0`) nor a plus sign. */
+/** A 32-bit number without leading zero or plus sign. */
 export function isDeletionCost(text: string): boolean {
   if (!/^(0|[1-9][0-9]*|-[0-9]+)$/.test(text)) return false;
   const cost = Number(text);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { createFailures, type Draft, statusFailures, updateFailures, withField } from '#api/testing/strategy-table.js';
 
@@ -17,7 +17,7 @@ const user = 'must be between 0 and 2147483647, inclusive';
 const backsteps = "must not contain '..'";
 const handler = { exec: { command: ['true'] } };
 
-/** Path in the pod, value put there, failures. */
+/** Path in the pod, value to set there, expected failures. */
 type Row = [string, unknown, ...string[]];
 
 const c = 'spec.containers[0]';
@@ -89,7 +89,7 @@ const containers: Row[] = [
       { containerPort: 2, hostPort: 8, protocol: 'UDP' },
     ],
   ],
-  // Whatever the runtime makes of it: 1.24 does not look at the address.
+  // 1.24 does not validate this address.
   ['spec.containers.0.ports', [{ containerPort: 1, hostIP: 'x' }]],
   ['spec.initContainers', [{ name: 'c', image: 'i' }], 'spec.initContainers[0].name: Duplicate value: "c"'],
   [

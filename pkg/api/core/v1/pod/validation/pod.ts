@@ -1,4 +1,4 @@
-/** Rules of pods on create and of what may change later. */
+/** Rules of pods on create and update. */
 
 import {
   type AnnotationRules,
@@ -10,12 +10,12 @@ import { imagesWithoutBlanks } from '#api/core/v1/pod/validation/containers.js';
 import { validateOnlyAddedTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import { maxInt32, validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
 import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
-import { checkDNSSubdomain, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
+import { checkDNSSubdomain, checkQualifiedName, ipErrors, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
   duplicate,
@@ -27,7 +27,6 @@ import {
   none,
   required,
 } from '#apimachinery/validation/failure.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -36,7 +35,7 @@ const annotationsPath = metadataPath.child('annotations');
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
-/** Everything but what all metadata must be, on create and on update. */
+/** All rules except those of common metadata, on create and update. */
 export function validatePod(pod: Pod, rules: AnnotationRules): readonly FieldFailure[] {
   const { metadata, spec } = pod;
   const { dialect, options } = rules;
@@ -61,14 +60,14 @@ function noTokensWithoutAccount(spec: PodSpec): readonly FieldFailure[] {
   return failures;
 }
 
-/** What holds on create only. */
+/** Rules on create only. */
 export function validatePodCreate(pod: Pod, dialect: Dialect): readonly FieldFailure[] {
   const failures = validateSeccompAgreement(pod, dialect, specPath);
   if ((pod.spec.ephemeralContainers ?? []).length === 0) return failures;
   return [forbiddenField(specPath.child('ephemeralContainers'), 'cannot be set on create'), ...failures];
 }
 
-/** Which changes of annotations and spec are allowed once a pod exists. */
+/** Allowed changes of annotations and spec. */
 export function validatePodUpdate(pod: Pod, old: Pod, dialect: Dialect): readonly FieldFailure[] {
   const spec = pod.spec;
   const failures = [...annotationsUpdate(pod, old, dialect)];
@@ -112,7 +111,7 @@ function deadlineMayOnlyShrink(
   return none;
 }
 
-/** The fields that differ and may not, sorted. */
+/** The sorted names of changed fields that must not change. */
 function changedFields(spec: PodSpec, old: PodSpec): string[] {
   if (spec === old) return [];
   const changed: string[] = [];
@@ -124,7 +123,7 @@ function changedFields(spec: PodSpec, old: PodSpec): string[] {
 
 function mayDiffer(field: keyof PodSpec, spec: PodSpec, old: PodSpec): boolean {
   switch (field) {
-    // These have rules of their own.
+    // These have their own rules.
     case 'activeDeadlineSeconds':
     case 'tolerations':
       return true;
@@ -138,7 +137,7 @@ function mayDiffer(field: keyof PodSpec, spec: PodSpec, old: PodSpec): boolean {
   }
 }
 
-/** Lists of the same length, since nobody may add containers or remove any. */
+/** Both lists have the same length, because containers can be neither added nor removed. */
 function sameButImages(containers: readonly Container[], old: readonly Container[]): boolean {
   return containers.every((container, i) => {
     const before = old[i];
@@ -147,15 +146,15 @@ function sameButImages(containers: readonly Container[], old: readonly Container
   });
 }
 
-/** Conditions of the system, whose types nobody has to check. */
+/** System conditions, whose types need no validation. */
 const systemConditions = ['PodScheduled', 'Ready', 'Initialized'];
 
-/** What may not happen in an update of the status. */
+/** Rules of a status update. */
 export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRules): readonly FieldFailure[] {
   const failures = [
     ...joined(annotationsUpdate(pod, old, rules.dialect), validatePodAnnotations(pod, rules, annotationsPath)),
   ];
-  // In 1.24 the conditions of pods are said to be part of the metadata.
+  // 1.24 reports conditions of pods below the metadata.
   pod.status?.conditions?.forEach(({ type = '' }, i) => {
     if (systemConditions.includes(type)) return;
     addAll(failures, checkQualifiedName(metadataPath.child('conditions').index(i).child('Type'), type));
@@ -167,13 +166,13 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRul
     const at = statusPath.child(field);
     addAll(failures, endedStaysEnded(pod.status?.[field], old.status?.[field], old.spec.restartPolicy, at));
   }
-  // Nobody restarts an ephemeral container.
+  // Ephemeral containers are never restarted.
   const list = 'ephemeralContainerStatuses';
   addAll(failures, endedStaysEnded(pod.status?.[list], old.status?.[list], 'Never', statusPath.child(list)));
   return joined(failures, validatePodIPs(pod));
 }
 
-/** Of a pod that does not restart, a container that has ended does not run again. */
+/** If the pod does not restart containers, an ended container must not run again. */
 function endedStaysEnded(
   statuses: readonly ContainerStatus[] | undefined,
   old: readonly ContainerStatus[] | undefined,
@@ -193,7 +192,7 @@ function endedStaysEnded(
   return failures;
 }
 
-/** The first of each name. */
+/** The first element of each name. */
 function byName<T extends { name?: string }>(list: readonly T[]): ReadonlyMap<string | undefined, T> {
   return new Map(list.map((element): [string | undefined, T] => [element.name, element]).reverse());
 }
@@ -217,7 +216,7 @@ function validatePodIPs(pod: Pod): readonly FieldFailure[] {
   return failures;
 }
 
-/** Ephemeral containers can be added, never changed or removed. */
+/** Ephemeral containers can be added, but neither changed nor removed. */
 export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, rules: AnnotationRules): readonly FieldFailure[] {
   const path = specPath.child('ephemeralContainers');
   const failures = [...joined(validatePod(pod, rules), annotationsUpdate(pod, old, rules.dialect))];

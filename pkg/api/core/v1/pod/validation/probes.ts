@@ -9,7 +9,7 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 import { exactlyOne } from '#apimachinery/validation/unions.js';
 
-/** The three probes and the handlers of a container, also of one that may not have them. */
+/** The probes and lifecycle handlers of a container, even where they are not allowed. */
 export function validateProbes(container: Container, path: FieldPath): readonly FieldFailure[] {
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
   const failures: FieldFailure[] = [];
@@ -47,7 +47,7 @@ const checkCounts = rangesOf(
   'terminationGracePeriodSeconds',
 );
 
-/** Of probes, and of the turning points of a life, whose handlers are fewer. */
+/** Handlers of probes, and of lifecycle hooks, which have fewer types. */
 const checkHandler = exactlyOne<ProbeHandler>(schema.types.ProbeHandler, 'handler type', {
   exec: ({ command = [] }, path) => (command.length === 0 ? [required(path.child('command'))] : none),
   httpGet(action, path) {

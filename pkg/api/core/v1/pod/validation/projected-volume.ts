@@ -1,4 +1,4 @@
-/** Rules of files that volumes make of data: of keys, of the pod's own fields, and of several sources at once. */
+/** Rules of volumes with generated files: from keys, from the pod's fields, and from several sources. */
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from '#api/core/v1/pod/validation/env.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { declaration as schema } from '#api/core/v1/projected-volumes.js';
@@ -9,13 +9,18 @@ import type {
   VolumeProjection,
 } from '#api/core/v1/types.gen.js';
 import { modeWording, relativeFile } from '#api/core/v1/volume/file-paths.js';
-import { tokenWording } from '#api/core/v1/volume/token-lifetime.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidValue, none } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { type RangeWording, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 import { membersOf, oneMember, pairWording } from '#apimachinery/validation/unions.js';
+
+/** The message of 1.24 for the validity of tokens in seconds. */
+export const tokenWording: RangeWording = ({ minimum }, seconds) =>
+  seconds < minimum
+    ? 'may not specify a duration less than 10 minutes'
+    : 'may not specify a duration larger than 2^32 seconds';
 
 const sourcesOf = membersOf<VolumeProjection>(schema.types.VolumeProjection);
 const oneFact = oneMember<DownwardAPIVolumeFile>(schema.types.DownwardAPIVolumeFile, pairWording);
@@ -37,7 +42,7 @@ export function validateKeysToPaths(items: readonly KeyToPath[] | undefined, pat
   return failures;
 }
 
-/** The path is that of the volume or projection: 1.24 does not say which of the files it means. */
+/** The path is that of the volume or projection: 1.24 does not report the file's index. */
 export function validateDownwardFiles(
   files: readonly DownwardAPIVolumeFile[] | undefined,
   options: PodOptions,
@@ -60,7 +65,7 @@ export function validateDownwardFiles(
   return failures;
 }
 
-/** Several sources in one directory, so their file names must not collide. */
+/** Several sources share a directory, so their file names must not collide. */
 export function validateProjected(
   source: ProjectedVolumeSource,
   options: PodOptions,
@@ -68,7 +73,7 @@ export function validateProjected(
 ): readonly FieldFailure[] {
   const failures = [...checkDefaultMode(source, path)];
   const files = new Set<string>();
-  /** `name` is what is shown instead of the file's own name. */
+  /** `name` replaces the file's own name in the message. */
   const addCollisions = (items: readonly { path?: string }[] | undefined, name?: string): void => {
     for (const { path: file = '' } of items ?? []) {
       if (files.has(file)) failures.push(invalidValue(path, name ?? file, 'conflicting duplicate paths'));

@@ -62,7 +62,7 @@ function hasProcessorOrMemory(list: Readonly<Record<string, string>> | undefined
   return list !== undefined && (Object.hasOwn(list, 'cpu') || Object.hasOwn(list, 'memory'));
 }
 
-/** One entry of a list of requests or limits. */
+/** One request or limit. */
 function validateContainerResource(
   name: string,
   quantity: string,
@@ -95,7 +95,7 @@ function requestWithinLimit(
     : none;
 }
 
-/** A resource that containers may ask for. */
+/** A resource that containers may request. */
 export function validateContainerResourceName(
   name: string,
   dialect: Dialect,
@@ -110,14 +110,14 @@ export function validateContainerResourceName(
   return [...failures, invalidValue(path, name, "doesn't follow extended resource name standard")];
 }
 
-/** Any resource's name: qualified, and one of the known ones when it has no domain. */
+/** The name of any resource: qualified, and a known one if it has no domain. */
 export function validateResourceName(name: string, path: FieldPath): readonly FieldFailure[] {
   const failures = checkQualifiedName(path, name);
   if (failures.length > 0 || name.includes('/') || isStandardResource(name)) return failures;
   return [invalidValue(path, name, 'must be a standard resource type or fully qualified')];
 }
 
-/** Not negative, and whole where only whole numbers make sense. */
+/** Must not be negative, and must be whole for integer resources. */
 export function validateResourceQuantity(
   name: string,
   quantity: string,

@@ -200,7 +200,7 @@ const others: RuleRow[] = [
   ['spec.os', { name: '' }, 'spec.os.name: Required value: cannot be empty'],
 ];
 
-t.test('what guides scheduling', (t) => {
+t.test('scheduling fields', (t) => {
   checkRules(t, podStrategy, base, rows);
   t.end();
 });

@@ -1,4 +1,4 @@
-/** Rules of what guides scheduling: affinity, tolerations, spreading. */
+/** Rules of scheduling fields: affinity, tolerations, topology spread. */
 
 import { declaration as podSchema } from '#api/core/v1/pod.js';
 import { declaration as schedulingSchema } from '#api/core/v1/scheduling.js';
@@ -12,7 +12,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
@@ -58,7 +58,7 @@ export function validateAffinity(affinity: Affinity | undefined, path: FieldPath
   return failures;
 }
 
-/** At least one term, each well formed. */
+/** At least one term, each valid. */
 export function validateNodeSelector(selector: NodeSelector, path: FieldPath): readonly FieldFailure[] {
   const at = path.child('nodeSelectorTerms');
   const terms = selector.nodeSelectorTerms ?? [];
@@ -186,7 +186,7 @@ function addToleration(failures: FieldFailure[], toleration: Toleration, path: F
   if (effect !== '') addAll(failures, checkEnum(path.child('effect'), effect, taintEffects));
 }
 
-/** Once set, a toleration stays; only how long it lasts may change. */
+/** Stored tolerations stay; only their duration may change. */
 export function validateOnlyAddedTolerations(
   tolerations: readonly Toleration[] | undefined,
   old: readonly Toleration[] | undefined,
@@ -197,7 +197,7 @@ export function validateOnlyAddedTolerations(
   return validateTolerations(tolerations, path);
 }
 
-/** Whether the old ones are all among the new ones, however long they last. */
+/** Whether all old tolerations remain, with any duration. */
 function holdAll(tolerations: readonly Toleration[], old: readonly Toleration[]): boolean {
   const text = ({ key, operator, value, effect }: Toleration) => JSON.stringify([key, operator, value, effect]);
   const present = new Set(tolerations.map(text));
@@ -222,7 +222,7 @@ export function validateTopologySpread(
         notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, podSchema.enums.UnsatisfiableConstraintAction),
       );
     }
-    // Of constraints that are alike, all but the last are the duplicates.
+    // Of equal constraints, all but the last are reported as duplicates.
     if (last.get(pairOf(constraint)) !== i) {
       const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
       failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));

@@ -4,7 +4,7 @@ import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import { declaration as schema } from '#api/core/v1/securitycontext.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
-import { coreValues } from '#api/core/v1/values/core-values.js';
+import { coreValues } from '#api/core/v1/values/go-values.js';
 import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
@@ -31,7 +31,7 @@ const sysctlSeparators = { dots: { split: '.', shown: '\\.' }, slashes: { split:
 
 export const procMounts = schema.enums.ProcMountType;
 
-/** A container's own context. */
+/** A container's security context. */
 export function validateSecurityContext(
   context: SecurityContext | undefined,
   options: PodOptions,
@@ -59,7 +59,7 @@ export function validateSecurityContext(
   return failures;
 }
 
-/** The pod's context, and what of the pod's other fields belongs to it. */
+/** The pod's security context and related fields of its spec. */
 export function validatePodSecurityContext(
   spec: PodSpec,
   options: PodOptions,
@@ -91,7 +91,7 @@ export function validatePodSecurityContext(
   return failures;
 }
 
-/** In the host's network a container listens on the host's ports. */
+/** With host networking a container listens on the host's ports. */
 function hostPortsMatch(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
   const text = 'must match `hostPort` when `hostNetwork` is true';
   return (spec.containers ?? []).flatMap((container, i) =>

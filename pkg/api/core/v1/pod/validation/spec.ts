@@ -1,4 +1,4 @@
-/** Rules of a pod's spec, the same in pods and in templates of pods. */
+/** Rules of a pod spec, the same in pods and templates. */
 
 import {
   validateContainers,
@@ -34,7 +34,7 @@ export const maxInt32 = 2147483647;
 export interface PodSpecRules {
   readonly dialect: Dialect;
   readonly options: PodOptions;
-  /** Of the pod whose spec it is; empty in templates. */
+  /** Name of the pod; empty in templates. */
   readonly podName: string;
 }
 
@@ -43,8 +43,8 @@ const labelFields = ['hostname', 'subdomain'] as const;
 
 export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldPath): readonly FieldFailure[] {
   const { dialect, options } = rules;
-  const { failures, known } = validateVolumes(spec.volumes ?? [], rules, path.child('volumes'));
-  const facts = { dialect, options, volumes: known };
+  const { failures, validVolumes } = validateVolumes(spec.volumes ?? [], rules, path.child('volumes'));
+  const facts = { dialect, options, volumes: validVolumes };
   const containers = spec.containers ?? [];
   const initContainers = spec.initContainers ?? [];
   return joined(
@@ -114,12 +114,12 @@ function validatePriority(spec: PodSpec, path: FieldPath): readonly FieldFailure
 
 /** Limit of the resolver library. */
 const maxNameservers = 3;
-/** What newer resolvers take. */
+/** Limits of newer resolvers. */
 const expandedSearchLimits = { paths: 32, characters: 2048 } as const;
 
 const dnsPolicies = schema.enums.DNSPolicy;
 
-/** Servers and search domains of the pod's own; without a DNS policy they are all that it has. */
+/** DNS servers and search domains; required with the DNS policy None. */
 function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const config = spec.dnsConfig;
   if (spec.dnsPolicy === 'None') {

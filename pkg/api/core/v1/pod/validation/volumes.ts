@@ -8,7 +8,7 @@ import {
 } from '#api/core/v1/pod/validation/projected-volume.js';
 import { declaration as fileSchema } from '#api/core/v1/projected-volumes.js';
 import type { EmptyDirVolumeSource, Volume, VolumeSource } from '#api/core/v1/types.gen.js';
-import { knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { allowedAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { validateClaimTemplate } from '#api/core/v1/volume/claim-validation.js';
 import {
   validateAzureDisk,
@@ -50,23 +50,23 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 import { exactlyOne } from '#apimachinery/validation/unions.js';
 
-/** What the rules of a volume need to know besides the volume. */
+/** Context of volume rules. */
 export interface VolumeFacts {
   readonly dialect: Dialect;
   readonly options: PodOptions;
-  /** Name of the pod; empty in templates, whose pods' names nobody knows yet. */
+  /** Name of the pod; empty in templates, whose pods have no name yet. */
   readonly podName: string;
 }
 
-/** The failures, and the volumes that are well formed, by name. */
+/** The failures, and the valid volumes by name. */
 export function validateVolumes(
   volumes: readonly Volume[],
   facts: VolumeFacts,
   path: FieldPath,
-): { failures: FieldFailure[]; known: Map<string, Volume> } {
+): { failures: FieldFailure[]; validVolumes: Map<string, Volume> } {
   const failures: FieldFailure[] = [];
-  const known = new Map<string, Volume>();
-  const claims = madeClaims(volumes, facts.podName);
+  const validVolumes = new Map<string, Volume>();
+  const claims = ephemeralClaimNames(volumes, facts.podName);
   volumes.forEach((volume, i) => {
     const at = path.index(i);
     const name = volume.name ?? '';
@@ -74,18 +74,18 @@ export function validateVolumes(
     addAll(failures, validateSource(volume, facts, at));
     if (name === '') failures.push(required(at.child('name')));
     else addAll(failures, checkDNSLabel(at.child('name'), name));
-    if (known.has(name)) failures.push(duplicate(at.child('name'), name));
-    if (failures.length === before) known.set(name, volume);
+    if (validVolumes.has(name)) failures.push(duplicate(at.child('name'), name));
+    if (failures.length === before) validVolumes.set(name, volume);
     const claim = volume.persistentVolumeClaim?.claimName ?? '';
     if (claims === undefined || !claims.has(claim)) return;
     const text = 'must not reference a PVC that gets created for an ephemeral volume';
     failures.push(invalidValue(at.child('persistentVolumeClaim', 'claimName'), claim, text));
   });
-  return { failures, known };
+  return { failures, validVolumes };
 }
 
-/** Names of the claims that the pod's ephemeral volumes will make; undefined when it has no such volume, or no name. */
-function madeClaims(volumes: readonly Volume[], podName: string): ReadonlySet<string> | undefined {
+/** Names of the claims for the pod's ephemeral volumes; undefined without such volumes or without pod name. */
+function ephemeralClaimNames(volumes: readonly Volume[], podName: string): ReadonlySet<string> | undefined {
   if (podName === '') return undefined;
   let claims: Set<string> | undefined;
   for (const { name, ephemeral } of volumes) {
@@ -99,7 +99,7 @@ function madeClaims(volumes: readonly Volume[], podName: string): ReadonlySet<st
 type Source<K extends keyof VolumeSource> = NonNullable<VolumeSource[K]>;
 
 interface Place extends VolumeFacts {
-  /** Of the volume itself. */
+  /** Path of the volume. */
   readonly volumePath: FieldPath;
   readonly name: string;
 }
@@ -171,11 +171,11 @@ function validateEmptyDir(source: EmptyDirVolumeSource, path: FieldPath): readon
   return [forbiddenField(path.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')];
 }
 
-/** The claim that the volume's pod will make: what it says, and the name that it will have. */
+/** The claim template of an ephemeral volume, and the resulting name of the claim. */
 function validateEphemeral(source: Source<'ephemeral'>, path: FieldPath, place: Place): readonly FieldFailure[] {
   const at = path.child('volumeClaimTemplate');
   const template = source.volumeClaimTemplate;
-  const modes = knownAccessModes(() => place.options.singlePodVolumes, undefined);
+  const modes = allowedAccessModes(() => place.options.singlePodVolumes, undefined);
   const failures = template === undefined ? [required(at)] : validateClaimTemplate(template, at, modes);
   if (place.podName === '' || place.name === '') return failures;
   const claim = `${place.podName}-${place.name}`;

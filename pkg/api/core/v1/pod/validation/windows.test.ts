@@ -83,7 +83,7 @@ t.test('options of Windows', (t) => {
   t.end();
 });
 
-t.test('containers that are processes of the host', (t) => {
+t.test('host process containers', (t) => {
   const hosted = withField(withField(base, 'spec.hostNetwork', true), 'spec.securityContext', {
     windowsOptions: { hostProcess: true },
   });

@@ -1,4 +1,4 @@
-/** Rules of what only containers of Windows have. */
+/** Rules of fields for Windows containers. */
 import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type { Container, PodSpec, WindowsSecurityContextOptions } from '#api/core/v1/types.gen.js';
@@ -34,7 +34,7 @@ export function validateWindowsOptions(
 const netBIOSName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const domainLabel = /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/;
 
-/** `DOMAIN\user` or `user`, as the system allows them. */
+/** `DOMAIN\user` or `user`, as Windows allows them. */
 function userNameErrors(text: string): string[] {
   if (text === '') return ['runAsUserName cannot be an empty string'];
   if (/\p{Cc}/u.test(text)) return ['runAsUserName cannot contain control characters'];
@@ -62,7 +62,7 @@ function userNameErrors(text: string): string[] {
   return errors;
 }
 
-/** Containers that are processes of the host: all of a pod's or none, and in the host's network. */
+/** Host process containers: all containers of a pod or none, and with host networking. */
 export function validateHostProcesses(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   const failures: FieldFailure[] = [];
