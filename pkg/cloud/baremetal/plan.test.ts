@@ -92,7 +92,7 @@ const rows: [string, Given, Given[], object][] = [
     claim('10.0.0.2'),
   ],
   [
-    'who is published stays',
+    'a published service keeps its address',
     { at: ['10.0.0.1'], claim: '10.0.0.1' },
     [{ name: 'o', claim: '10.0.0.1', age: '1' }],
     publish('10.0.0.1'),

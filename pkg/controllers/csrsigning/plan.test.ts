@@ -121,14 +121,14 @@ t.test('validity of certificates', async (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const [minute, hour, day] = [60_000, 3600_000, 24 * 3600_000];
   const rows: [name: string, requested: number | undefined, max: number, end: number][] = [
-    ['what the manager gives', undefined, 10 * day, now + 10 * day - 5 * minute],
-    ['less', 5 * 24 * 3600, 10 * day, now + 5 * day - 5 * minute],
-    ['more than there is', 20 * 24 * 3600, 10 * day, now + 10 * day - 5 * minute],
-    ['a short while is not shortened', 3600, 10 * day, now + hour],
-    ['ten minutes at least', 60, 10 * day, now + 10 * minute],
-    ['a manager that gives short ones', undefined, hour, now + hour],
-    ['eight hours are long', undefined, 8 * hour, now + 8 * hour - 5 * minute],
-    ['no longer than the signer', undefined, 400 * day, now + 30 * day],
+    ['default of the manager', undefined, 10 * day, now + 10 * day - 5 * minute],
+    ['a shorter request', 5 * 24 * 3600, 10 * day, now + 5 * day - 5 * minute],
+    ['a longer request than the manager allows', 20 * 24 * 3600, 10 * day, now + 10 * day - 5 * minute],
+    ['short certificates end as long after now as requested', 3600, 10 * day, now + hour],
+    ['at least ten minutes', 60, 10 * day, now + 10 * minute],
+    ['short default', undefined, hour, now + hour],
+    ['from eight hours on the backdating counts', undefined, 8 * hour, now + 8 * hour - 5 * minute],
+    ['not beyond the end of the signer', undefined, 400 * day, now + 30 * day],
   ];
   for (const [name, expirationSeconds, maxMs, notAfter] of rows) {
     const spec = expirationSeconds === undefined ? {} : { expirationSeconds };

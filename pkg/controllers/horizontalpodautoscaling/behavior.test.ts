@@ -107,7 +107,7 @@ const ups: readonly [string, Limited][] = [
   ['pods', { rules: { policies: [pods(100)] }, from: 100, to: 500, expected: [200, 'ScaleUpLimit'] }],
   ['percent', { rules: { policies: [percent(200)] }, from: 10, to: 500, expected: [30, 'ScaleUpLimit'] }],
   ['percent, rounded up', { rules: { policies: [percent(1)] }, from: 3, to: 9, expected: [4, 'ScaleUpLimit'] }],
-  ['what is allowed', { rules: { policies: [pods(2)] }, from: 3, to: 5, expected: [5, free] }],
+  ['as many pods as a period allows', { rules: { policies: [pods(2)] }, from: 3, to: 5, expected: [5, free] }],
   [
     'the policy that allows most',
     { rules: { policies: [pods(4), percent(100)] }, from: 10, to: 100, expected: [20, 'ScaleUpLimit'] },
@@ -126,7 +126,7 @@ const ups: readonly [string, Limited][] = [
     { rules: { policies: [pods(4)], selectPolicy: 'Disabled' }, from: 10, to: 100, expected: [10, 'ScaleUpLimit'] },
   ],
   [
-    'what the period has left',
+    'the rest of what a period allows',
     {
       rules: { policies: [pods(10)] },
       from: 20,
@@ -198,7 +198,7 @@ const downs: readonly [string, Limited][] = [
     { rules: { policies: [pods(4)], selectPolicy: 'Disabled' }, from: 10, to: 1, expected: [10, 'ScaleDownLimit'] },
   ],
   [
-    'what the period has left',
+    'the rest of what a period allows',
     {
       rules: { policies: [pods(10)] },
       from: 20,
@@ -308,7 +308,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
   ],
   ['none up by itself', undefined, 0, 4, 10, [[2, 1]], 10, 'ReadyForNewScale'],
   [
-    'what is wanted is what there is',
+    'desired replicas are current replicas',
     300,
     300,
     5,

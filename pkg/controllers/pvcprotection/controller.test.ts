@@ -102,7 +102,7 @@ const pod = (spec: Partial<PodSpec>, metadata: ObjectMeta = {}, phase = 'Running
 });
 const over = { deletionTimestamp: '2022-05-03T00:00:00Z', deletionGracePeriodSeconds: 0 };
 
-t.test('whether a pod uses a claim', (t) => {
+t.test('pods that use claims', (t) => {
   const mine = claim({ ownerReferences: [owner] });
   const rows: [name: string, claim: PersistentVolumeClaim, pod: Pod, used: boolean][] = [
     ['by its name', claim(), pod(named), true],

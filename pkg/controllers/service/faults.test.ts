@@ -199,7 +199,8 @@ for (const seed of seeds) {
     const balanced = left.filter(({ spec }) => spec.type === 'LoadBalancer');
     for (const service of left) {
       t.equal(service.metadata.deletionTimestamp, undefined, 'deleted services are removed');
-      if (!balanced.includes(service)) t.same(addressesOf(service), [], 'what needs no load balancer has none');
+      if (!balanced.includes(service))
+        t.same(addressesOf(service), [], 'services of other types have no load balancer');
     }
     const inUse = new Set(balanced.flatMap(addressesOf));
     for (const service of balanced) {
