@@ -123,7 +123,7 @@ async function leavesNothing(t: Test, server: ServerProcess): Promise<void> {
 
 async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   const started = 2 + kills + 1;
-  await server.until(() => server.log.split('"Worker serves"').length - 1 === started);
+  await server.until(() => server.log.split('"worker serves"').length - 1 === started);
   const watch = await server.open(`${scope}?watch=true`);
   server.child.kill('SIGTERM');
   for await (const _ of watch);

@@ -115,6 +115,6 @@ export async function startServerProcess({ workers, teardown, argv = [] }: Start
   await server.until(async () => (await readFile(join(file('certs'), 'apiserver.crt'), 'utf8')).includes('END'));
   server = new ServerProcess(child, port, await readFile(join(file('certs'), 'apiserver.crt'), 'utf8'));
   await server.until(async () => (await server.ask('/readyz')).status === 200);
-  await server.until(() => server.log.split('"Worker serves"').length > workers);
+  await server.until(() => server.log.split('"worker serves"').length > workers);
   return server;
 }
