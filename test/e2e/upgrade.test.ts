@@ -38,7 +38,7 @@ t.test('another release', { skip }, async (t) => {
   const broken = release(join(folder, 'broken'), 'badbadbad0');
   const chunks = join(folder, 'broken', 'dist', 'bundle', 'chunks');
   // Found missing when etcd and the container runtime have been taken over.
-  for (const name of readdirSync(chunks)) if (name.startsWith('together-')) rmSync(join(chunks, name));
+  for (const name of readdirSync(chunks)) if (name.startsWith('in-process-')) rmSync(join(chunks, name));
 
   const cluster = await startTestCluster({ runtime: 'containerd', args: rangeArguments(await ownRanges()) });
   t.teardown(() => cluster.destroy());
