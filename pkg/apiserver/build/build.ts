@@ -48,7 +48,6 @@ import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/idle-collector.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
@@ -93,7 +92,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   }
   let server: CompleteApiServer | undefined;
   const gates = new FeatureGates(values['feature-gates']);
-  const gate = (name: string): boolean => gates.enabled(name as FeatureGateName);
+  const gate = gates.enabled.bind(gates) as (name: string) => boolean;
   const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
 
   const metrics = setup.metrics ?? createRegistry({ dialect });

@@ -38,7 +38,6 @@ export function buildPipeline(environment: ServerEnvironment, { access, yaml, ..
     authenticator,
     authorizer,
     tracer,
-    parseAhead: (request) =>
-      request.body.length > smallBodyBytes ? parseAhead(request, { dialect, turns, yaml }) : undefined,
+    parseAhead: { aboveBytes: smallBodyBytes, parse: (request) => parseAhead(request, { dialect, turns, yaml }) },
   });
 }

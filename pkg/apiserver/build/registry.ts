@@ -53,7 +53,7 @@ export function buildRegistry(environment: ServerEnvironment, setup: RegistrySet
     authorizer,
     admission: {
       plugins: writes.admission ?? [],
-      metrics: new AdmissionMetrics(environment.metrics, () => clock.monotonic()),
+      metrics: new AdmissionMetrics(environment.metrics, clock),
     },
     hooks: writes.hooks ?? [],
     managedFields: new ManagedFields({ dialect, clock, codec }),

@@ -41,8 +41,11 @@ export interface PipelineOptions {
   readonly auditor?: Auditor | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
-  /** Prepares a body for fast decoding; undefined if there is nothing to do. Absent: never. */
-  readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
+  /** Prepares bodies above a size for fast decoding; `parse` returns undefined if there is nothing to do. Absent: never. */
+  readonly parseAhead?: {
+    readonly aboveBytes: number;
+    readonly parse: (request: ApiRequest) => Promise<void> | undefined;
+  };
   /** True where the endpoint streams the body itself; absent: never. */
   readonly passesOn?: (context: RequestContext) => boolean;
   /** Time limit of requests that are not long-running. */
@@ -256,22 +259,29 @@ export class Pipeline {
   }
 
   #allowed(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
-    const { clock, metrics, parseAhead, passesOn } = this.#options;
+    const { clock, metrics, passesOn } = this.#options;
     const { request } = scope;
     metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
     if (passesOn?.(scope) === true) return endpoint(scope);
     // Read the body only after authorization.
     if (request.readBody !== undefined) return this.#withBody(scope, endpoint, request.readBody());
-    const ahead = parseAhead?.(request);
+    const ahead = this.#parseAhead(request);
     return ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
   }
 
   async #withBody(scope: RequestScope, endpoint: Endpoint, body: Promise<Buffer>): Promise<ApiResponse> {
     const { request } = scope;
     request.body = await body;
-    const ahead = this.#options.parseAhead?.(request);
+    const ahead = this.#parseAhead(request);
     if (ahead !== undefined) await ahead;
     return endpoint(scope);
+  }
+
+  #parseAhead(request: ApiRequest): Promise<void> | undefined {
+    const { parseAhead } = this.#options;
+    return parseAhead !== undefined && request.body.length > parseAhead.aboveBytes
+      ? parseAhead.parse(request)
+      : undefined;
   }
 
   #timeLimit(info: RequestInfo): number {

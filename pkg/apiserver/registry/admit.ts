@@ -145,8 +145,7 @@ export class AdmissionMetrics {
   readonly #summary: PlainSummary;
   readonly #plugins: PlainHistogram;
 
-  /** @param now Monotonic ms. */
-  constructor(registry: Registry, now: () => number) {
+  constructor(registry: Registry, clock: Clock) {
     this.#steps = new PlainHistogram(registry, {
       name: 'apiserver_admission_step_admission_duration_seconds',
       help: '[STABLE] Admission sub-step latency histogram in seconds, broken out for each operation and API resource and step type (validate or admit).',
@@ -159,7 +158,7 @@ export class AdmissionMetrics {
       labelNames: ['operation', 'rejected', 'type'],
       quantiles: [0.5, 0.9, 0.99],
       maxAgeMs: 5 * 3_600_000,
-      now,
+      clock,
     });
     this.#plugins = new PlainHistogram(registry, {
       name: 'apiserver_admission_controller_admission_duration_seconds',

@@ -3,6 +3,7 @@
  * a series up once and keeps it; prom-client would sort and join the labels at each addition.
  */
 import type { Metric, Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
 
 export interface SeriesConfiguration {
   readonly name: string;
@@ -206,8 +207,7 @@ export interface SummaryConfiguration extends SeriesConfiguration {
   /** Each in (0, 1). */
   readonly quantiles: readonly number[];
   readonly maxAgeMs: number;
-  /** Monotonic ms. */
-  readonly now: () => number;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 const ages = 5;
@@ -221,17 +221,17 @@ const bucketCount = 32 * steps;
 /** One series of a summary. */
 class SummarySeries {
   readonly #ageMs: number;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   /** Newest first. */
   readonly #counts: Uint32Array[] = [new Uint32Array(bucketCount)];
   #sinceMs: number;
   sum = 0;
   count = 0;
 
-  constructor({ maxAgeMs, now }: Pick<SummaryConfiguration, 'maxAgeMs' | 'now'>) {
+  constructor({ maxAgeMs, clock }: Pick<SummaryConfiguration, 'maxAgeMs' | 'clock'>) {
     this.#ageMs = maxAgeMs / ages;
-    this.#now = now;
-    this.#sinceMs = now();
+    this.#clock = clock;
+    this.#sinceMs = clock.monotonic();
   }
 
   observe(seconds: number): void {
@@ -259,7 +259,7 @@ class SummarySeries {
   }
 
   #rotate(): void {
-    const over = Math.floor((this.#now() - this.#sinceMs) / this.#ageMs);
+    const over = Math.floor((this.#clock.monotonic() - this.#sinceMs) / this.#ageMs);
     if (over < 1) return;
     this.#sinceMs += over * this.#ageMs;
     for (let i = 0; i < Math.min(over, ages); i++) this.#counts.unshift(new Uint32Array(bucketCount));

@@ -13,7 +13,7 @@ t.test('quantiles are exact to their buckets, and old data expires', async (t) =
     labelNames: ['type'],
     quantiles: [0.5, 0.99],
     maxAgeMs: 5 * hourMs,
-    now: () => nowMs,
+    clock: { monotonic: () => nowMs },
   });
   const series = summary.labels('admit');
   t.ok(Number.isNaN(series.quantile(0.5)), 'of nothing');
