@@ -14,10 +14,7 @@ export interface Cancellation {
 
 export type CancellationListener = (() => void) | { handleEvent(): void };
 
-/**
- * An AbortController that creates its signal on first access, because most requests end before. Listeners alone need no
- * signal.
- */
+/** An AbortController that creates its signal on first access, since most requests end without one. */
 export class LazyAbort implements Cancellation {
   #controller: AbortController | undefined;
   #reason: unknown;

@@ -1,7 +1,4 @@
-/**
- * The source of time, so that all waiting code can run under a virtual clock. All instants and durations are
- * milliseconds.
- */
+/** The source of time: tests replace it by a virtual clock. All instants and durations are milliseconds. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 
 export interface Clock {

@@ -1,7 +1,4 @@
-/**
- * All product names. A cluster uses one of two dialects, chosen at its creation; no name below occurs as a literal
- * elsewhere.
- */
+/** All product names. A cluster uses one of two dialects, chosen at its creation. Other files never spell a name. */
 
 /** Dialect-neutral name of an API group: the folder below `pkg/api`. */
 export type GroupKey =

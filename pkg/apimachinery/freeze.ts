@@ -12,10 +12,7 @@ export function deepFreeze<V>(value: V): V {
   return value;
 }
 
-/**
- * Whether a part of an object is shared with other objects. Types cannot tell, because an object may mix own and shared
- * parts.
- */
+/** Whether a part of an object is shared with other objects; one object may mix own and shared parts. */
 export function isShared(part: object): boolean {
   return Object.isFrozen(part);
 }

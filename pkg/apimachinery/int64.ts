@@ -19,10 +19,7 @@ export function parseInt64(text: string): bigint | undefined {
   return isInt64(value) ? value : undefined;
 }
 
-/**
- * The representation of 64-bit integers in API values: a `number` up to ±(2^53-1), and a `bigint` beyond, so that `===`
- * compares them.
- */
+/** A 64-bit integer in API values: a `number` up to ±(2^53-1), a `bigint` beyond, so that `===` compares them. */
 export function int64Value(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

@@ -13,7 +13,6 @@ import { goFieldSyntax, goTypeSyntax } from '#apimachinery/spew/syntax.js';
 import { GoValue } from '#apimachinery/validation/failure.js';
 
 /** Values of metadata types. */
-
 export const metaValues = goValuesOf('meta', 'v1', []);
 
 const shared: readonly GroupVersionDeclaration[] = [

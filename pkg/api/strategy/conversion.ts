@@ -6,10 +6,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 
-/**
- * `T` is the form of this version, `S` the stored form. Neither function modifies its argument; the result may share
- * parts with it.
- */
+/** `T`: this version's form; `S`: the stored form. The functions modify no argument; results may share its parts. */
 export interface Conversion<T extends ApiObjectShape = ApiObjectShape, S extends ApiObjectShape = ApiObjectShape> {
   toStored(object: T, scheme: Scheme): S;
   fromStored(stored: S, scheme: Scheme): T;

@@ -18,10 +18,7 @@ export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectSha
   readonly conversion: Conversion<T, S>;
   /** Defaults that depend on several fields; run after the declared ones. */
   defaults?(object: Draft<T>, context: StrategyContext): void;
-  /**
-   * Selectable fields with other names than in the stored form: name in this version → stored name. No other fields are
-   * selectable then.
-   */
+  /** All selectable fields, if they have other names than in the stored form: name in this version → stored name. */
   readonly fieldLabels?: Readonly<Record<string, string>>;
   fieldRefusal?(field: string): string;
 }
@@ -40,12 +37,12 @@ function strategyOf(
   resource: ResourceDeclaration,
   { stored, conversion, defaults, fieldLabels, fieldRefusal }: AnyRules,
 ): Strategy {
-  // No kind with several versions needs these yet.
+  // No kind with several versions has these rules yet.
   const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
   if ((partUpdates ?? heldBySpec ?? terminating ?? scaleSelector) !== undefined)
     throw new RangeError('the stored strategy has rules without conversion: add them to convertedStrategy');
   const to = (object: ApiObjectShape, { scheme }: StrategyContext) => conversion.toStored(object, scheme);
-  // The parts that it shares belong to a draft.
+  // The stored form of a draft may be modified, since it shares parts only with the draft.
   const draft = (object: Draft<ApiObjectShape>, context: StrategyContext) =>
     to(object, context) as Draft<ApiObjectShape>;
   const back = (object: Draft<ApiObjectShape>, changed: ApiObjectShape, { scheme }: StrategyContext): void =>

@@ -75,7 +75,7 @@ function timeText(value: unknown): string {
   return `${value.slice(0, 10)} ${value.slice(11, 19)}${fraction} +0000 UTC`;
 }
 
-/** JSON that 1.24 stores as bytes, with keys in the order that patches leave. */
+/** JSON that 1.24 stores as bytes, with keys in alphabetical order, as after a patch. */
 function rawText(value: unknown): string {
   const bytes = [...Buffer.from(toJSONText(inOrder(value)))].map((byte) => `0x${byte.toString(16)}`);
   const raw = `{${bytes.join(', ')}}`;

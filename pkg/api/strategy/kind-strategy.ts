@@ -1,7 +1,4 @@
-/**
- * Builds a strategy from the rules of a kind. Adds what all kinds share: metadata rules, the separation of status and
- * spec, and generations.
- */
+/** Builds a strategy from a kind's rules and those of all kinds: metadata, separate status and spec, generations. */
 
 import type { ApiObjectShape, TableRowCells, TableRowCondition } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';

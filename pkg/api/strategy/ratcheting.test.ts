@@ -11,10 +11,7 @@ import { created, type Draft, testContext, updateFailures, withField } from '#ap
 const metadata = { name: 'a', namespace: 'ns' };
 const labels = { a: 'b' };
 
-/**
- * For a stored object with a violation, a label change passes and so does the violation itself; a valid object must not
- * get it.
- */
+/** A stored object with a violation accepts changes of labels; a valid object must not get the violation. */
 function tolerates(
   strategy: Strategy,
   { broken, good, failure }: { readonly broken: Draft; readonly good: Draft; readonly failure: RegExp },

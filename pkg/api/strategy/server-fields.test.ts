@@ -1,7 +1,4 @@
-/**
- * Fields that the server resets on create and update, and changes that increment the generation, for every kind with a
- * spec.
- */
+/** For every kind with a spec: fields that the server resets, and changes that increment the generation. */
 
 import t from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';

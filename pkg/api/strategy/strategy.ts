@@ -95,15 +95,9 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   defaults?(object: Draft<T>, context: StrategyContext, origin?: 'applied'): void;
   /** Resets fields that a client may not set on create (status, generation, …), in place. */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
-  /**
-   * Sets fields that depend on the uid and the final name, in place, before validation; repeated for each generated
-   * name.
-   */
+  /** Before validation, sets fields that depend on the uid and name, in place; repeated per generated name. */
   completeCreate?(object: Draft<T>, context: StrategyContext): void;
-  /**
-   * Resets fields that a client may not change (the old status stays), in place; increments the generation if the spec
-   * changed.
-   */
+  /** Resets fields that clients may not change, in place; increments the generation if the spec changed. */
   prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];

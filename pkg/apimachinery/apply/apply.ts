@@ -60,10 +60,7 @@ export interface ApplyRequest extends WriteInfo {
    * over from the manager that wrote them, without `force`.
    */
   readonly clientSideApply?: { readonly manager: string; readonly annotation: string };
-  /**
-   * The API version that conflict messages name for updates, where the request addresses a part in a version of its
-   * own.
-   */
+  /** The API version of updates in conflict messages, if the addressed part has a version of its own. */
   readonly conflictVersion?: string;
 }
 

@@ -1,7 +1,6 @@
 /**
  * Compares two versions of an object; the changes are sets of paths. A field that server-side apply treats atomically
- * is compared as a whole. Follows structured-merge-diff as of release 1.24. Parts that both versions share by identity
- * are skipped.
+ * is compared as a whole. Skips parts that both versions share. Follows structured-merge-diff of release 1.24.
  */
 
 import { emptySet, type FieldSet, inOrder, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
@@ -32,10 +31,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
 
-/**
- * The node of a new value. Keys of maps and lists are added in sorted order; sorting a large node later would double
- * the time.
- */
+/** The node of a new value. Adds keys in sorted order: sorting a large node later would double the time. */
 function* addedValue(value: unknown, declared: Structure, budget: StepBudget): Steps<FieldSet> {
   const structure = structureFor(declared, value);
   if (structure.kind === 'leaf') return addedLeaf(structure, value);

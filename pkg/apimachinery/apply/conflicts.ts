@@ -15,9 +15,12 @@ function describe(manager: Manager, apiVersion = manager.apiVersion): string {
 }
 
 /** 409 Conflict with one cause per field. `conflictVersion`: the API version to name for all updates. */
-export function conflictError(conflicts: readonly ManagerConflict[], toldAs?: string): StatusError {
+export function conflictError(conflicts: readonly ManagerConflict[], conflictVersion?: string): StatusError {
   const all = conflicts
-    .map(({ manager, fields }) => ({ who: describe(manager, toldAs), fields: [...paths(fields)].map(pathText) }))
+    .map(({ manager, fields }) => ({
+      who: describe(manager, conflictVersion),
+      fields: [...paths(fields)].map(pathText),
+    }))
     .sort((a, b) => (a.who < b.who ? -1 : 1));
   const causes = all.flatMap(({ who, fields }) =>
     fields.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),

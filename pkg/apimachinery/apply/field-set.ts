@@ -122,10 +122,7 @@ export function unionBelow(a: FieldSet, b: FieldSet): FieldSet {
   return combine(a, b, unionRule, false) ?? member;
 }
 
-/**
- * Members of `a` that are not members of `b`; members below those of `b` stay. Returns `a` itself if nothing is
- * removed.
- */
+/** Members of `a` that are not in `b`; members below those of `b` stay. Returns `a` itself if unchanged. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a;
   return combine(a, b, differenceRule, true) ?? emptySet;

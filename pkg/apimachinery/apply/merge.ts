@@ -21,8 +21,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
  * The live object with the applied values. List elements follow the applied order; other elements keep their place
- * between them (structured-merge-diff v4.2.3, `visitListItems`). Each step takes a few milliseconds; tests set `parts`,
- * the size of one step.
+ * between them (structured-merge-diff v4.2.3, `visitListItems`). `parts` is the size of a step, for tests.
  */
 export function mergeSteps(type: TypeInfo, live: JsonObject, applied: JsonObject, parts?: number): Steps<JsonObject> {
   return new Merge(parts).message(type, live, applied);

@@ -17,8 +17,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
  * A lower bound of the bytes of the object's JSON, or any number above `enough` once it is exceeded. With a type,
- * includes the managedFields entry of a single manager of all fields; unmanaged fields (`status`, fields set by the
- * server) must be small.
+ * includes the managedFields entry of a single manager of all fields; unmanaged fields (`status`, …) must be small.
  */
 export function minimumSize(object: object, enough: number, managedAs?: TypeInfo): number {
   const count = new Count(enough);

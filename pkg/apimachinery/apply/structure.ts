@@ -33,10 +33,7 @@ interface MapStructure {
   readonly element: Structure;
 }
 
-/**
- * The deduced type of structured-merge-diff, for values without schema: objects are maps of such values, all other
- * values are atomic.
- */
+/** The type of values without schema: objects are maps of such values, all others atomic (`deduced` in 1.24). */
 class DeducedStructure {
   readonly kind = 'deduced';
   readonly asMap: MapStructure = { kind: 'map', element: this };
@@ -300,10 +297,7 @@ const zeroMessage = oncePer((type: TypeInfo): JsonObject => {
   return zero;
 });
 
-/**
- * Whether 1.24 writes the unset field as null: lists and maps without omitempty, and times that are no pointers, even
- * with omitempty.
- */
+/** Whether 1.24 writes the unset field as null: lists and maps without omitempty, and times without pointer. */
 function isNullable(field: FieldInfo | undefined): boolean {
   if (field === undefined || field.pointer) return false;
   if (field.container !== 'single') return !field.omitempty;

@@ -77,10 +77,7 @@ export interface Pruning {
   readonly always: FieldSet;
 }
 
-/**
- * The object without fields that were in the applier's previous configuration, are not in the current one and have no
- * other manager.
- */
+/** The object without the fields that the applier's configuration no longer has and no other manager owns. */
 export function* pruned(pruning: Pruning): Converting<JsonObject> {
   const { type, apiVersion, versions, object, previous, others, appliedFields, always } = pruning;
   if (versions === undefined || ![previous, ...others].some((manager) => manager.apiVersion !== apiVersion)) {

@@ -83,10 +83,7 @@ export interface MessageLiteral extends Node {
   readonly name: string;
 }
 
-/**
- * The expansion of macros over lists and maps: `accu = init; for (variable of range) if (condition) accu = step;
- * result`.
- */
+/** A macro over a list or map: `accu = init; for (variable of range) if (condition) accu = step; result`. */
 export interface Fold extends Node {
   readonly kind: 'fold';
   readonly variable: string;

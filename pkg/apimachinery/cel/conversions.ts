@@ -7,7 +7,7 @@ import { goFloat } from '#apimachinery/errors/go-value.js';
 
 type Convert = (value: Value) => Value | undefined;
 
-/** By the name of the type function. */
+/** Conversions by the name of their type function. */
 const conversions: Readonly<Record<string, Convert>> = {
   int: (value) => {
     if (typeof value === 'bigint') return value;

@@ -1,8 +1,7 @@
 /**
  * Estimates the minimum and maximum cost of an expression from the possible sizes of its variables. Sources:
- * github.com/google/cel-go v0.10, checker/cost.go; 1.24,
- * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ cel/library/cost.go. A change would refuse
- * expressions that were accepted.
+ * github.com/google/cel-go v0.10, checker/cost.go; 1.24, …/pkg/apiserver/schema/cel/library/cost.go. A change would
+ * refuse expressions that were accepted.
  */
 import { accumulator, type Call, type Expr, type Fold } from '#apimachinery/cel/ast.js';
 import type { CheckedExpression } from '#apimachinery/cel/checker.js';
@@ -118,7 +117,7 @@ class Estimate {
     return this.#knownSize(part) ?? (isScalar(part.type) ? one : { min: 0, max: unlimited });
   }
 
-  /** The size in 1.24's own functions, which do not consider scalars. */
+  /** The size for 1.24's own functions, which assume no limit for scalars. */
   #libSize(part: Part): Range {
     return this.#knownSize(part) ?? { min: 0, max: unlimited };
   }
@@ -210,10 +209,7 @@ class Estimate {
     return over(one);
   }
 
-  /**
-   * The cost of 1.24's own and of text functions; undefined for others. The original does not estimate the sizes of
-   * their results.
-   */
+  /** The cost of 1.24's own and of text functions, without sizes of results like 1.24; undefined for others. */
   #ownFunction({ fn, target, args }: CallRequest): Range | undefined {
     const [first, second] = args;
     switch (fn) {

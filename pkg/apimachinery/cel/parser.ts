@@ -7,7 +7,7 @@ import { expandMacro } from '#apimachinery/cel/macros.js';
 import { bytesValue, CelError, type Token, textValue, tokenize } from '#apimachinery/cel/tokens.js';
 import { Uint } from '#apimachinery/cel/values.js';
 
-/** The maximum nesting of other implementations. */
+/** Maximum nesting, as in other implementations. */
 const maxDepth = 250;
 
 const reserved = new Set(

@@ -34,9 +34,9 @@ export class PlanError extends Error {
 }
 
 interface Planned {
-  /** Charges its own cost. */
+  /** Evaluates the part and charges its cost. */
   readonly evaluate: Evaluate;
-  /** Undefined: a selection of it starts a new chain. */
+  /** The chain that a selection continues; undefined: a selection starts a new one. */
   readonly attribute?: Attribute | Conditional;
   /** The value if it is constant. */
   readonly value?: Value;

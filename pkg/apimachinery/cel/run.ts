@@ -43,7 +43,7 @@ export class Run implements Running {
     return value;
   }
 
-  /** The last values; undefined if there are fewer. */
+  /** Removes and returns the last values; undefined if there are fewer. */
   pop(count: number): readonly Value[] | undefined {
     const from = this.#stack.length - count;
     if (from < 0) return undefined;

@@ -102,8 +102,7 @@ export function durationPart(fn: string, { nanos }: Duration): bigint | undefine
 }
 
 /**
- * The part of a timestamp that a function returns; undefined for other functions. `zone`: a name or offset; absent: its
- * own zone.
+ * The result of a function of timestamps; undefined for others. `zone`: a name or offset, by default the time's own.
  */
 export function timestampPart(fn: string, time: Timestamp, zone?: string): bigint | CelFailure | undefined {
   const local = zone === undefined ? localNanos(time) : inZone(time, zone === '' ? 'UTC' : zone);

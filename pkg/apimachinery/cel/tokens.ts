@@ -20,7 +20,7 @@ export interface Token {
   readonly offset: number;
 }
 
-/** Maximum length of an expression in other implementations. */
+/** Maximum length of an expression, as in other implementations. */
 const maxLength = 100_000;
 
 const keywords = new Set(['true', 'false', 'null', 'in']);

@@ -59,7 +59,7 @@ function portError(port: string): string | undefined {
   return port === '' || /^:\d*$/.test(port) ? undefined : `invalid port ${JSON.stringify(port)} after host`;
 }
 
-/** Keeps a valid spelling. */
+/** Percent-encodes invalid characters; valid ones keep their spelling. */
 function escaped(path: string): string {
   return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]/gu, (character) =>
     [...Buffer.from(character, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -230,7 +230,7 @@ function identity(key: Value): unknown {
   return key;
 }
 
-/** True, false, or a failure. Values of different types differ, except numbers, which compare by value. */
+/** Returns true, false, or a failure. Values of different types differ, except numbers, which compare by value. */
 export function equal(a: Value, b: Value, run: Work): Value {
   if (a instanceof CelFailure) return a;
   if (b instanceof CelFailure) return b;

@@ -1,7 +1,4 @@
-/**
- * Versions that release 1.24 no longer serves but still recognizes: it reports another version of the kind for their
- * objects.
- */
+/** Versions that 1.24 no longer serves but still recognizes: it reports another version of the kind for them. */
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 

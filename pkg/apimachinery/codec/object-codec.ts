@@ -36,7 +36,7 @@ import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** For a value that was parsed before, `ParsedValue` has its properties. */
+/** Options of decoding; those of `ParsedValue` are for values that are parsed already. */
 export interface DecodeOptions extends ParsedValue {
   readonly encoding: Encoding;
   /** The expected kind, also assumed for an object without kind. */
@@ -54,7 +54,7 @@ export interface DecodedObject {
   readonly warnings: string[];
 }
 
-/** Invalid bytes are reported like other faults of the document. */
+/** The text of a document. Invalid bytes count as a fault of it, which is reported later. */
 function textOfYAML(bytes: Buffer, options: DecodeOptions): { readonly text: string; readonly options: DecodeOptions } {
   try {
     return { text: yamlText(bytes), options };
@@ -127,7 +127,7 @@ export class ObjectCodec {
     return { object: named(kind, object), kind, warnings };
   }
 
-  /** The same for a parsed value, which may be modified. */
+  /** Decodes a parsed value, which may be modified. */
   decodeValue(value: unknown, options: Omit<DecodeOptions, 'encoding'>): DecodedObject {
     const { expected, document, validation } = options;
     const fault = typeMetaFault(value);
@@ -262,10 +262,7 @@ function named(kind: KindInfo, object: JsonObject): JsonObject {
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
-/**
- * In custom objects an empty managedFields list is insignificant: 1.24 rewrites the metadata before it looks for
- * managers.
- */
+/** Drops an empty managedFields list of a custom object: 1.24 rewrites the metadata before it looks for managers. */
 function withoutReset(object: JsonObject): JsonObject {
   const { metadata } = object;
   if (isJsonObject(metadata) && Array.isArray(metadata['managedFields']) && metadata['managedFields'].length === 0)

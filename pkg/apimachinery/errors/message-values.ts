@@ -1,6 +1,5 @@
+/** Formats values in error messages: complete unless they are very long. */
 import { toJSONText } from '#apimachinery/json-text.js';
-
-/** Values in error messages: complete unless they are very long. */
 
 /** Approximate maximum of characters per value; `…` replaces the rest. */
 const maxShown = 16 * 1024;

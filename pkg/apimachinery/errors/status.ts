@@ -183,10 +183,7 @@ const maxFailureChars = 256 * 1024;
 /** Maximum characters of a field's path or an object's name. */
 const maxPlaceChars = 2048;
 
-/**
- * 422 Invalid with all failures at once, or the first ones if they are too many or too long. `kind` and `group` name
- * the object's kind.
- */
+/** 422 Invalid with all failures, or the first ones if there are too many. `kind` and `group`: those of the object. */
 export function invalid(
   kind: { group: string; kind: string },
   name: string,

@@ -5,10 +5,7 @@ export function perDialect<T extends NonNullable<unknown>>(make: (dialect: Diale
   return oncePer(make);
 }
 
-/**
- * A value derived from an immutable object (a dialect, a type, a field), computed once and cached as long as the object
- * lives.
- */
+/** A value derived from an immutable object (a dialect, a type, a field), cached as long as the object lives. */
 export function oncePer<K extends object, T extends {}>(make: (key: K) => T): (key: K) => T {
   const values = new WeakMap<K, T>();
   return (key) => {

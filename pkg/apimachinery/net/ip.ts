@@ -51,8 +51,7 @@ export function parseCIDR(value: string): IPBlock | undefined {
   const isLong = address.includes(':');
   const prefix = Number(length);
   if (!isLong || ipFamily(address) !== 4) return blockAround(address, prefix);
-  // For an IPv4-mapped address the length includes the 96 bits before the IPv4 address; shorter prefixes mask the
-  // mapping itself.
+  // The length of an IPv4-mapped prefix includes the 96 bits of the mapping; shorter ones mask the mapping.
   return prefix >= 96 ? blockAround(address, prefix - 96) : blockAround('::', prefix);
 }
 

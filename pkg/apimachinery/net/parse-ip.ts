@@ -1,8 +1,7 @@
 /**
  * Parses IP addresses in API objects and flags like release 1.24, which keeps a copy of an older parser of Go's
  * library: IPv4 parts are decimal and may have leading zeros (`010.001.0.1` is 10.1.0.1), because existing clusters
- * contain such addresses. `strictFamily` is for places where 1.24 uses Go's current parser, which rejects leading
- * zeros.
+ * contain such addresses. `strictFamily`: Go's current parser, which rejects leading zeros.
  *  Not ipaddr.js: it reads leading zeros as octal and accepts hexadecimal and short IPv4 forms and zones, and loading
  *  it takes 3 ms.
  */
@@ -14,10 +13,7 @@ export interface ParsedAddress {
   readonly bytes: Uint8Array;
 }
 
-/**
- * Undefined if invalid. Rejects zones (`fe80::1%eth0`). As in 1.24, an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) has
- * the family IPv4.
- */
+/** Undefined if invalid, or with a zone (`fe80::1%eth0`). Like 1.24, `::ffff:10.0.0.1` has the family IPv4. */
 export function parseAddress(value: string): ParsedAddress | undefined {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);

@@ -13,7 +13,6 @@ import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The merge rules of a member. */
-
 export interface PatchSchema {
   /** The message type; undefined for values without schema (raw JSON, scalars). */
   readonly type: TypeInfo | undefined;

@@ -102,10 +102,7 @@ class CompiledField implements FieldInfo {
   }
 }
 
-/**
- * The list kind that 1.24 derives from OpenAPI: without a list type, a merge strategy implies a map with its key, or
- * else a set.
- */
+/** The list kind that 1.24 derives from OpenAPI: without a list type, a merge key implies a map, else a set. */
 function listKind(declaration: FieldDeclaration, merge: boolean): ListKind {
   if (declaration.repeated !== true) return 'atomic';
   if (declaration.listType !== undefined) return declaration.listType;
@@ -187,10 +184,7 @@ function schemaUnion({ fields, union = [] }: MessageDeclaration): TypeInfo['unio
   return discriminator === undefined ? undefined : { discriminator, members: union };
 }
 
-/**
- * Messages whose zero value is serialized; the zero value of others (times, raw JSON) is null, which is equivalent to
- * absent.
- */
+/** Messages whose zero value is serialized. The zero value of others (times, raw JSON) is null, i.e. absent. */
 const shapesWithZero: ReadonlySet<Shape> = new Set(['struct', 'quantity', 'intOrString', 'duration']);
 
 function isAlways(field: FieldInfo): boolean {

@@ -4,8 +4,8 @@
  * ```ts
  * export const declaration = defineTypes({
  *   types: {
- *     Turn: object('Whose turn it is.', {
- *       spec: optional(2, 'TurnSpec', 'Who is to come.'),
+ *     Turn: object('A turn in a game.', {
+ *       spec: optional(2, 'TurnSpec', 'The player and the deadline.'),
  *     }),
  *   },
  *   resources: [{ resource: 'turns', kind: 'Turn', subresources: ['status'] }],
@@ -119,10 +119,7 @@ export function condition(
   });
 }
 
-/**
- * The list of a kind. `defineTypes` adds it for every listable resource; declared only if it has rules. `plural`: the
- * name in its description.
- */
+/** The list of a kind. `defineTypes` adds every list that needs no rules. `plural`: its name in texts. */
 export function listOf(kind: string, plural: string, rules: FieldRules = {}): MessageDeclaration {
   const metadata = 'Standard list metadata: its resource version, and where to continue when it comes in chunks.';
   return {

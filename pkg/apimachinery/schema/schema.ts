@@ -76,10 +76,7 @@ export interface FieldRules {
 export interface FieldDeclaration extends FieldRules {
   /** Protobuf field number. */
   readonly number: number;
-  /**
-   * A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`,
-   * `intstr.IntOrString`).
-   */
+  /** A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`). */
   readonly type: string;
   /** A list of `type`. */
   readonly repeated?: true;

@@ -18,10 +18,7 @@ export interface FieldInfo {
   readonly type: TypeInfo | undefined;
   /** The scalar of map keys. */
   readonly keyScalar: Scalar | undefined;
-  /**
-   * For server-side apply: the structure of map values that are lists or maps themselves; absent: determined by their
-   * type.
-   */
+  /** For server-side apply: the structure of map values that are lists or maps; absent: that of their type. */
   readonly element?: FieldInfo | undefined;
   /** Unset differs from zero. */
   readonly pointer: boolean;

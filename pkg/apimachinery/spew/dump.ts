@@ -20,10 +20,7 @@ export type GoFields = (type: TypeInfo) => readonly GoField[];
 const nil = '<nil>';
 const zeroTime = '{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}';
 
-/**
- * The dump of a value, which may be absent. Nonzero times omit the location, which depends on the machine in 1.24.
- * Pure.
- */
+/** The dump of a value, which may be absent. Times lack the location, which in 1.24 depends on the machine. Pure. */
 export function goDump(type: TypeInfo, value: unknown, fieldsOf: GoFields): string {
   return `(${type.goName})${messageText(type, value, fieldsOf)}`;
 }

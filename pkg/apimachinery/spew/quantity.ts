@@ -1,7 +1,4 @@
-/**
- * Formats the in-memory form of a quantity in 1.24 (apimachinery/pkg/api/resource/quantity.go, ParseQuantity), in
- * spew's format. Pure.
- */
+/** Formats a quantity like spew formats its struct in 1.24 (apimachinery/pkg/api/resource/quantity.go). Pure. */
 
 import { quoted } from '#apimachinery/errors/message-values.js';
 import { parseQuantity } from '#apimachinery/quantity.js';

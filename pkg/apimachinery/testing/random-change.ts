@@ -32,10 +32,7 @@ export function randomChange<T>(object: T, other: T, random: () => number): T {
   return random() < 0.5 ? object : other;
 }
 
-/**
- * The object without duplicate or keyless list elements and without atomic values that contain them; shares unaffected
- * parts.
- */
+/** The object without duplicate and keyless list elements and atomic values with them; shares unaffected parts. */
 export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
   return unique(structOf(type), object) as T;
 }

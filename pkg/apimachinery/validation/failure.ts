@@ -1,7 +1,4 @@
-/**
- * Constructors of field failures with the messages of release 1.24. The path is not part of the message; the `Invalid`
- * status joins both.
- */
+/** Constructors of field failures with the messages of 1.24. The `Invalid` status puts the path before the message. */
 
 import { goFloat } from '#apimachinery/errors/go-value.js';
 import { cut, hexBytes, quoted, shownJson } from '#apimachinery/errors/message-values.js';
@@ -12,10 +9,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
 }
 
-/**
- * Formats a refused value: strings quoted, numbers and booleans plain, lists of strings in Go syntax, all others as
- * JSON.
- */
+/** Formats a refused value: quoted strings, plain numbers and booleans, lists of strings like Go, others as JSON. */
 function show(value: unknown): string {
   if (value instanceof Strings || value instanceof GoValue) return value.toString();
   if (value === undefined || value === null) return '"null"';

@@ -1,2 +1,2 @@
-/** What webhooks may ask for that know no newer version. */
+/** Reviews for webhooks that support only version v1beta1. */
 export { declaration } from '#api/admission/v1/shared.js';

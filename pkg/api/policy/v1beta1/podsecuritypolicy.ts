@@ -1,6 +1,6 @@
 import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-/** Served for existing policies; labels of namespaces replaced them. */
+/** Served for existing policies; labels of namespaces replaced this kind. */
 export const declaration = defineTypes({
   types: {
     AllowedCSIDriver: message('A storage driver whose inline volumes are allowed.', {

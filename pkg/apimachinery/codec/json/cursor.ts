@@ -67,10 +67,7 @@ export class JSONCursor {
     return true;
   }
 
-  /**
-   * Moves past the value that begins here. False if its end is missing: call it again when more bytes are available, or
-   * `seek` elsewhere.
-   */
+  /** Moves past the value that begins here. False if its end is missing: call again with more bytes, or `seek`. */
   skip(): boolean {
     const { bytes, end } = this;
     let { at } = this;
@@ -113,10 +110,7 @@ export class JSONCursor {
     if (this.next() < 0 || !this.skip()) throw new SyntaxError('the end came too early');
   }
 
-  /**
-   * The member name that begins here; moves to the member's value and sets `start` to the start of the name. Throws a
-   * SyntaxError.
-   */
+  /** Reads the member name here, sets `start` to its start, and moves to the value. Throws a SyntaxError. */
   name(): string {
     if (this.advance() !== quote) throw new SyntaxError(`a member's name was expected at byte ${this.start}`);
     const { start, at } = this;

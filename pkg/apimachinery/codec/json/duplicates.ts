@@ -1,7 +1,4 @@
-/**
- * Repeated members of a JSON object, of which JSON.parse silently keeps the last: finds them, and decodes them like
- * 1.24.
- */
+/** Finds repeated members of JSON objects, of which JSON.parse silently keeps the last, and decodes them like 1.24. */
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import {
   backslash,
@@ -23,7 +20,7 @@ import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 /** Paths (`spec.containers[0].name`) of repeated members, at most `limit`. The text must be valid JSON. */
 export function* duplicateKeys(json: Buffer, limit: number): Steps<string[]> {
   const repeated: string[] = [];
-  /** Deeper frames are reused. */
+  /** Frames by depth. Those below the current depth are reused. */
   const frames: Frame[] = [];
   let depth = 0;
   const cursor = new JSONCursor(json);
@@ -147,7 +144,7 @@ function shown(key: unknown): string {
   return typeof key === 'number' ? goFloat(key) : String(key);
 }
 
-/** The error of strict decoding that combines them. */
+/** The error of strict decoding for these repeated keys. */
 export function repeatedKeysError(repeated: readonly string[]): string {
   return ['yaml: unmarshal errors:', ...repeated].join('\n  ');
 }

@@ -119,8 +119,7 @@ function stripped(type: TypeInfo, object: JsonObject): JsonObject {
 }
 
 // Null members: times that are not pointers (`creationTimestamp` of a template, `eventTime`), and lists, maps and
-// pointers without omitempty (`rules`, `limits`, `apiGroup`). In memory such a member is absent, so that other code
-// need not handle null.
+// pointers without omitempty (`rules`, `limits`, `apiGroup`). In memory such members are absent.
 
 /** The places of a type's nulls. */
 interface NullPlan {
@@ -131,15 +130,12 @@ interface NullPlan {
   readonly places: ReadonlyMap<string, number>;
 }
 
-/**
- * The object with nulls where 1.24 writes them: the object itself if there are none, or else a copy that shares
- * unaffected parts.
- */
+/** A copy with nulls where 1.24 writes them, which shares unaffected parts; the object itself if there are none. */
 export function withNulls<T extends object>(type: TypeInfo, object: T): T {
   return added(type, object as unknown as JsonObject) as unknown as T;
 }
 
-/** The reverse, for a parsed object. */
+/** Removes the nulls that `withNulls` adds from a parsed object. */
 export function withoutNulls<T extends object>(type: TypeInfo, object: T): T {
   return dropped(type, object as unknown as JsonObject) as unknown as T;
 }

@@ -92,7 +92,7 @@ function withFindings(
   return { object, warnings: [...repeatedKeys, ...findings] };
 }
 
-/** In the order of 1.24: for custom kinds sorted by path, after the findings of the text itself. */
+/** Findings in the order of 1.24: for custom kinds sorted by path, after those of the text itself. */
 function findingsOf({ prune }: TypeInfo, unknown: readonly string[], duplicates: readonly string[]): string[] {
   const ordered = prune === undefined ? unknown : [...unknown].sort();
   const ofUnknown = ordered.map((path) => `unknown field ${JSON.stringify(path)}`);
@@ -109,7 +109,7 @@ export function decodeJSON(json: Buffer | string, type: TypeInfo, validation: Fi
   return allSteps(decodeJSONSteps(typeof json === 'string' ? Buffer.from(json) : json, type, validation));
 }
 
-/** The same in steps. */
+/** `decodeJSON` in steps. */
 export function* decodeJSONSteps(json: Buffer, type: TypeInfo, validation: FieldValidation = 'Ignore'): Steps<Decoded> {
   const options = { validation };
   const value = yield* parsed(type, json);
@@ -142,7 +142,7 @@ export function unrecognized(kind: string, body: string | Buffer, why: string, c
   return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(body)})`, cause);
 }
 
-/** The same for a parsed value, which may be modified and become part of the result. */
+/** Decodes a parsed value, which may be modified and become part of the result. */
 export function decodeValue(
   value: unknown,
   type: TypeInfo,

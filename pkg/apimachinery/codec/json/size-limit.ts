@@ -43,10 +43,7 @@ export function checkEntries(count: number): void {
   if (count > maxEntries) throw tooMany('elements of one list or map', maxEntries);
 }
 
-/**
- * Throws 413 for JSON text with too many parts, and 400 for extreme nesting, before parsing. Invalid JSON passes: the
- * parser rejects it.
- */
+/** Throws 413 for JSON text with too many parts, and 400 for extreme nesting. The parser rejects invalid JSON later. */
 export function checkSize(json: Buffer): void {
   if (json.length < smallBytes) return;
   const cursor = new JSONCursor(json);

@@ -42,10 +42,7 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/**
- * Matches the possible end of a number with fraction or exponent, also in strings, but not in versions (`nginx:1.19`)
- * and addresses.
- */
+/** Matches the end of a possible number with fraction or exponent, but not versions (`nginx:1.19`) and addresses. */
 const fraction = /[:,[\s]-?\d+(?:\.\d+[^"./:\d]|[eE][+-]?\d)/;
 
 /** Whether the text may contain numbers that are not plain. */
@@ -127,10 +124,7 @@ const usualSizes: PieceSizes = { largeText: 512 * 1024, piece: 128 * 1024 };
 /** Deeper lists and objects are parsed as a whole: each level costs another scan of the piece. */
 const maxLevels = 12;
 
-/**
- * Parses the text in steps, because the runtime's parser cannot pause: same result as `parseJSONText`, and the same
- * SyntaxError.
- */
+/** Parses like `parseJSONText`, with the same errors, but in steps: the runtime's parser cannot pause. */
 export function* parseJSONSteps(
   bytes: Buffer,
   numbers: Numbers = 'values',

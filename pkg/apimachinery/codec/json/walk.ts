@@ -412,10 +412,7 @@ export function zeroElement(field: FieldInfo): unknown {
   }
 }
 
-/**
- * True if the value is insignificant: the field may be absent and cannot distinguish its zero value from absent, so
- * both are encoded alike.
- */
+/** True if the field may be absent and its value is zero, which the encoding does not distinguish from absent. */
 export function saysNothing(field: FieldInfo, value: unknown): boolean {
   if ((!field.omitempty && !field.optional) || field.pointer) return false;
   if (value === undefined) return true;
@@ -436,16 +433,13 @@ function withoutUndefined(object: JsonObject): JsonObject {
   return result;
 }
 
-/** Adds the members that are always present in place (`TypeInfo.always`); a list always has its items. */
+/** Adds missing members that must be present (`TypeInfo.always`), in place; a list always has its items. */
 export function complete(type: TypeInfo, object: JsonObject): void {
   for (const field of type.always ?? []) object[field.name] ??= zeroElement(field);
   if (type.isList) object.items ??= [];
 }
 
-/**
- * Throws a DecodeError for a value nested deeper than `left`, and for infinite numbers. Replaces NumberLiterals by
- * their values.
- */
+/** Throws a DecodeError for nesting beyond `left` and for infinite numbers. Replaces NumberLiterals by their values. */
 export function checkDepth(value: unknown, left: number): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new DecodeError('json: cannot unmarshal number into Go value of type float64');

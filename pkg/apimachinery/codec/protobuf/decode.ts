@@ -76,7 +76,7 @@ function newMessageReader(type: TypeInfo): ReadValue {
   }
 }
 
-/** Names and versions are unique to an object, and its owner may remove parts of it. */
+/** Types that objects never share: names and versions are unique, and an object's owner may remove parts. */
 const ownParts: ReadonlySet<string> = new Set(['meta.v1.ObjectMeta', 'meta.v1.ListMeta']);
 
 function valueReader(field: FieldInfo): ValueReader {

@@ -11,10 +11,7 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const scheme = schemeFor(kubernetesDialect);
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
-/**
- * The fixtures of this checkout, and optionally larger collections: beside the checkout, or in a folder from the
- * environment.
- */
+/** The checkout's fixtures, and optional larger collections beside it or in a folder from the environment. */
 const folders: Readonly<Record<string, string>> = {
   'of the checkout': join(root, 'pkg/apimachinery/codec/testdata'),
   'beside the checkout': join(root, '../shared/api/fixtures'),

@@ -93,7 +93,7 @@ export class ProtobufListReader {
 
   #readPrefix(): boolean {
     if (this.#end < envelopePrefix.length) return false;
-    // Throws an error that describes other bytes.
+    // Throws a DecodeError for any other prefix.
     decodeEnvelope(this.#buffer.subarray(0, envelopePrefix.length));
     this.#at = envelopePrefix.length;
     this.#state = 'envelope';

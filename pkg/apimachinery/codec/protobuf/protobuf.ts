@@ -88,10 +88,7 @@ export const rawReader: (scheme: Scheme) => RawReader = oncePer(
     hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, {}, depth).object : undefined,
 );
 
-/**
- * Decodes an enveloped object with the `apiVersion` and `kind` of its envelope, or of `expected` if they are missing.
- * Throws 400 BadRequest.
- */
+/** Decodes an enveloped object; `expected` supplies a missing `apiVersion` and `kind`. Throws 400 BadRequest. */
 export function decodeProtobuf(
   scheme: Scheme,
   bytes: Buffer,

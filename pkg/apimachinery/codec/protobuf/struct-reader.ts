@@ -1,7 +1,4 @@
-/**
- * Decodes the fields of messages into objects. The reader of a type is compiled from its fields when its first message
- * arrives.
- */
+/** Decodes the fields of messages into objects. The first message of a type compiles the type's reader. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';

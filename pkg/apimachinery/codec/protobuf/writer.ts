@@ -3,10 +3,7 @@ import type { Scalar } from '#apimachinery/schema/schema.js';
 /** Up to this length, writing characters one by one is faster than a call into Node.js. */
 const shortText = 48;
 
-/**
- * Writes Protobuf back to front like gogo: the length of a message is known when its prefix is written, so nothing is
- * measured beforehand.
- */
+/** Writes Protobuf back to front like gogo, so that the length of a message is known when its prefix is written. */
 export class ReverseWriter {
   #buffer = Buffer.allocUnsafe(2048);
   #at = this.#buffer.length;

@@ -8,7 +8,6 @@ import { goFloat } from '#apimachinery/errors/go-value.js';
 import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
 
 /** Formats a double as a map key: 1.24 uses its 32-bit precision. */
-
 function floatKey(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   const float = Math.fround(value);

@@ -3,8 +3,7 @@ import type { ScalarNode } from '#apimachinery/codec/yaml/nodes.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 import { isInt64, isUint64 } from '#apimachinery/int64.js';
 
-/** Timestamps of go-yaml 2.4. */
-
+/** The forms of timestamps in go-yaml 2.4. */
 const time = String.raw`(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?`;
 const zone = String.raw`(?:Z|[-+](\d{2}):(\d{2}))`;
 const forms = [
@@ -68,7 +67,7 @@ export function resolveScalar({ value, tag, implicit }: ScalarNode): Scalar {
   throw new YamlError(`cannot decode !!${resolved.kind} \`${value}\` as a !!${name}`);
 }
 
-/** Whether the text without quotes is still a text. */
+/** Whether the text remains a text when it is written without quotes. */
 export function isPlainText(text: string): boolean {
   return text !== '<<' && resolve('', text).kind === 'str';
 }

@@ -33,8 +33,7 @@ import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/valida
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
-/** Rules of the requests that a webhook matches. */
-
+/** Validates a rule that selects requests for a webhook. */
 function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFailure[] {
   const failures = checkList(rule.operations, 'operations', path.child('operations'));
   rule.operations?.forEach((operation, i) => {

@@ -1,7 +1,4 @@
-/**
- * Table columns of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/registry/
- * customresource/tableconvertor/tableconvertor.go.
- */
+/** Table columns of custom objects. Source: 1.24, …/pkg/registry/customresource/tableconvertor/tableconvertor.go. */
 
 import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
 import { canonical } from '#api/apiextensions/v1/customresource/list-items.js';

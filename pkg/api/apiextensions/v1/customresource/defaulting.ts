@@ -7,10 +7,7 @@ import { isMembers, Structural } from '#api/apiextensions/v1/structural/structur
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 
-/**
- * Modifies the value in place. `nulls`: invalid nulls are dropped from decoded values, and kept in applied ones, to be
- * refused.
- */
+/** Modifies the value in place. `nulls`: leaves invalid nulls to validation instead of dropping them. */
 export function fillCustomDefaults(value: unknown, schema: Structural, nulls?: 'keep nulls'): void {
   if (Array.isArray(value)) {
     const { items } = schema;

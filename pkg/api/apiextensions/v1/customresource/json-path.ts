@@ -21,7 +21,7 @@ interface Slice {
   readonly start: number | undefined;
   readonly end: number | undefined;
   readonly step: number | undefined;
-  /** The end follows from a single index. */
+  /** True for a single index, which determines the end. */
   readonly isIndex: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Drops members that a schema does not declare. Source: 1.24,
- * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ pruning/algorithm.go.
- */
+/** Drops members that a schema does not declare. Source: 1.24, …/pkg/apiserver/schema/pruning/algorithm.go. */
 
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';

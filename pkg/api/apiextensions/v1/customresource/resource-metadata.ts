@@ -107,10 +107,7 @@ export function coerceResources(object: object, schema: Structural, rules: Metad
   within(object, schema, { path: undefined, rules });
 }
 
-/**
- * The members known to ObjectMeta in canonical form. Invalid members are dropped one by one; a value that is not an
- * object stays.
- */
+/** The members known to ObjectMeta in canonical form, without invalid ones. Keeps a value that is not an object. */
 function coercedMetadata(metadata: unknown, { type, dropInvalid }: MetadataRules): unknown {
   const read = (value: object) => new JsonWalk({ collectUnknown: false, limit: 0 }).root(type, value) as object;
   if (metadata === null) return {};

@@ -1,6 +1,6 @@
 /**
- * The parts of a scale in custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/
- * {registry/customresource/{etcd,validator}.go,apiserver/customresource_handler.go}.
+ * The parts of a scale in custom objects. Source: 1.24,
+ * …/pkg/{registry/customresource/{etcd,validator}.go,apiserver/customresource_handler.go}.
  */
 import { membersOf } from '#api/apiextensions/v1/customresource/json-path.js';
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';

@@ -1,6 +1,5 @@
 /**
- * Limits the estimated costs of a definition's rules. Source: 1.24,
- * …/apiextensions-apiserver/pkg/apis/apiextensions/validation/ validation.go.
+ * Limits the estimated costs of a definition's rules. Source: 1.24, …/pkg/apis/apiextensions/validation/validation.go.
  */
 import type { CompiledRule } from '#api/apiextensions/v1/expressions/rules.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';

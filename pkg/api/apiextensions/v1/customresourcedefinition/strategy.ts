@@ -36,8 +36,7 @@ const startsOf = perDialect((dialect) => {
 /**
  * Converts a stored v1beta1 definition, which is no longer served, to v1; returns the same bytes if they are v1.
  * Properties of all versions in v1beta1 are moved to each version. Throws a SyntaxError for malformed bytes. Source:
- * 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
- * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}.
+ * 1.24, …/pkg/apis/apiextensions/{v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}.
  */
 function upgradedDefinition(stored: Buffer, dialect: Dialect): Buffer {
   const { starts, apiVersion } = startsOf(dialect);
@@ -88,10 +87,7 @@ function present(members: Members): Members {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/**
- * Removes the validation expressions of schemas in place while their gate is off, unless the stored definition has
- * some.
- */
+/** While the gate is off, removes validation expressions in place, unless the stored definition has some. */
 function dropDisabledValidations(
   object: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,

@@ -48,7 +48,7 @@ const integerOrString = [{ type: 'integer' }, { type: 'string' }];
 
 interface Place {
   readonly path: FieldPath;
-  /** `anyOf` may contain the integer-or-string types here, or below one `allOf`. */
+  /** `anyOf` may list the integer-or-string types here, or below the first `allOf`. */
   readonly isStructure?: boolean;
   readonly freeAnyOf?: boolean;
 }
@@ -117,10 +117,7 @@ function forbiddenMembers(part: JSONSchemaProps, dialect: Dialect): [member: str
   return rows.filter(([said]) => said).map(([, member, state]) => [member, state]);
 }
 
-/**
- * Members of a narrowing must be declared outside of it. `at` is the path of the narrowing, `path` that of the
- * declaration.
- */
+/** Members of a narrowing must be declared outside of it. `at`: the narrowing's path; `path`: the declaration's. */
 function validateComplete(
   part: JSONSchemaProps,
   schema: JSONSchemaProps,

@@ -1,7 +1,4 @@
-/**
- * Property names as identifiers in expressions. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/
- * forked/celopenapi/model/escaping.go.
- */
+/** Property names as identifiers in expressions. Source: 1.24, …/third_party/forked/celopenapi/model/escaping.go. */
 
 const reserved = new Set(
   `true false null in as break const continue else for function if import let loop package namespace return var void

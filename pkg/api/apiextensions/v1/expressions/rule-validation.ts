@@ -1,7 +1,4 @@
-/**
- * Evaluates the CEL rules of a schema on objects. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/
- * {validation,maplist}.go.
- */
+/** Evaluates the CEL rules of a schema. Source: 1.24, …/pkg/apiserver/schema/cel/{validation,maplist}.go. */
 
 import { type CompiledRule, compileRules } from '#api/apiextensions/v1/expressions/rules.js';
 import { celValueOf } from '#api/apiextensions/v1/expressions/schema-values.js';
@@ -19,10 +16,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const costLimit = 1_000_000;
 /** Limit of all rules per object. */
 const costBudget = 10_000_000;
-/**
- * Cost per step of a few milliseconds: a unit takes up to a fifth of a microsecond. A more expensive rule is not
- * interrupted.
- */
+/** Cost per step of some milliseconds: a unit takes up to 0.2 µs. A single rule is never interrupted. */
 const stepCost = 20_000;
 /** Fixed overhead of a rule in these units. */
 const callCost = 20;

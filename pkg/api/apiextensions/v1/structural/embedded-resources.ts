@@ -1,7 +1,4 @@
-/**
- * API objects embedded in custom objects. Source: 1.24,
- * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/ objectmeta/validation.go.
- */
+/** API objects embedded in custom objects. Source: 1.24, …/pkg/apiserver/schema/objectmeta/validation.go. */
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { validateObjectMeta } from '#api/meta/v1/objectmeta/validation.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';

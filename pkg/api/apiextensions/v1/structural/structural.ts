@@ -1,7 +1,6 @@
 /**
  * The structure of a schema for pruning, defaulting and merging. Created part by part on first access, since most
- * objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
- * pkg/apiserver/schema/structural.go.
+ * objects use little of a large schema. Source: 1.24, …/pkg/apiserver/schema/structural.go.
  */
 
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';

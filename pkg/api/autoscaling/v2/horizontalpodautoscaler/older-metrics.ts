@@ -12,8 +12,7 @@ import type {
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 
-/** Metrics of the older versions, structurally equal to their declared types. */
-
+/** A metric of the older versions, structurally equal to their declared types. */
 interface Metric {
   metricName: string;
   selector?: LabelSelector;

@@ -29,8 +29,6 @@ import { addAll, forbiddenField, invalidValue, notSupported, required } from '#a
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { inWords, rangesOf, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
-/** Rules of the scaling behavior. */
-
 const checkWindow = wordedRangesOf(schema.types.HPAScalingRules, inWords, 'stabilizationWindowSeconds');
 const checkPolicy = wordedRangesOf(schema.types.HPAScalingPolicy, inWords, 'value', 'periodSeconds');
 

@@ -33,7 +33,7 @@ const specPath = FieldPath.of('spec');
 /** Random characters at the end of a generated name. */
 const generatedLength = 5;
 
-/** For clients that do not specify the treatment of pods. */
+/** Warning for clients whose delete requests do not specify what happens to the pods. */
 const deletionWarning =
   'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
 

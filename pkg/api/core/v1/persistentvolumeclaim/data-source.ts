@@ -4,10 +4,7 @@ import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '#api/
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft, Replaceable } from '#apimachinery/draft.js';
 
-/**
- * Drops a source that the older field does not support, as before; leaves claims unchanged that have a stored source or
- * use the newer field. In place.
- */
+/** Drops a source that the older field does not support, unless one is stored or the newer field is set. In place. */
 export function dropUnknownDataSource(
   spec: Draft<PersistentVolumeClaimSpec>,
   old: PersistentVolumeClaimSpec | undefined,

@@ -19,10 +19,7 @@ export function validateBinding(binding: Binding): readonly FieldFailure[] {
   return failures;
 }
 
-/**
- * The pod after binding to the node at `now` (ms); shares unchanged parts with `current`. Throws 409 if it has a node
- * or is being deleted.
- */
+/** The pod, bound at `now` (ms); shares parts with `current`. Throws 409 if it has a node or is being deleted. */
 export function boundPod(current: Draft<Pod>, binding: Binding, now: number): Draft<Pod> {
   const refusal = refusedBecause(current);
   if (refusal !== undefined) throw notBound(current, refusal);

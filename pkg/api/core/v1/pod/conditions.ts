@@ -23,10 +23,7 @@ export function isPodReady(pod: Pod): boolean {
   return getPodCondition(pod.status, 'Ready')?.status === 'True';
 }
 
-/**
- * True if the pod has been Ready for at least `minReadySeconds` at `now` (ms). With zero seconds, a ready pod is
- * available immediately.
- */
+/** True if the pod has been Ready for `minReadySeconds` at `now` (ms). Zero seconds: as soon as it is Ready. */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const ready = getPodCondition(pod.status, 'Ready');
   if (ready?.status !== 'True') return false;

@@ -5,8 +5,7 @@ import type { Container, ContainerPort, Pod, PodSpec, Volume } from '#api/core/v
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-/** Image names: `registry.example.com:5000/team/web:1.0@sha256:…` (grammar of distribution/reference 2.8). */
-
+/** Parts of image names: `registry.example.com:5000/team/web:1.0@sha256:…` (grammar of distribution/reference 2.8). */
 const domain = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::[0-9]+)?$/;
 const pathComponent = /^[a-z0-9]+(?:(?:[_.]|__|-+)[a-z0-9]+)*$/;
 const tagForm = /^\w[\w.-]{0,127}$/;

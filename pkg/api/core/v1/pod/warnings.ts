@@ -17,8 +17,7 @@ import { perDialect } from '#apimachinery/memo/once-per.js';
 import { isWholeQuantity } from '#apimachinery/quantity.js';
 import { type FieldPath, FieldPath as Path } from '#apimachinery/validation/path.js';
 
-/** Replacements of deprecated node labels. */
-
+/** Deprecated node labels and their replacements. */
 const replacements = perDialect(
   ({ labels, labelDomain }): ReadonlyMap<string, { readonly since: string; readonly instead: string }> =>
     new Map([

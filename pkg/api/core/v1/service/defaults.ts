@@ -1,7 +1,4 @@
-/**
- * Defaults of services, and fields that an update inherits from the stored service. All functions modify their
- * argument.
- */
+/** Defaults of services, and fields that an update inherits from the stored service; all set in place. */
 
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';

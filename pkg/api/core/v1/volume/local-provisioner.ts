@@ -6,10 +6,7 @@ export function localDirectoryProvisioner(dialect: Dialect): string {
   return `local.${dialect.groupName('storage')}`;
 }
 
-/**
- * Path at which a node agent creates (`PUT`) and removes (`DELETE`) directories: `/localVolumes/NAME`, with the
- * volume's name.
- */
+/** Path at which a node agent creates (`PUT`) and removes (`DELETE`) directories: `/localVolumes/VOLUME`. */
 export const localVolumesPath = 'localVolumes';
 
 /** Query of `PUT`: maximum size of the directory. */

@@ -35,7 +35,7 @@ import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { oneMember, pairWording } from '#apimachinery/validation/unions.js';
 
-/** Fields that must not be empty. */
+/** Checks that these fields are not empty. */
 export const must =
   <T extends object>(...fields: (keyof T & string)[]) =>
   (source: T, path: FieldPath): readonly FieldFailure[] => {

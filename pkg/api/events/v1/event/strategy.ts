@@ -16,7 +16,7 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Rules that both versions of events.k8s.io share. Specification 1, 4.3, says how their collection is deleted. */
+/** Rules that both versions of events.k8s.io share: deleting a collection of events returns a Status. */
 export const newerEventRules: KindRules<CoreEvent> = { collectionDeletionAnswer: 'status' };
 
 export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>(newerEvents, {

@@ -24,8 +24,7 @@ export function isConditionTrue(conditions: readonly ConditionShape[] | undefine
 
 /**
  * The list with `next` in place of its predecessor or at the end. `now` (RFC 3339) becomes the transition time if the
- * status changes. Returns the same list if nothing visible changes, so that callers can detect by identity whether to
- * write.
+ * status changes. Returns the same list if nothing visible changes.
  */
 export function setCondition<C extends ConditionShape>(
   conditions: readonly C[] | undefined,

@@ -57,10 +57,7 @@ export function allowance(
   return { ...status, conditions: [...setCondition(status.conditions, condition, formatTime(now))] };
 }
 
-/**
- * A copy of the budget, charged for the pod at `now` (ms). Throws 429 if it allows no disruption, or was not processed
- * since its last change.
- */
+/** A copy of the budget, charged for the pod at `now` (ms). Throws 429 if it allows none or its status is outdated. */
 export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): Draft<PodDisruptionBudget> {
   const budget = copyJson(current);
   const name = budget.metadata.name ?? '';

@@ -27,10 +27,7 @@ function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stabl
   ];
 }
 
-/**
- * In version v1beta1 an empty selector selects nothing, in version 1 everything. A label that no pod has expresses what
- * the other version lacks.
- */
+/** An empty selector selects nothing in v1beta1, everything in v1. A label that no pod has converts between both. */
 const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudget, Stored> = {
   toStored(budget, { dialect }) {
     const { selector } = budget.spec;

@@ -16,7 +16,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 
-/** In the order of messages. */
+/** Immutable fields, in the order of messages. */
 const fixed = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {

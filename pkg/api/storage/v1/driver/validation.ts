@@ -37,7 +37,7 @@ import { rangesOf, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 import { membersOf } from '#apimachinery/validation/unions.js';
 
 export const specPath = FieldPath.of('spec');
-/** 1.24's spelling. */
+/** The path in 1.24's spelling. */
 export const attachPath = specPath.child('attachedRequired');
 const statusPath = FieldPath.of('status');
 
