@@ -14,7 +14,7 @@ import type { WriteCondition } from '#storage/resource-storage.js';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** The request behind an operation, with what is needed to send its objects to a webhook. */
+/** The request of an operation, and everything needed to send its objects to a webhook. */
 export interface AdmissionScope {
   readonly registry: StrategyEnvironment & { readonly codec: Codec; readonly resources: ResourceTable };
   readonly context: RequestContext;

@@ -80,7 +80,7 @@ function failed(request: CertificateSigningRequest | undefined): boolean {
   return (request?.status?.conditions ?? []).some((condition) => condition.type === 'Failed');
 }
 
-/** Refuses client certificates of the group that may do everything. */
+/** Refuses client certificates for the group that has all rights. */
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
   readonly resources = resources;

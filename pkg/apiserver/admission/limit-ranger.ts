@@ -12,7 +12,7 @@ interface Usage {
   readonly limits: Readonly<Record<string, string>>;
 }
 
-/** A sentence for each bound of a LimitRange's item that the usage breaks; empty if all hold. Pure. */
+/** One sentence for each bound of a LimitRange's item that the usage violates; empty if all hold. Pure. */
 function limitFailures(item: LimitRangeItem, usage: Usage): string[] {
   const failures: string[] = [];
   for (const [name, min] of Object.entries(item.min ?? {})) failures.push(...minimum(item.type, name, min, usage));
@@ -55,7 +55,7 @@ function ratioWithin(type: string, name: string, ratio: string, { requests, limi
   return actual > allowed ? [`${words}, but provided ratio is ${actual.toFixed(6)}`] : [];
 }
 
-/** The usage of a whole pod: that of all containers, or of the largest init container if that is more. */
+/** The usage of a whole pod: the sum of its containers, or the largest init container if that uses more. */
 function sumResources(containers: readonly Usage[], initContainers: readonly Usage[]): Usage {
   const total = (kind: keyof Usage) => {
     const sum: Record<string, string> = {};
@@ -74,7 +74,7 @@ function sumResources(containers: readonly Usage[], initContainers: readonly Usa
   return { requests: total('requests'), limits: total('limits') };
 }
 
-/** Limit of amounts times containers: a hundred of each, and some reserve. */
+/** Limit of amounts times containers: a hundred of each, with some reserve. */
 const maxChecks = 50_000;
 
 export class LimitRanger extends ReadingPlugin implements AdmissionPlugin {

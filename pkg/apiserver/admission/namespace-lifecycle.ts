@@ -33,7 +33,7 @@ export class NamespaceLifecycle extends ReadingPlugin implements AdmissionPlugin
     return andThen(this.#find(namespace), (namespaceObject) => this.#require(attributes, namespaceObject));
   }
 
-  /** Throws 404 without a namespace, and 403 for new objects in a terminating one. */
+  /** Throws 404 if the namespace does not exist, and 403 for new objects in a terminating one. */
   #require(attributes: AdmissionAttributes, namespaceObject: Namespace | undefined): void {
     const { operation, namespace } = attributes;
     if (namespaceObject === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);

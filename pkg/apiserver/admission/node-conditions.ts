@@ -1,4 +1,4 @@
-/** Taints new nodes, and lets pods tolerate short failures of their node. */
+/** Taints new nodes, and lets pods tolerate short failures of their nodes. */
 
 import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -6,7 +6,7 @@ import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns } from '#apiserver/admission/plugin.js';
 
-/** A node takes no pods until the node lifecycle controller has seen it ready. */
+/** Keeps pods off a node until the node lifecycle controller has seen it ready. */
 export class TaintNodesByCondition implements AdmissionPlugin {
   readonly name = 'TaintNodesByCondition';
   readonly resources = [{ group: 'core', resource: 'nodes' }] as const;
@@ -35,7 +35,7 @@ export interface DefaultTolerationSecondsOptions {
   readonly unreachableSeconds: number;
 }
 
-/** Pods stay on a node that is not ready or unreachable for a while before they are evicted. */
+/** Keeps pods for a while on a node that is not ready or unreachable before they are evicted. */
 export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
   readonly resources = [{ group: 'core', resource: 'pods' }] as const;

@@ -79,7 +79,7 @@ export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
     if (failure !== undefined) throw refuse(failure);
   }
 
-  /** A deletion is judged by the stored object; an eviction by the cache, or by the store if the cache lacks the pod. */
+  /** Checks the stored pod for a deletion; for an eviction the cached one, or the stored one if the cache lacks the pod. */
   async #ownPod({ node, attributes, refuse }: NodeRequest, what: string): Promise<void> {
     const { reader } = this;
     const { namespace, name, oldObject } = attributes;
@@ -140,7 +140,7 @@ export class NodeRestriction extends ReadingPlugin implements AdmissionPlugin {
   }
 }
 
-/** A new object may leave its name to the server: then it has none yet. */
+/** The requested name; empty if the server shall generate one. */
 function requestedName({ operation, object, name }: AdmissionAttributes): string {
   return operation === 'CREATE' ? (object?.metadata.name ?? '') : name;
 }
@@ -154,7 +154,7 @@ function podStatus({ node, attributes, refuse }: NodeRequest): void {
     throw refuse(`${who} cannot update labels through pod status`);
 }
 
-/** A node reports the progress of a resize. It must not label a claim, or give it finalizers or owners. */
+/** A node may report the progress of a resize, but not change a claim's labels, finalizers or owners. */
 function claimStatus({ node, attributes, refuse }: NodeRequest): void {
   const { operation, subresource, object, oldObject } = attributes;
   if (subresource !== 'status') throw refuse('may only update PVC status');
@@ -176,14 +176,14 @@ function protectedParts({ metadata, status, ...others }: PersistentVolumeClaim):
 }
 
 interface MirrorPodContext {
-  /** The name of the node that creates it. */
+  /** The name of the node that creates the pod. */
   readonly node: string;
   readonly dialect: Dialect;
 }
 
 /**
- * The reason, in the words of 1.24, why a pod is no mirror of a static pod of its node; `no node` if the node does not exist.
- * A mirror pod must not refer to other objects.
+ * The reason, in the words of 1.24, why a pod is not a mirror of a static pod of its node; `no node` if the node does not
+ * exist. A mirror pod must not refer to other objects.
  */
 function mirrorPodFailure(pod: Pod, nodeObject: Node | undefined, context: MirrorPodContext): string | undefined {
   const { node, dialect } = context;
@@ -202,7 +202,7 @@ function mirrorPodFailure(pod: Pod, nodeObject: Node | undefined, context: Mirro
   return references.claims.size > 0 ? refers('persistentvolumeclaims') : undefined;
 }
 
-/** Requires the current node as the only owner, so that the pod is deleted with it. */
+/** Requires the current node to be the only owner, so that the pod is deleted with it. */
 function ownerFailure({ metadata }: Pod, nodeObject: Node | undefined, node: string): string | undefined {
   const who = `node ${JSON.stringify(node)}`;
   const [owner, ...more] = metadata.ownerReferences ?? [];
@@ -216,7 +216,7 @@ function ownerFailure({ metadata }: Pod, nodeObject: Node | undefined, node: str
   return owner.uid === uid ? undefined : `${who} UID mismatch: expected ${uid} got ${owner.uid}`;
 }
 
-/** Names of labels that the node agent added, changed or removed although they steer pods. */
+/** Names of labels that control pods and that the node agent must not have added, changed or removed. */
 export function forbiddenLabels(
   now: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,

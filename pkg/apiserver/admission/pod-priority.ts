@@ -34,7 +34,7 @@ export class PodPriority extends ReadingPlugin implements AdmissionPlugin {
     if (!concerns(attributes, 'core', 'pods')) return;
     const { spec } = attributes.object as Draft<Pod>;
     if (attributes.operation === 'UPDATE') {
-      // Clients that do not know priorities omit them; they cannot change anyway.
+      // Clients without support for priorities omit them; an update cannot change them anyway.
       const old = (attributes.oldObject as Pod).spec;
       if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
       if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined)
@@ -61,7 +61,7 @@ export class PodPriority extends ReadingPlugin implements AdmissionPlugin {
     return andThen(this.reader.list(priorityclasses), (others) => this.#only(attributes, others));
   }
 
-  /** Allows only one default. */
+  /** Refuses a second default class. */
   #only(attributes: AdmissionAttributes, others: readonly PriorityClass[]): void {
     const priorityClass = attributes.object as PriorityClass;
     const other = others.find((one) => one.globalDefault === true && one.metadata.name !== priorityClass.metadata.name);
@@ -70,7 +70,7 @@ export class PodPriority extends ReadingPlugin implements AdmissionPlugin {
     throw this.refusal(attributes, why);
   }
 
-  /** The client's value must be the class's. */
+  /** Requires the client's value, if any, to equal the class's. */
   #accept<V extends string | number>(
     attributes: AdmissionAttributes,
     requested: V | undefined,

@@ -22,7 +22,7 @@ export interface QuotaRequest {
 
 /** The part of the configured limits that concerns the object's resource. */
 export interface LimitedByDefault {
-  /** Parts of names. */
+  /** Parts of the limited names. */
   readonly names: readonly string[];
   readonly scopes: readonly ScopedResourceSelectorRequirement[];
 }
@@ -91,7 +91,7 @@ function chargeOf(quota: ResourceQuota, delta: ResourceList): Charge | string | 
   return `exceeded quota: ${quota.metadata.name}, ${amounts}`;
 }
 
-/** The reason if the object uses something that requires a quota and has none. */
+/** The reason why an object is refused that uses something that requires a quota and has none. */
 function notCovered(
   quotas: readonly ResourceQuota[],
   counting: readonly ResourceQuota[],
@@ -128,7 +128,7 @@ export interface LimitedResource {
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
-/** The part that concerns one resource. As in 1.24, scopes apply whatever resource they were configured for. */
+/** The configured limits of one resource. As in 1.24, scopes apply whatever resource they were configured for. */
 export function limitedByDefault(
   limited: readonly LimitedResource[],
   group: string,

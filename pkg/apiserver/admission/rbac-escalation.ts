@@ -54,15 +54,15 @@ export class RbacEscalation implements AdmissionPlugin {
     else if (bindings.has(resource)) await this.#binding(attributes);
   }
 
-  /** Any change of a role counts: its labels can add its rules to aggregating roles. */
+  /** Checks every change of a role, since its labels can add its rules to aggregating roles. */
   async #role(attributes: AdmissionAttributes): Promise<void> {
     const [role, old] = [attributes.object, attributes.oldObject] as [ClusterRole, ClusterRole | undefined];
     if (old !== undefined && onlyForCollection(role, old)) return;
-    // As in 1.24, a request to create carries no name.
+    // As in 1.24, a create request has no name.
     const name = old === undefined ? '' : (role.metadata.name ?? '');
     if (await this.#isAllowed(attributes, 'escalate', attributes.resource.resource, name)) return;
     this.#requireCovered(attributes, role.rules ?? []);
-    // An aggregation rule can collect any rule, and removing it keeps the collected ones.
+    // An aggregation rule can collect any rule, and removing it keeps the rules already collected.
     if (role.aggregationRule === undefined && old?.aggregationRule === undefined) return;
     this.#requireCovered(attributes, fullAuthority, 'must have cluster-admin privileges to use the aggregationRule');
   }

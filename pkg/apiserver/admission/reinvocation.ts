@@ -22,13 +22,13 @@ export class Reinvocation {
     return true;
   }
 
-  /** A webhook has changed the object. */
+  /** Records that a webhook has changed the object. */
   changedByWebhook(): void {
     this.#required = true;
     this.changed();
   }
 
-  /** True if a webhook wants to be called again when the object changes. */
+  /** True if a webhook has requested another call after later changes. */
   get mayReinvoke(): boolean {
     return this.#invoked.size > 0;
   }
@@ -42,7 +42,7 @@ export class Reinvocation {
     this.#invoked.add(id);
   }
 
-  /** The second round calls no webhook for the first time. */
+  /** True if the webhook may be called in this round: the second round calls no webhook for the first time. */
   mayCall(id: string): boolean {
     return this.#round === 0 || this.#reinvoked.has(id);
   }

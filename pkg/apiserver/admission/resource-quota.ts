@@ -1,8 +1,8 @@
 /**
- * Refuses writes that exceed a namespace's quotas, and counts the others.
+ * Refuses writes that exceed a namespace's quotas, and charges the others to them.
  *
- * Flow: `validate` refuses what cannot fit; the write then carries the new `status.used` of each charged quota in its own
- * transaction, which requires those quotas to be unchanged. If another write was faster, the check runs again.
+ * Flow: `validate` refuses an object that does not fit; the write then carries the new `status.used` of each charged quota in
+ * its own transaction, which requires those quotas to be unchanged. If another write was faster, the check runs again.
  *
  * Guarantees: an object and its charge are stored together or not at all, so concurrent servers cannot overdraw a quota, and
  * failed writes charge nothing. Dry runs charge nothing. The controller recounts after deletions.
@@ -84,7 +84,7 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     return this.#options.evaluators.of(group, resource);
   }
 
-  /** A look into the cache: the whole cost for a namespace without quotas. */
+  /** Looks only into the cache: the whole cost for a namespace without quotas. */
   #mayBeLimited(namespace: string): boolean {
     const { quotas } = this.#options;
     if (quotas === undefined) return false;
@@ -132,7 +132,7 @@ class QuotaCharge implements WriteCondition {
     this.#endTurn?.();
   }
 
-  /** The cache may be stale, so refuse nothing because of it alone. */
+  /** Computes the charges. The cache may be stale, so a cached quota alone must not cause a refusal. */
   async #charges(overtaken: boolean, signal?: Cancellation): Promise<readonly Charge[]> {
     const { check } = this.#options;
     if (overtaken) return check(await this.#latest(signal));

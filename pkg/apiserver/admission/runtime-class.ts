@@ -60,7 +60,7 @@ export class RuntimeClassAdmission extends ReadingPlugin implements AdmissionPlu
       );
   }
 
-  /** Few pods name one. */
+  /** Returns without waiting for most pods, which name no class. */
   #classOf(attributes: AdmissionAttributes): MaybePromise<RuntimeClass | undefined> {
     const name = (attributes.object as Draft<Pod>).spec.runtimeClassName;
     return name === undefined ? undefined : this.#named(attributes, name);
@@ -68,7 +68,7 @@ export class RuntimeClassAdmission extends ReadingPlugin implements AdmissionPlu
 
   async #named(attributes: AdmissionAttributes, name: string): Promise<RuntimeClass> {
     const { reader } = this;
-    // 1.24's client refuses such names with an error that is no Status.
+    // 1.24's client refuses such names with an error that is not a Status.
     if (name === '') throw unclassified('resource name may not be empty');
     const wrong = pathSegmentErrors(name);
     if (wrong.length > 0) throw unclassified(`invalid resource name ${quoted(name)}: [${wrong.join(' ')}]`);

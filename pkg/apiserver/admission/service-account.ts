@@ -39,7 +39,7 @@ export class ServiceAccountAdmission extends ReadingPlugin implements AdmissionP
     const requested = spec.serviceAccountName ?? '';
     const name = requested === '' ? (spec.serviceAccount ?? '') : requested;
     spec.serviceAccountName = name === '' ? defaultAccount : name;
-    // Deprecated alias of the field.
+    // The deprecated alias of the field.
     spec.serviceAccount = spec.serviceAccountName;
     return andThen(this.#account(attributes, spec.serviceAccountName), (account) => this.#use(pod, account));
   }
@@ -55,7 +55,7 @@ export class ServiceAccountAdmission extends ReadingPlugin implements AdmissionP
   validate(attributes: AdmissionAttributes): void {
     const pod = attributes.object as Draft<Pod>;
     if (!this.#isMirror(pod)) return;
-    // A node must not give its mirror pods an account's rights.
+    // A node must not give its mirror pods the rights of an account.
     if ((pod.spec.serviceAccountName ?? '') !== '')
       throw this.refusal(attributes, 'a mirror pod may not reference service accounts');
     const projected = (pod.spec.volumes ?? []).some((volume) =>

@@ -15,7 +15,7 @@ export interface AuditorOptions {
   readonly clock: Clock;
   readonly rules: PolicyRules;
   readonly sinks: readonly AuditSink[];
-  /** A request fails if its arrival cannot be recorded. */
+  /** True: a request fails if its arrival cannot be recorded. */
   readonly strict: boolean;
   readonly metrics: AuditMetrics;
 }
@@ -29,7 +29,7 @@ export class Auditor {
     this.#version = auditVersion(options.dialect);
   }
 
-  /** Undefined: the policy does not record the request. */
+  /** Begins the audit of a request; undefined if the policy does not record it. */
   begin(started: StartedRequest, user: UserInfo | undefined): RequestAudit | undefined {
     const { rules, metrics, clock, strict, dialect, codec } = this.#options;
     const recording = rules.recordingOf(started.info, user);
@@ -43,7 +43,7 @@ export class Auditor {
     await Promise.all(this.#options.sinks.map((sink) => sink.close()));
   }
 
-  /** Undefined: no sink has to be awaited. */
+  /** Returns undefined if no sink has to be awaited. */
   #write(facts: EventFacts): Promise<void> | undefined {
     const { sinks, metrics } = this.#options;
     metrics.event();
@@ -57,7 +57,7 @@ export class Auditor {
   }
 }
 
-/** Awaits all, then throws the first failure. */
+/** Waits for all sinks, then throws the first failure. */
 async function settleAll(waits: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(waits)) if (outcome.status === 'rejected') throw outcome.reason;
 }

@@ -7,14 +7,14 @@ import { TokenBucket } from '#client/token-bucket.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface BufferOptions {
-  /** Most buffered events. */
+  /** Limit of buffered events. */
   readonly bufferSize: number;
   readonly maxBatchSize: number;
-  /** Zero or less: batches are written at once. */
+  /** Longest time before a batch is written; zero or less: batches are written at once. */
   readonly maxWaitMs: number;
-  /** Batches per second, and in a burst; absent: no limit. */
+  /** Rate of batches per second, and of a burst; absent: no limit. */
   readonly throttle?: { readonly qps: number; readonly burst: number };
-  /** Most batches written concurrently. */
+  /** Limit of batches written concurrently. */
   readonly parallel: number;
 }
 
@@ -25,11 +25,11 @@ export interface BufferedSinkOptions extends BufferOptions {
   readonly log: Logger;
 }
 
-/** Most bytes of all buffered events; objects make them large. */
+/** Limit of the bytes of all buffered events; objects make them large. */
 const maxBytes = 64 * 1024 * 1024;
 /** Time to write the remaining events when the server closes. */
 const closeMs = 5000;
-/** Least time between two log lines about lost events. */
+/** Minimum time between two log lines about lost events. */
 const logPeriodMs = 10_000;
 
 export class BufferedSink implements AuditSink {

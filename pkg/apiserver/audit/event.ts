@@ -28,7 +28,7 @@ export interface EventFacts {
   readonly userAgent: string;
   readonly objectRef: ObjectReference | undefined;
   readonly responseStatus: Status | undefined;
-  /** One line of JSON each. */
+  /** The request's object as one line of JSON. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
   readonly receivedMs: number;

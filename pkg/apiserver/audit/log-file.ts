@@ -13,16 +13,16 @@ import type { Logger } from '#daemon/log/logger.js';
 
 export interface LogFileOptions {
   readonly path: string;
-  /** The file is rotated beyond this size. */
+  /** A larger file is rotated. */
   readonly maxBytes: number;
   readonly retention: Retention;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Most bytes that wait to be written; further lines are lost. */
+/** Limit of bytes that wait to be written; further lines are lost. */
 const maxWaitingBytes = 64 * 1024 * 1024;
-/** By then the other processes have opened the new file. */
+/** Delay of the clean-up; by then the other processes have opened the new file. */
 const cleanUpMs = 5000;
 
 export class LogFile {
@@ -85,7 +85,7 @@ export class LogFile {
     return this.#file;
   }
 
-  /** Rotates the file; the result is the file to write to. */
+  /** Rotates the file; returns the file to write to. */
   async #rotate(file: FileHandle): Promise<FileHandle> {
     const { path, clock, log, retention } = this.#options;
     const lock = new LockFile(`${path}.lock`, clock);

@@ -48,10 +48,10 @@ export class LogSink implements AuditSink, BatchSink {
 }
 
 const standardOutput = 1;
-/** Most bytes that wait for the reader; further lines are lost. */
+/** Limit of bytes that wait for the reader; further lines are lost. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** The audit log `-`. */
+/** Writes the audit log to standard output (`-`). */
 export class StandardOutput implements LineWriter {
   readonly #stream: WriteStream = createWriteStream('', { fd: standardOutput, autoClose: false });
 
@@ -64,7 +64,7 @@ export class StandardOutput implements LineWriter {
     });
   }
 
-  /** Standard output stays open. */
+  /** Does nothing: standard output stays open. */
   close(): Promise<void> {
     return Promise.resolve();
   }

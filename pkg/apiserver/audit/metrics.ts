@@ -33,7 +33,7 @@ export class AuditMetrics {
       help: '[ALPHA] Counter of policy levels for audit events (1 per request).',
       labelNames: ['level'],
     });
-    // Like 1.24, expose these with value 0 from the start.
+    // Like 1.24, expose these series with value 0 from the start.
     this.#events.labels();
     this.#rejected.labels();
   }

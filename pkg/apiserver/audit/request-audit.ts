@@ -18,9 +18,9 @@ export interface StartedRequest {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly auditId: string;
-  /** Wall clock. */
+  /** Wall-clock time. */
   readonly receivedMs: number;
-  /** The start of a long-running request's response is an event of its own. */
+  /** True if the start of the response is an event of its own. */
   readonly longRunning: boolean;
 }
 
@@ -44,7 +44,7 @@ interface ObjectWithMetadata {
     | undefined;
 }
 
-/** Most annotations of one request; webhooks may add some. */
+/** Limit of annotations of one request; webhooks may add some. */
 const maxAnnotations = 500;
 const maxUserAgentChars = 1024;
 
@@ -99,7 +99,7 @@ export class RequestAudit implements AuditTrail {
     if (this.reaches('Request')) this.#requestObject = toJSONText(value);
   }
 
-  /** An extension API server answers, and records the objects itself. */
+  /** Records that an extension API server answers; it records the objects itself. */
   passedOn(): void {
     this.#recordsResponse = false;
   }
@@ -110,7 +110,7 @@ export class RequestAudit implements AuditTrail {
     const writing = this.#record('RequestReceived', this.#started.receivedMs);
     if (writing === undefined) return undefined;
     return writing.catch((error: unknown) => {
-      // The sink has counted and logged it.
+      // The sink has counted and logged the failure.
       if (!strict) return;
       metrics.rejected();
       throw internalError(new Error('failed to store audit event', { cause: error }));
@@ -157,7 +157,7 @@ export class RequestAudit implements AuditTrail {
       void ignoreFailure(this.#complete());
     };
     if (body instanceof PartsBody && body.parts instanceof SeparatedParts) {
-      // All parts exist already.
+      // All parts are available already.
       if (captured !== undefined) for (const part of body.parts) captured.add(part);
       ended();
     } else body.follow({ part: captured && ((bytes) => captured.add(bytes)), ended });
@@ -241,7 +241,7 @@ export function truncatedNote({ apiDomain }: Dialect): string {
   return `audit.${apiDomain}/truncated`;
 }
 
-/** The sink has counted and logged a failure. */
+/** Ignores a failure, which the sink has counted and logged. */
 function ignoreFailure(writing: Promise<void> | undefined): MaybePromise<void> {
   return writing?.catch(() => undefined);
 }

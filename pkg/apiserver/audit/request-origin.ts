@@ -2,7 +2,7 @@
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
-/** Most addresses of one request. */
+/** Limit of addresses of one request. */
 const maxSources = 32;
 
 /** The addresses that proxies report, client first, then that of the connection (1.24: `util/net/http.go`). */
@@ -14,13 +14,13 @@ export function sourcesOf({ headers, remoteAddress }: Pick<ApiRequest, 'headers'
   };
   for (const part of (headers['x-forwarded-for'] ?? '').split(',', maxSources)) add(part.trim());
   const real = canonicalAddress(headers['x-real-ip'] ?? '');
-  // It usually is the first one already.
+  // Usually it is already the first one.
   if (real !== undefined && !addresses.includes(real)) add(real);
   if (addresses.at(-1) !== canonicalAddress(remoteAddress)) add(remoteAddress);
   return addresses;
 }
 
-/** The message of 1.24. */
+/** The message of 1.24 about attempted authentication methods. */
 export function attemptedBy({ headers, clientCertificate, url }: ApiRequest): string {
   const authorization = (headers['authorization'] ?? '').trim();
   const [scheme = '', ...rest] = authorization.split(' ');

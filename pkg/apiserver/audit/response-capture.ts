@@ -6,7 +6,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
-/** Most bytes captured of one response: the limit of a request's body. */
+/** Limit of captured bytes of one response: that of a request's body. */
 const maxBytes = 3 * 1024 * 1024;
 
 export class Captured {
@@ -62,7 +62,7 @@ export function responseText(
   return omitManagedFields ? withoutManagers(shown) : toJSONText(shown);
 }
 
-/** Line breaks occur only between JSON tokens: inside of strings they are escaped. */
+/** Removes line breaks, which occur only between JSON tokens: inside strings they are escaped. */
 function oneLine(bytes: Buffer): string {
   return bytes
     .toString()

@@ -8,7 +8,7 @@ import type { Logger } from '#daemon/log/logger.js';
 
 export interface WebhookSinkOptions {
   readonly transport: Transport;
-  /** Appended to the transport's base path. */
+  /** Path appended to the transport's base path. */
   readonly path: string;
   readonly apiVersion: string;
   /** Delay before the second attempt; it grows by half with each further one. */
@@ -20,11 +20,11 @@ export interface WebhookSinkOptions {
   readonly log: Logger;
 }
 
-/** As in 1.24. */
+/** Limit of attempts, as in 1.24. */
 const attempts = 5;
 const factor = 1.5;
 const jitter = 0.2;
-/** Bytes read of a response before it is dropped. */
+/** Limit of bytes read of a response before it is dropped. */
 const maxResponseBytes = 64 * 1024;
 const timeoutMs = 30_000;
 
@@ -98,7 +98,7 @@ export class WebhookSink implements AuditSink, BatchSink {
 
 class WebhookStatusError extends Error {
   override readonly name = 'AuditWebhookError';
-  /** Retrying is useless. */
+  /** True if retrying is useless. */
   readonly final: boolean;
 
   constructor(status: number) {

@@ -41,7 +41,7 @@ export interface AdmissionConfig {
   readonly limitedByQuota: readonly LimitedResource[];
   /** Credentials for webhooks, by plugin. */
   readonly webhookCredentials: ReadonlyMap<string, WebhookCredentials>;
-  /** Configured plugins that have no configuration. */
+  /** Plugins that the file configures although they take no configuration. */
   readonly unconfigurable: readonly string[];
 }
 

@@ -35,14 +35,14 @@ export interface ApiServerDependencies {
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0: the system picks one. */
+  /** Port number; 0 lets the system pick one. */
   readonly port: number;
   readonly tls: TLSMaterial;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number;
   /** Value of the Strict-Transport-Security header; empty: none. */
   readonly strictTransportSecurity?: string;
-  /** True when the HTTP/2 connection of this request should be opened anew. */
+  /** Called per request; true asks the client to open a new HTTP/2 connection. */
   readonly goAway?: () => boolean;
   /** Time limits of connections; absent: 1.24's. */
   readonly limits?: Partial<ServerLimits>;
@@ -62,12 +62,12 @@ export interface ApiServerOptions {
   readonly responseMemoryBytes?: number;
   /** Longest time that a response waits for such memory. */
   readonly responseWaitMs?: number;
-  /** A client that reads nothing of its response for so long is disconnected. */
+  /** A client that reads none of its response for this long is disconnected. */
   readonly stallMs?: number;
   readonly eventTTLSeconds?: number;
   /** Time for requests under way when the server closes. */
   readonly shutdownGraceMs?: number;
-  /** Time before `shutdownGraceMs` in which everything is served and only /readyz fails. */
+  /** Time before `shutdownGraceMs` during which requests are served but /readyz fails. */
   readonly shutdownDelayMs?: number;
 }
 
@@ -86,7 +86,7 @@ const defaults = {
   shutdownDelayMs: 0,
 } as const;
 
-/** Most responses that wait for memory at once; the data that they have read uses memory, too. */
+/** Limit of responses that wait for memory at once: each holds the data that it has already read. */
 const maxWaitingResponses = 100;
 
 export class ApiServer implements Daemon {
@@ -166,7 +166,7 @@ export class ApiServer implements Daemon {
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy: aggregation?.proxy });
   }
 
-  /** Where it listens; undefined without a socket or before it is ready. */
+  /** The address that the server listens on; undefined without a socket or before the server is ready. */
   get address(): AddressInfo | undefined {
     return this.#address;
   }

@@ -75,7 +75,7 @@ const mebibyte = 1024 * 1024;
 /** The default of 1.24's library. */
 const defaultMegabytes = 100;
 
-/** Undefined: nothing is recorded, at no cost. Throws OptionsError. */
+/** Returns undefined if no backend is configured; requests then have no auditing cost. Throws OptionsError. */
 export async function buildAudit(
   values: ApiServerValues,
   environment: ServerEnvironment,

@@ -22,7 +22,7 @@ import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#pki/jwt
 
 export interface AuthenticationParts {
   readonly authenticator: Authenticator;
-  /** For token reviews. */
+  /** Authenticates the tokens of token reviews. */
   readonly tokens: TokenAuthenticator;
   readonly issuer: TokenIssuer;
   readonly issuerName: string;

@@ -1,4 +1,4 @@
-/** From the options of the command line to a complete API server: one function of this folder per part, in this order. */
+/** Builds a complete API server from the command-line options; one function of this folder builds each part, in this order. */
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import type { Registry } from 'prom-client';
@@ -65,19 +65,19 @@ export interface ApiServerSetup {
   readonly metrics?: Registry;
   /** `/configz`, `/debug/…`; for a server that is a process of its own. */
   readonly debug?: DebugEndpoints;
-  /** `componentstatuses` shows their health beside the store's; absent: the daemons at their usual ports of this machine. */
+  /** Daemons that `componentstatuses` shows beside the store; absent: those on their default ports of this machine. */
   readonly components?: readonly Component[];
   /** Addresses of the machine's interfaces: the advertised address is one of them unless an option names it. */
   readonly machineAddresses?: readonly string[];
-  /** For a server that is a process of its own: how its garbage is collected after busy times. */
+  /** Garbage collection after busy times, for a server that is a process of its own. */
   readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
   /** Memory that the process may use; responses may hold a part of it unless an option sets the limit. */
   readonly memoryBytes?: number;
   /** Listen on a port that the system picks, whatever the options say. */
   readonly listenOnAnyPort?: boolean;
-  /** The supervisor of the server, where this one is a worker of it. */
+  /** Link to the supervisor, if this server is one of its workers. */
   readonly worker?: WorkerLink;
-  /** Handlers of further paths. */
+  /** Handlers of additional paths. */
   readonly paths?: EndpointParts['paths'];
 }
 

@@ -17,7 +17,7 @@ export interface Bundle {
 }
 
 export interface ClientAuthorities {
-  /** For users; undefined where client certificates do not authenticate. */
+  /** Authorities of users' client certificates; undefined where client certificates do not authenticate. */
   readonly clients: Bundle | undefined;
   readonly frontProxies: Bundle | undefined;
   readonly files: readonly string[];

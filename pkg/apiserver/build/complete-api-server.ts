@@ -32,13 +32,13 @@ export interface CompleteApiServerParts extends UpkeepParts {
   readonly authorization: AuthorizationParts;
   /** Name of the server, where the feature is on. */
   readonly identity: string | undefined;
-  /** The supervisor of the server, where this one is a worker of it. */
+  /** Link to the supervisor, if this server is one of its workers. */
   readonly worker: WorkerLink | undefined;
 }
 
 const bootstrapTimeoutMs = 60_000;
 const bootstrapRetryMs = 1000;
-/** Registration may call webhooks. */
+/** Registration needs a limit because it may call webhooks. */
 const registrationTimeoutMs = 10_000;
 
 export class CompleteApiServer implements Daemon {
@@ -87,7 +87,7 @@ export class CompleteApiServer implements Daemon {
     return this.server.handler;
   }
 
-  /** Where it listens; undefined without a socket or before it is ready. */
+  /** The address that the server listens on; undefined without a socket or before the server is ready. */
   get address(): AddressInfo | undefined {
     return this.server.address;
   }
@@ -183,7 +183,7 @@ export class CompleteApiServer implements Daemon {
         await this.#bootstrap(signal);
         break;
       } catch (err) {
-        // The store may be unavailable for a moment.
+        // Try again: the store may be unavailable for a moment.
         if (signal.aborted || clock.monotonic() - started > bootstrapTimeoutMs) throw err;
         log.warn({ err }, "could not create the cluster's own objects, trying again");
         await clock.sleep(bootstrapRetryMs, signal);

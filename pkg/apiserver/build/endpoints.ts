@@ -1,4 +1,4 @@
-/** Where requests go behind the pipeline: to a resource, to a plain path, or to an extension API server. */
+/** Routes each request behind the pipeline: to a resource, to a plain path, or to an extension API server. */
 import type { AddressInfo } from 'node:net';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
@@ -20,12 +20,12 @@ import type { Store } from '#storage/store.js';
 export interface EndpointParts {
   readonly virtualResources?: readonly VirtualResource[];
   readonly connects?: readonly ConnectEndpoint[];
-  /** Holds writes back; absent: none. */
+  /** Delays writes until storage versions are recorded; absent: no delay. */
   readonly barrier?: StorageVersionBarrier | undefined;
   /** Versions that extension API servers serve; absent: there are none. */
   readonly aggregation?: Aggregation;
   readonly healthChecks?: readonly HealthCheck[];
-  /** Further plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
+  /** Additional plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
 }
 

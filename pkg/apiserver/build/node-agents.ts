@@ -58,7 +58,7 @@ export interface ResourceMetrics {
   close(): void;
 }
 
-/** Four times the size for a node with a thousand containers. */
+/** Four times the metrics of a node with a thousand containers. */
 const maxResponseBytes = 2 * 1024 * 1024;
 /** Idle connections to node agents. */
 const maxConnections = 1024;

@@ -11,7 +11,7 @@ import { opensslCipher } from '#daemon/serving/tls-names.js';
 import type { TLSMaterial } from '#http/server/https-server.js';
 
 export interface ServingSetup {
-  /** Without any, the server requests no client certificates. */
+  /** Without authorities, the server requests no client certificates. */
   readonly authorities: Pick<ClientAuthorities, 'all'>;
   /** Memory that the process may use. */
   readonly memoryBytes?: number | undefined;

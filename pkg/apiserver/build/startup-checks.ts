@@ -47,7 +47,7 @@ export class StartupChecks {
     for (const step of steps) this.#done.add(step);
   }
 
-  /** `isOver`: true when the start counts as over regardless of the steps, such as while other workers serve. */
+  /** `isOver`: true when the start counts as finished regardless of the steps, such as while other workers serve. */
   checks(dialect: Dialect, isOver: () => boolean): HealthCheck[] {
     const check = (step: StartupStep) => async () => {
       if (!this.#done.has(step) && !isOver()) throw serviceUnavailable('not finished');

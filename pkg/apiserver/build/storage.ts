@@ -32,7 +32,7 @@ export interface StorageSetup {
   readonly mainStore: Store | undefined;
 }
 
-/** Sends nothing yet. Throws OptionsError. */
+/** Opens the stores without connecting yet. Throws OptionsError. */
 export async function buildStorage(
   values: ApiServerValues,
   environment: ServerEnvironment,

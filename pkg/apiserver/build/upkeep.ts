@@ -37,11 +37,11 @@ export interface UpkeepParts {
 
 export interface UpkeepSetup {
   readonly server: ApiServer;
-  /** With all rights. */
+  /** A client with all rights. */
   readonly client: Client;
   /** Called when the client authorities have changed. */
   readonly certificatesChanged: () => Promise<void>;
-  /** Further work; its failure ends the server, too. */
+  /** Additional work; its failure ends the server. */
   readonly work: readonly (Promise<void> | undefined)[];
 }
 

@@ -11,7 +11,7 @@ export interface Transform {
   readonly version: string;
 }
 
-/** For objects and lists alike: like 1.24, a mismatch is refused only once there is a response to transform. */
+/** The same for objects and lists: like 1.24, a mismatch is refused only once there is a response to transform. */
 export const transforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];

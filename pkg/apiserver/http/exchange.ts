@@ -15,11 +15,11 @@ export interface UserInfo {
 }
 
 export interface ApiRequest extends HttpRequest {
-  /** Set where a YAML body was converted to JSON: its duplicate keys (`ReadYAML`). */
+  /** Set if the body was converted from YAML to JSON: its duplicate keys (`ReadYAML`). */
   repeatedKeys?: readonly string[];
-  /** Set where the body is invalid YAML; the body stays as received. */
+  /** Set if the body is invalid YAML; the body then stays as received. */
   yamlFault?: DecodeError;
-  /** Set by the in-process transport only, whose caller needs no authentication. */
+  /** Set only by the in-process transport, whose callers need no authentication. */
   readonly user?: UserInfo;
 }
 

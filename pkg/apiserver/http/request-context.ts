@@ -13,9 +13,9 @@ export interface AuditTrail {
   requested(object: object): void;
   /** Records a patch or options that the client has sent. */
   requestedValue(value: unknown): void;
-  /** An extension API server answers. */
+  /** Records that an extension API server answers the request. */
   passedOn(): void;
-  /** An upgraded connection has ended. */
+  /** Records the end of an upgraded connection. */
   completed(): void;
 }
 
@@ -31,24 +31,24 @@ export interface RequestContext {
   timings?: string[] | undefined;
   /** Time spent in webhooks: the sum of sequential calls, and the longest of each set of parallel calls. */
   webhookMs?: { inTurn: number; atOnce: number } | undefined;
-  /** Absent: nothing is recorded of the request. */
+  /** Audit event of the request; absent: it is not recorded. */
   readonly audit?: AuditTrail | undefined;
   /** Aborts when the client disconnects or the request times out. */
   readonly signal: AbortSignal;
-  /** The same without an AbortSignal, which costs more. */
+  /** Cancels like `signal`, but without the cost of an AbortSignal. */
   readonly cancellation: Cancellation;
 }
 
-/** Most timings of one response; further ones are dropped. */
+/** Limit of timings in one response; later ones are dropped. */
 const maxTimings = 50;
 
-/** Adds a step's duration to the `Server-Timing` header. `what` contains no quotes. */
+/** Adds a step's duration to the `Server-Timing` header. `what` must not contain quotes. */
 export function timed(context: Pick<RequestContext, 'timings'>, step: string, what: string, ms: number): void {
   context.timings ??= [];
   if (context.timings.length < maxTimings) context.timings.push(`${step};desc="${what}";dur=${Number(ms.toFixed(1))}`);
 }
 
-/** Most characters of warnings in one response; further warnings are dropped. */
+/** Limit of the characters of warnings in one response; later warnings are dropped. */
 const warningBudget = 4096;
 
 /** Adds a warning once, within the budget. */

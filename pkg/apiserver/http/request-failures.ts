@@ -5,7 +5,7 @@ import { PlainCounter } from '#daemon/metrics/plain-series.js';
 
 /** Each kind has its own limit. */
 export type InFlightKind = 'readOnly' | 'mutating';
-/** How the work on a request ended that had already got 504. */
+/** How the work on a request ended after the request got 504. */
 export type AfterTimeout = 'ok' | 'panic' | 'pending';
 
 export class RequestFailures {

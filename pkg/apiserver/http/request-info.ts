@@ -1,6 +1,5 @@
 /**
- * Parses a request's URL and method (specification 1, 4.1); no other code parses the URL. Pure: it does not look resources
- * up.
+ * Parses a request's URL and method (specification 1, 4.1); no other code parses the URL. Pure: looks up no resources.
  *
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
@@ -18,14 +17,14 @@ export function isLongRunning(info: Pick<RequestInfo, 'resourceRequest' | 'verb'
 }
 
 export interface RequestInfo {
-  /** Without the query, percent-encoding as received. */
+  /** Path without the query; percent-encoding as received. */
   readonly path: string;
   /** The path's segments without empty ones, percent-encoding as received. */
   readonly segments: readonly string[];
   /** The query as received, with its question mark; empty without a query. */
   readonly search: string;
   readonly query: URLSearchParams;
-  /** `get list watch create update patch delete deletecollection` for resources, the lower-case method for other paths. */
+  /** `get list watch create update patch delete deletecollection` for resources, the lower-case HTTP method for other paths. */
   readonly verb: string;
   readonly resourceRequest: boolean;
   /** Group name on the wire; empty for core. */
@@ -36,9 +35,9 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Decoded path segments behind the subresource, such as `a` and `b` of `…/proxy/a/b`. */
+  /** Decoded path segments after the subresource, such as `a` and `b` of `…/proxy/a/b`. */
   readonly rest: readonly string[];
-  /** The same as received, with leading and trailing slashes: `/a/b`, or empty. */
+  /** The same path as received, with leading and trailing slashes: `/a/b`, or empty. */
   readonly tail: string;
   /** How the path addresses the resource: `namespace` and `name` alone are ambiguous. */
   readonly address: Address;
@@ -47,15 +46,15 @@ export interface RequestInfo {
 }
 
 export interface Address {
-  /** Below `/namespaces/NAME/`; false for a namespace itself, although `namespace` is its name. */
+  /** True below `/namespaces/NAME/`; false for a namespace itself, although `namespace` is its name. */
   readonly inNamespace: boolean;
-  /** The path has a name; otherwise `name` comes from the field selector, if it selects one. */
+  /** True if the path has a name; otherwise `name` comes from the field selector, if that selects one. */
   readonly named: boolean;
-  /** A required segment is empty (`//`), or contains an encoded slash (`%2F`). */
+  /** True if a required segment is empty (`//`) or contains an encoded slash (`%2F`). */
   readonly broken: boolean;
 }
 
-/** Like in 1.24, requests for resources by other methods have no verb. */
+/** As in 1.24, requests for resources with other methods have no verb. */
 const methodVerbs: Readonly<Record<string, string>> = {
   POST: 'create',
   GET: 'get',
@@ -65,7 +64,7 @@ const methodVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Behind `/namespaces/NAME/`, these are subresources of the namespace, not resources inside it. */
+/** After `/namespaces/NAME/`, these are subresources of the namespace, not resources inside it. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
 /** A boolean query parameter, as 1.24 reads it: false if absent, `0` or `false`; true otherwise, even without a value. */
@@ -83,7 +82,7 @@ export function integer(query: URLSearchParams, name: string): number | undefine
   if (text === null) return undefined;
   const refuse = (why: string) => badRequest(`strconv.ParseInt: parsing ${quoted(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');
-  // Longer texts are out of range without parsing.
+  // Longer numbers are out of range without parsing.
   const value = text.length > 20 ? maxInt64 + 1n : BigInt(text.replace(/^\+/, ''));
   if (value > maxInt64 || value < -maxInt64 - 1n) throw refuse('value out of range');
   return Number(value);
@@ -208,7 +207,7 @@ function segmentsOf(path: string): string[] {
   return start === end ? [] : path.slice(start, end).split('/');
 }
 
-/** The rest of the path behind `count` segments, as `segmentsOf` counts them. */
+/** The rest of the path after `count` segments, counted as `segmentsOf` does. */
 function pathAfter(path: string, count: number): string {
   let at = 0;
   while (path.charCodeAt(at) === slash) at++;

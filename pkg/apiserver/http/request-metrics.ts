@@ -39,7 +39,7 @@ export interface Observed {
   readonly elapsedMs: number;
   /** The part of `elapsedMs` spent in webhooks. */
   readonly webhookMs: number;
-  /** Sent by this server itself. */
+  /** True for requests sent by this server itself. */
   readonly own: boolean;
 }
 

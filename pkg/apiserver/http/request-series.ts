@@ -93,11 +93,11 @@ export class RequestKind {
   readonly dryRun: string;
   readonly byCode = new Map<number, number>();
   readonly seconds = new HistogramSeries(secondsBuckets);
-  /** Without the time spent in webhooks. */
+  /** Durations without the time spent in webhooks. */
   readonly ownSeconds = new HistogramSeries(secondsBuckets);
-  /** For reads only. */
+  /** Response sizes; only for reads. */
   sizes: HistogramSeries | undefined;
-  /** Requests by this server's own client. */
+  /** Number of requests by this server's own client. */
   own = 0;
 
   constructor(place: Place, dryRun: string) {

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface MessageSenderOptions {
   readonly clock: Clock;
-  /** A client that reads nothing for so long is disconnected. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
@@ -18,8 +18,8 @@ export class MessageSender {
   }
 
   /**
-   * False when the client has disconnected or was disconnected. Waits until the message is written, so that nothing is queued
-   * for a slow client.
+   * Resolves when the message is written, so that nothing is queued for a slow client; false if the client has disconnected or
+   * was disconnected.
    */
   send(client: WebSocket, message: string | Buffer): Promise<boolean> {
     if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);

@@ -23,7 +23,7 @@ export class RequestScope implements RequestContext, Expiring {
   dueMs = Number.POSITIVE_INFINITY;
   place = -1;
   #expired: ((error: unknown) => void) | undefined;
-  /** Follows the request's signal where the pipeline cannot abort that; created on first use. */
+  /** Follows the request's signal where the pipeline cannot abort that signal itself; created on first use. */
   #own: { readonly controller: AbortController; readonly follow: () => void } | undefined;
 
   constructor(request: ApiRequest, info: RequestInfo, more: { readonly auditId: string; readonly warnings: string[] }) {

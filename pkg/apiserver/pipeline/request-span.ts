@@ -19,7 +19,7 @@ export function traced(
   const span = {
     // `KubernetesAPI` in the release.
     name: `${dialect.displayName}API`,
-    // Without the query: that of `exec` contains commands.
+    // Omit the query: the query of `exec` contains commands.
     attributes: { 'http.method': method, 'http.target': splitURL(url).path },
     traceparent: headers['traceparent'],
   };

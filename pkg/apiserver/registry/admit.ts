@@ -110,7 +110,7 @@ export async function runAdmission(
   try {
     do {
       for (const plugin of concernedWith(plugins)(attributes.resource)) {
-        // The first pass checks even plugins without `admit`, so that a dry run is refused before any side effect.
+        // The first pass also checks plugins without `admit`, so that a dry run is refused before any side effect.
         if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
         if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {
           throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);

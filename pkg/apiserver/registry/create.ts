@@ -66,7 +66,7 @@ export async function createInstead(operation: Operation, insertion: Insertion):
 }
 
 export interface Insertion {
-  /** Changed in place: the caller gives it up. */
+  /** Changed in place; the caller must not use it afterwards. */
   readonly object: Draft<ApiObjectShape>;
   readonly namespace: string;
   readonly options: WriteOptions;
@@ -109,7 +109,7 @@ async function insert(
     rules: strategyContext(registry, context),
     pause: pauseOf(operation),
     generateName: name === '' ? base : '',
-    // Never the generated name: 1.24's admission sees it only in the object.
+    // Leave out a generated name: in 1.24, admission sees it only in the object.
     admission: { operation: 'CREATE', subresource: '', namespace, name, dryRun: options.dryRun, object },
   };
   await takeSteps(creation, preparation, creation.pause);
@@ -131,7 +131,7 @@ async function insert(
   }
 }
 
-/** Runs first, because some kinds derive selectors and names from the UID. */
+/** Runs first because some kinds derive selectors and names from the UID. */
 function setIdentity({ operation: { registry, context, resource }, object, namespace }: Creation): void {
   requireNamespace(resource, object, namespace);
   setSystemFields(registry, object);
@@ -182,8 +182,8 @@ async function store(creation: Creation): Promise<void> {
 }
 
 /**
- * Undefined if the name is taken. Throws 500 for an object that has a version already, last and not in dry runs: in 1.24 the
- * store detects it.
+ * Undefined if the name is taken. Throws 500 if the object already has a version: last, because in 1.24 the store detects
+ * it, and not in dry runs.
  */
 async function write({
   operation: { registry, context, resource },

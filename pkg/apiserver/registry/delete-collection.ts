@@ -51,7 +51,7 @@ async function removeAll(
       try {
         await remove(operation, { name: { namespace, name }, options });
       } catch (error) {
-        // Already gone.
+        // The object is already gone.
         if (!isNotFound(error)) throw error;
       }
     }

@@ -42,7 +42,7 @@ function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptio
   const grace = raw['gracePeriodSeconds'];
   const policy = raw['propagationPolicy'];
   const orphan = raw['orphanDependents'];
-  // The query's `dryRun` counts beside a body, too (specification 1, 4.7); 1.24 ignores it there.
+  // With a body, the query's `dryRun` counts as well (specification 1, 4.7); 1.24 ignores it there.
   const dryRuns = [...stringsOf(raw['dryRun']), ...context.info.query.getAll('dryRun')];
   const supportedPolicy = policies.find((one) => one === policy);
   requireValid(reader.dialect, { policy, orphan, dryRuns });
@@ -89,7 +89,7 @@ function read({ codec }: BodyReader, { body, yamlFault }: ApiRequest, encoding: 
     return codec.decode(body, encoding, { apiVersion: 'v1', kind }, { validation: 'Ignore', yamlFault }).object;
   } catch (error) {
     if (statusOf(error)?.code !== 400) throw error;
-    // 1.24 passes on its decoder's error, which is no Status.
+    // 1.24 passes on its decoder's error, which is not a Status.
     const { cause } = error as Error;
     throw unclassified(messageOf(cause instanceof DecodeError ? cause : error), error);
   }

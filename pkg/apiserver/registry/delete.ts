@@ -61,7 +61,7 @@ export interface Removal {
 }
 
 export interface Removed {
-  /** The last state, or the object marked for deletion if it stays for now. */
+  /** The last state of a removed object, or the marked object if it still exists. */
   readonly entry: Entry;
   readonly removed: boolean;
   /** The object as the client sees it, if it differs from `entry`. */
@@ -140,7 +140,7 @@ function requireOfStore(
   require('ResourceVersion', resourceVersion, metadata.resourceVersion);
 }
 
-/** An entry for the response that is not stored. */
+/** An entry that is only in the response, not in the store. */
 async function transient(operation: Operation, entry: Entry, object: ApiObjectShape): Promise<Entry> {
   const { context, resource } = operation;
   const bytes = await encodeForStorage(resource, object, { request: context, pause: pauseOf(operation, entry) });

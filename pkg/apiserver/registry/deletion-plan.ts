@@ -1,6 +1,6 @@
 /**
  * Decides what a delete request does to an object (specification 1, 3.1); pure. An object with finalizers or a grace period
- * is marked and stays until they are over; others are removed at once. Source: 1.24,
+ * is marked and stays until they are over; other objects are removed at once. Source: 1.24,
  * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
  */
 
@@ -21,7 +21,7 @@ export type DeletionPlan =
 
 export interface DeletionInput {
   readonly resource: ServedResource;
-  /** Shared; not modified. */
+  /** Shared: do not modify. */
   readonly object: ApiObjectShape;
   readonly options: DeleteOptions;
   readonly dialect: Dialect;
@@ -92,7 +92,7 @@ function requestedFinalizers({ object, options, resource }: DeletionInput, diale
   const present = object.metadata.finalizers ?? [];
   const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
   if (resource.strategy.withoutDependents === true) return others;
-  // For namespaces, 1.24 takes orphanDependents=false for a request of foreground deletion.
+  // For namespaces, 1.24 treats orphanDependents=false as a request for foreground deletion.
   if (resource.strategy.heldBySpec !== undefined && options.orphanDependents === false) return [...others, foreground];
   const policy = options.propagationPolicy ?? policyOf(options.orphanDependents);
   if (policy === 'Orphan') return [...others, orphan];
@@ -102,7 +102,7 @@ function requestedFinalizers({ object, options, resource }: DeletionInput, diale
   return resource.strategy.defaultPropagation === 'Orphan' ? [...others, orphan] : others;
 }
 
-/** Adds the kind's clean-up finalizer with the first request only: later its absence means that clean-up is done. */
+/** Adds the kind's clean-up finalizer with the first request only: its later absence means that clean-up is done. */
 function withCleanUp({ resource, object, dialect }: DeletionInput, finalizers: readonly string[]): readonly string[] {
   const cleanUp = resource.strategy.cleanUp?.(dialect);
   if (cleanUp === undefined || object.metadata.deletionTimestamp !== undefined || finalizers.includes(cleanUp)) {

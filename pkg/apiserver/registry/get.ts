@@ -23,7 +23,7 @@ export function getObject(operation: Operation): MaybePromise<ApiResponse> {
   const { query } = context.info;
   if (flag(query, 'export')) throw badRequest(exportRemoved);
   const version = getVersion(query);
-  // Without a signal: listening to it costs more than the short wait, which other requests share.
+  // Pass no signal: listening to it costs more than the short wait, which other requests share.
   const pending = readEntry(resource, context.info, version, undefined);
   return andThen(pending, (entry) => entryResponse(operation, { entry, form }));
 }

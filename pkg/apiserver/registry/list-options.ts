@@ -107,7 +107,7 @@ export interface WatchRequest {
   readonly version: ReadVersion;
   readonly bookmarks: boolean;
   readonly sendInitialEvents: boolean;
-  /** The client wants no initial events although its version would bring them. */
+  /** The client wants no initial events although the version that it requests would include them. */
   readonly skipInitialEvents: boolean;
   /** Undefined: the server chooses. */
   readonly timeoutMs?: number;
@@ -127,7 +127,7 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
   }
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
   const seconds = count(query, 'timeoutSeconds');
-  // Has no meaning here, but must be a number.
+  // A watch has no limit, but the value must be a number.
   count(query, 'limit');
   const version = watchVersion(text, sendInitialEvents);
   const skipInitialEvents = initial !== null && !sendInitialEvents && version.kind !== 'exact';

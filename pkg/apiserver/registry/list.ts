@@ -250,7 +250,7 @@ async function encodedListResponse(
   const { head, entries, bytesOf, skipped, separator, tail } = list;
   const itemAt = (index: number) => bytesOf(entries[index] as Entry);
   const parts = new SeparatedParts({ head, count: entries.length, itemAt, skipped, separator, tail });
-  // Measuring every object of a large list twice costs as much as copying it.
+  // Do not measure a large list to the end: measuring every object twice costs as much as copying it.
   const upTo = compressed === undefined ? largeBodyBytes : gzipThresholdBytes;
   const length = await parts.lengthUpTo(upTo, turns);
   if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };

@@ -133,8 +133,8 @@ async function convertObjects(
 }
 
 /**
- * Converts for a write that needs no other conversion. As in 1.24, a webhook that is down must not block it. (1.24 then drops
- * all managers. Here the managers of that version keep their fields, at worst one field too many.)
+ * Converts field ownership alone. As in 1.24, a webhook that is down must not block a write that needs no other conversion.
+ * (1.24 then drops all managers. Here the managers of that version keep their fields, at worst one field too many.)
  */
 async function convertIfPossible(scope: ConversionScope, question: ConversionQuestion): Promise<ConversionAnswer> {
   const { resource, context } = scope;
@@ -176,10 +176,10 @@ function clientSideApply(dialect: Dialect): { manager: string; annotation: strin
   return { annotation, manager: annotation.slice(0, annotation.indexOf('.')) };
 }
 
-/** Everything but the status. */
+/** All fields except the status. */
 const statusAlone = ['spec', 'metadata'];
 
-/** Virtual resources are never stored and reset nothing. */
+/** Virtual resources are never stored, so they reset nothing. */
 const nothing: readonly string[] = [];
 
 /**
@@ -207,13 +207,13 @@ const unusualResets: ReadonlyMap<string, Unmanaged> = new Map(
   }).map(([endpoint, fields]) => [endpoint, unmanagedBy(fields)]),
 );
 
-/** Undefined for the usual reset: the object's endpoint resets the status, `/status` the spec, others nothing. */
+/** Undefined for the usual reset: the object's endpoint resets the status, `/status` the spec, other endpoints nothing. */
 function resetFields({ declaration, edition }: ServedResource, subresource: string): Unmanaged | undefined {
   if (edition !== undefined) return undefined;
   return unusualResets.get(`${declaration.group}/${declaration.resource}/${subresource}`);
 }
 
-/** All versions, served or not, by the form in which they are stored. */
+/** All versions, served or not, grouped by the form in which they are stored. */
 const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly ResourceInfo[]> => {
   const versions = new Map<string, ResourceInfo[]>();
   for (const info of scheme.resources) {

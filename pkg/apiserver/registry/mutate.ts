@@ -67,7 +67,7 @@ export async function mutate(operation: Operation, mutation: Mutation): Promise<
   const key = keyOf(resource, mutation.namespace, mutation.name);
   const { storage } = resource;
   const latest = () => storage.get(key, { kind: 'latest' }, context.cancellation);
-  // The cache may be stale, so neither refuse nor skip a write because of it alone. A dry run writes nothing that would
+  // The cache may be stale, so it alone must not cause a refusal or a skipped write. A dry run writes nothing that would
   // reveal a stale read.
   let fresh = mutation.options.dryRun;
   let base = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.cancellation);
@@ -143,7 +143,7 @@ async function attempt(operation: Operation, { mutation, base, key }: Attempt): 
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
     const entry = await mutation.create();
     if (entry !== undefined) return { written: { entry, created: true } };
-    // Another client created it in between: it is a change after all, or gone again.
+    // Another client has created the object: update it, or report it missing if it is gone again.
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.cancellation) };
   }
   const rules = strategyContext(registry, context);
@@ -272,7 +272,7 @@ function sameStored(bytes: Buffer, base: Entry): boolean {
   return withVersion === base.size && sameJson(bytes, base.stored);
 }
 
-/** True for the same JSON in any order of members: clients write them in their own order. */
+/** True for the same JSON with members in any order: clients write them in their own order. */
 function sameJson(a: Buffer, b: Buffer): boolean {
   if (a.length !== b.length) return false;
   if (a.equals(b)) return true;

@@ -16,7 +16,7 @@ function parseRevision(text: string): Revision | string {
   const refusal = (why: string) => `strconv.ParseUint: parsing ${quoted(text)}: ${why}`;
   if (!/^\d+$/.test(text)) return refusal('invalid syntax');
   const digits = text.replace(/^0+(?=\d)/, '');
-  // With more digits it is too large anyway.
+  // More digits are out of range without parsing.
   const revision = digits.length > 20 ? maxRevision + 1n : BigInt(digits);
   return revision > maxRevision ? refusal('value out of range') : revision;
 }

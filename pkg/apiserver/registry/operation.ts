@@ -22,14 +22,14 @@ export interface Operation<Registry = RegistryContext> {
   readonly resource: ServedResource;
 }
 
-/** Dependencies of the registry's verbs: those of their helpers, and those that only verbs use. */
+/** Dependencies of the registry's verbs and of their helpers. */
 export interface RegistryContext extends Admission, BodyReader, LeaseServer, StrategyEnvironment, WriteHooks {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly newUID: () => string;
   readonly responder: Responder;
   readonly compressed: CompressedLists;
-  /** Consulted again if a request does something other than its method says. */
+  /** Checks the additional right if a request does something other than its method says. */
   readonly authorizer: Authorizer;
   readonly managedFields: ManagedFields;
   readonly metrics: RequestMetrics;

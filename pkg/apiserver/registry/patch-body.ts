@@ -113,7 +113,7 @@ function* yaml(text: string): Steps<ReadYAML> {
   }
 }
 
-/** Most findings that are reported. */
+/** Limit of reported findings. */
 const maxFindings = 100;
 
 const operationMembers: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
@@ -170,7 +170,7 @@ export interface Patched {
   readonly unchanged: ReadonlySet<unknown>;
 }
 
-/** As `applyPatch`, with the members that the patch left alone, which need no further check. */
+/** Like `applyPatch`; also returns the members that the patch left unchanged, which need no further check. */
 export function* applyPatchTracking(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
   const patched = patchedBy(patch, object, type);
   yield;
@@ -221,7 +221,7 @@ function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
       try {
         return strategicMergePatch(object, patch.body, type);
       } catch (error) {
-        // Repeated with nulls, since the error shows the object as 1.24 writes it.
+        // Apply it again with nulls, since the error shows the object as 1.24 writes it.
         strategicMergePatch(withNulls(type, object), patch.body, type);
         throw error;
       }

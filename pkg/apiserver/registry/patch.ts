@@ -114,7 +114,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   const { subresource } = profile;
   const force = flag(context.info.query, 'force');
   const request = { context, resource, configuration: patch.body, manager, force, subresource };
-  // The object will contain all of it, owned by the manager.
+  // The new object will contain the whole patch, owned by the manager.
   const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });
   if (tooLarge !== undefined) throw tooLarge;
   return mutate(operation, {

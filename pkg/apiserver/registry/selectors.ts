@@ -36,7 +36,7 @@ export function selection(resource: ServedResource, info: Selecting): ((entry: E
   };
 }
 
-/** The selected name, if the request selects by it and labels only. */
+/** The selected name, if the field selector selects only by name. */
 function nameSelected({ terms: [term, second] }: FieldSelector, name: string): string | undefined {
   if (term === undefined) return name === '' ? undefined : name;
   const isName = second === undefined && term.field === 'metadata.name' && term.operator === '=';

@@ -9,17 +9,17 @@ import { objectOf, type ServedResource } from '#apiserver/resources/served-resou
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface UpdateBase {
-  /** As stored. Shared: do not modify. */
+  /** The stored object. Shared: do not modify. */
   readonly object: ApiObjectShape;
-  /** True: the object is in canonical form with its defaults, so parts that the request leaves alone need no second pass. */
+  /** True: the object is canonical and has its defaults, so parts that the request leaves unchanged need no second pass. */
   readonly canonical: boolean;
   /** True: this is the stored object itself, so an equal object would be stored as the same bytes. */
   readonly isStored: boolean;
 }
 
 /**
- * Objects that this server wrote are canonical. Others may come from other releases and are normalized first, as 1.24 does
- * with everything it reads.
+ * Objects that this server wrote are canonical. Other objects may come from other releases and are normalized first; 1.24
+ * normalizes every object that it reads.
  */
 export function updateBase(
   { codec }: { readonly codec: Codec },
@@ -36,7 +36,7 @@ export function updateBase(
     resource.strategy.defaults?.(copy, strategy);
     return { object: copy, canonical: true, isStored: false };
   } catch (error) {
-    // Not a valid object of its kind: the update replaces it.
+    // The stored object is invalid for its kind: the update replaces it.
     if (statusOf(error)?.code === 400) return { object: copyJson(object), canonical: false, isStored: false };
     throw error;
   }

@@ -23,7 +23,7 @@ export interface WatchBodyOptions {
   readonly resource: ServedResource;
   readonly info: RequestInfo;
   readonly session: ResourceWatch;
-  /** Ends the session. */
+  /** Aborts to end the session. */
   readonly end: LazyAbort;
   readonly lifetimeMs: number;
   readonly bookmarks: boolean;
@@ -35,10 +35,10 @@ export interface WatchBodyOptions {
 /** Ends a session that is no longer needed; shared, because creating errors is expensive. */
 const watchOver = new Error('the watch is over');
 
-/** Time before the end of a watch at which it requests a bookmark, so that the client can resume from there. */
+/** Time before a watch ends at which it requests a bookmark, so that the client can resume from there. */
 const lastBookmarkMs = 2000;
 
-/** A larger first batch is a watch's initial state, which other watches will not send. */
+/** A larger first batch is a watch's initial state, which no other watch will send. */
 const maxSharedEvents = 400;
 
 export class WatchBody extends SourceBody implements WatchListener {
@@ -48,14 +48,14 @@ export class WatchBody extends SourceBody implements WatchListener {
   readonly #end: LazyAbort;
   readonly #encoder: FrameEncoder;
   readonly #cancellation: Cancellation;
-  /** Used by `start`. */
+  /** Options that only `start` uses. */
   #beginning: Pick<WatchBodyOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
   #sink: BodySink | undefined;
   #series: WatchEventSeries | undefined;
   #closed: (() => void) | undefined;
   #timer: Timer | undefined;
   #bookmark: Timer | undefined;
-  /** The rest of a batch that the sink has not accepted yet. */
+  /** The part of a batch that the sink has not accepted yet. */
   #rest: Iterator<Buffer> | undefined;
 
   /** Listens to the request's and the server's signals from now on. */
@@ -101,7 +101,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#leave();
   }
 
-  /** Called by the signals: no more events come, but a batch already begun is completed. */
+  /** Called by the signals: no more events come, but a started batch is completed. */
   handleEvent(): void {
     this.#expire();
   }
@@ -162,7 +162,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     }
   }
 
-  /** False if the sink accepts nothing more for now. */
+  /** Returns false if the sink accepts nothing more for now. */
   #encode(batch: readonly ResourceEvent[], shared: boolean): boolean {
     if (batch.length === 0) return this.#sink !== undefined;
     const { form } = this.#encoder;
@@ -178,7 +178,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     for (const bytes of sizes) this.#series?.sizes.observe(bytes);
   }
 
-  /** Passes parts to the sink; false if some are left, or the sink accepts nothing more for now. */
+  /** Passes parts to the sink; returns false if some are left or the sink accepts nothing more for now. */
   #passOn(parts: Iterator<Buffer>): boolean {
     this.#rest = parts;
     for (let next = parts.next(); next.done !== true; next = parts.next()) {
@@ -188,7 +188,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     return true;
   }
 
-  /** In pieces that watches share. */
+  /** Encodes a batch in pieces that watches share. */
   *#runs(batch: readonly ResourceEvent[], form: string): Generator<Buffer> {
     for (let at = 0; at < batch.length; ) {
       const { bytes, sizes } = this.#registry.watches.frames.run(batch, at, form, this.#encoder);

@@ -9,10 +9,10 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
 
-/** Largest message from a client, which has nothing to send. */
+/** Limit of a client's message: clients have nothing to send. */
 const maxPayloadBytes = 1024;
 
-/** Throws like a watch before the connection is upgraded; resolves at its end. */
+/** Throws like a watch before the connection is upgraded; resolves when the watch ends. */
 export async function watchOverWebSocket(
   operation: Operation,
   connection: { readonly socket: Duplex; readonly head: Buffer },
@@ -27,7 +27,7 @@ export async function watchOverWebSocket(
     maxPayload: maxPayloadBytes,
     handleProtocols: (protocols) => [...protocols].find((protocol) => !protocol.startsWith(prefix)) ?? false,
   });
-  // The library reads only these three.
+  // The library reads only these three members.
   const request = { method, url, headers } as IncomingMessage;
   const { signal } = context;
   const client = await new Promise<WebSocket>((resolve, reject) => {

@@ -78,7 +78,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   try {
     await session.opened();
   } catch (error) {
-    // The definition may change meanwhile: then this watch ends at once, like open ones.
+    // The definition may have changed meanwhile: then this watch ends at once, as open watches do.
     if (!isExpired(error) && !end.aborted) {
       body.stop();
       throw error;

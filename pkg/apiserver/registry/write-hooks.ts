@@ -1,6 +1,6 @@
 /**
- * Conditions and side effects of a write beyond its object: the leader's term that it names must still last, and the effects
- * of its hooks are undone if it does not happen.
+ * Conditions and side effects of a write: the leader's term named by the request must still last, and the effects of hooks
+ * are undone if the write does not happen.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';

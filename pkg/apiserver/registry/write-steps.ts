@@ -1,7 +1,4 @@
-/**
- * Steps of a write. For a large object each step gets a turn of its own, so that other requests need not wait for all of
- * them.
- */
+/** Steps of a write. Each step on a large object gets its own turn, so that other requests run between the steps. */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
@@ -17,7 +14,7 @@ interface Candidate {
   readonly object: OwnMetadata;
   /** Undefined for a new object. */
   readonly old: ApiObjectShape | undefined;
-  /** Used in messages. */
+  /** Name used in messages. */
   readonly name: string;
   readonly rules: StrategyContext;
   /** Set if the object is too large for the store even without managedFields. */
@@ -45,7 +42,7 @@ export function endValidation(
   });
 }
 
-/** Steps of smaller objects take a millisecond or two. */
+/** All steps of a smaller object take a millisecond or two. */
 const largeBytes = 32 * 1024;
 
 /** The server and the request of work done in steps. */
@@ -66,7 +63,7 @@ export function isLarge({ request }: RequestContext, stored?: Pick<Entry, 'size'
   return Math.max(request.body.length, stored?.size ?? 0) >= largeBytes;
 }
 
-/** One step of a write; returns a promise if it takes a while. */
+/** One step of a write; returns a promise if it takes long. */
 export type Step<T> = (write: T) => MaybePromise<void>;
 
 /** Runs the steps in order, with a pause after each. */

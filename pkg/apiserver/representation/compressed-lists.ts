@@ -20,9 +20,9 @@ export interface EncodedList {
   readonly head: Buffer;
   readonly entries: readonly Entry[];
   readonly bytesOf: (entry: Entry) => EntryBytes;
-  /** Bytes to omit at the beginning of each object. */
+  /** Number of bytes to omit at the beginning of each object. */
   readonly skipped: number;
-  /** Between two objects; may be empty. */
+  /** Bytes between two objects; may be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
 }
@@ -34,7 +34,7 @@ interface Block {
   readonly compressed: Promise<Compressed>;
 }
 
-/** The bytes after the first `from`. */
+/** A range of bytes; the first `from` are omitted. */
 interface Part {
   readonly bytes: EntryBytes;
   readonly from: number;
@@ -42,7 +42,7 @@ interface Part {
 
 interface Compressed {
   readonly bytes: Buffer;
-  /** Of the uncompressed bytes. */
+  /** Checksum of the uncompressed bytes. */
   readonly crc: number;
   readonly length: number;
 }
@@ -51,12 +51,12 @@ interface Compressed {
 const blockObjects = 256;
 /** A block ends after the object that reaches this size; starting one costs about as much as compressing 100 kB. */
 const maxBlockBytes = 2 * 1024 * 1024;
-/** Memory of one list during compression: a block, zlib's own, and the output. */
+/** Memory of one list during compression: a block, zlib's state, and the output. */
 const heldBytes = 2 * maxBlockBytes;
-/** Spare buffers for later blocks. */
+/** Limit of spare buffers for later blocks. */
 const maxSpare = 2;
 
-/** Smaller than the blocks of long lists. */
+/** Buffers of this size are smaller than the blocks of long lists. */
 const smallBytes = 256 * 1024;
 
 const deflate = promisify(deflateRaw);
@@ -64,7 +64,7 @@ const options = { level: gzipLevel, finishFlush: constants.Z_FULL_FLUSH };
 
 export class CompressedLists {
   readonly #maxBytes: number;
-  /** Least recently used first, by form and first key. */
+  /** Blocks by form and first key; least recently used first. */
   readonly #blocks = new Map<string, Block & { size: number }>();
   readonly #spare: Buffer[] = [];
   #bytes = 0;
@@ -80,8 +80,8 @@ export class CompressedLists {
   }
 
   /**
-   * The list as a gzip body, compressed as it is read. `list` must contain all objects of a range of keys: only then do the
-   * versions tell two lists apart.
+   * The list as a gzip body, compressed as it is read. `list` must contain all objects of a range of keys; otherwise the
+   * versions cannot distinguish two lists.
    */
   body(list: EncodedList): IterableBody {
     return new IterableBody(this.#parts(list), { held: heldBytes });
@@ -154,7 +154,7 @@ export class CompressedLists {
     return spare ?? Buffer.allocUnsafeSlow(Math.max(bytes, maxBlockBytes + smallBytes));
   }
 
-  /** Keeps no small buffers, as for heads and tails: they would take the places of those that blocks need. */
+  /** Does not keep small buffers, such as those of heads and tails: they would take the places of buffers for blocks. */
   #giveBack(memory: Buffer): void {
     const isOfUse = memory.length >= smallBytes && memory.length <= 2 * maxBlockBytes;
     if (isOfUse && this.#spare.length < maxSpare) this.#spare.push(memory);
@@ -202,7 +202,7 @@ function* blocksOf({ entries, bytesOf }: EncodedList): Generator<readonly Entry[
   if (from < entries.length) yield entries.slice(from);
 }
 
-/** The same for a key in every list. FNV-1a, mixed so that keys that differ in their last digits spread. */
+/** True if the key begins a block, in every list alike. Uses FNV-1a, mixed so that keys with different last digits spread. */
 function beginsBlock(key: string): boolean {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);

@@ -18,16 +18,16 @@ const level = 6;
 
 export interface DeflatedPart {
   readonly blocks: Buffer;
-  /** Of the uncompressed bytes. */
+  /** Length of the uncompressed bytes. */
   readonly length: number;
   readonly crc: number;
 }
 
-/** Compresses off this thread. */
+/** Compresses on another thread. */
 export async function deflatePart(parts: readonly Buffer[]): Promise<DeflatedPart> {
   const bytes = Buffer.concat(parts);
   const blocks = await deflate(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
-  // A buffer of exact size: zlib's is a slice of a larger one.
+  // Copy into a buffer of exact size: zlib returns a slice of a larger one.
   const copy = Buffer.allocUnsafeSlow(blocks.length);
   copy.set(blocks);
   return { blocks: copy, length: bytes.length, crc: crc32(bytes) };
@@ -45,13 +45,13 @@ export async function inflatePart({ blocks }: DeflatedPart): Promise<Buffer> {
   return inflate(blocks, { finishFlush: constants.Z_SYNC_FLUSH });
 }
 
-/** Checksums combined between two pauses. */
+/** Number of checksums combined between two pauses. */
 const partsOfStep = 64;
 
 /** Several parts as one document. */
 export class GzipDocument {
   readonly parts: readonly DeflatedPart[];
-  /** Of the uncompressed bytes. */
+  /** Length of the uncompressed bytes. */
   readonly length: number;
   readonly #crc: number;
 
@@ -61,7 +61,7 @@ export class GzipDocument {
     this.#crc = crc;
   }
 
-  /** Pauses in between, since there may be thousands of parts. */
+  /** Pauses between steps, since there may be thousands of parts. */
   static async of(parts: readonly DeflatedPart[], turns: Pick<TurnQueue, 'pause'>): Promise<GzipDocument> {
     let crc = 0;
     let length = 0;

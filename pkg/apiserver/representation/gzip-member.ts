@@ -2,7 +2,7 @@
 
 /** The polynomial of CRC-32, lowest power at the highest bit. */
 const polynomial = 0xedb88320;
-/** x⁰ in that order of bits. */
+/** x⁰ in the same order of bits. */
 const one = 0x80000000;
 
 /** a·b modulo the polynomial. */
@@ -39,10 +39,10 @@ export function combineCrc32(a: number, b: number, bytes: number): number {
   return (multiply(shiftBy(bytes), a) ^ b) >>> 0;
 }
 
-/** The head of a member: no name, no time, no operating system. */
+/** The head of a member, without name, time or operating system. */
 export const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 
-/** An empty last block, the checksum and the length. */
+/** Length of the tail: an empty last block, the checksum and the length. */
 export const gzipTailBytes = 10;
 
 /** The tail of a member that contains `length` uncompressed bytes with the checksum `crc`. */

@@ -65,7 +65,7 @@ const itemStart = Buffer.from('{');
 export interface ListItems {
   /** Bytes to omit at the beginning of each object: the opening brace, and names that the list states. */
   readonly skipped: number;
-  /** An object's JSON with those bytes, nearly always shared with the cache. */
+  /** An object's JSON including those bytes, nearly always shared with the cache. */
   readonly bytesOf: (entry: Entry) => EntryBytes;
 }
 
@@ -92,7 +92,7 @@ export function jsonItems(resource: ServedResource, isBuiltIn: boolean): ListIte
   };
 }
 
-/** An item as one document. */
+/** An item as a complete document. */
 export function itemOf(bytes: EntryBytes, skipped: number): Buffer {
   const item = Buffer.allocUnsafe(itemStart.length + bytes.length - skipped);
   item.set(itemStart);

@@ -13,7 +13,7 @@ export function listNotAcceptable(resource: ServedResource): StatusError {
   return notAcceptableAs(`you requested PartialObjectMetadata, but the requested object is a list (${type})`);
 }
 
-/** The error for an object requested as a list. For custom objects 1.24 notices too late for a 406. */
+/** The error for an object requested as a list. For custom objects 1.24 notices it too late for a 406. */
 export function objectNotAcceptable(resource: ServedResource): StatusError {
   if (isCustom(resource)) return unclassified('content is not a list');
   const why = `the requested object is not a list (${goType(resource)})`;
@@ -35,14 +35,14 @@ export function partialOf({ metadata }: Pick<ApiObjectShape, 'metadata'>, { grou
   return { kind: 'PartialObjectMetadata', apiVersion: `${group}/${version}`, metadata };
 }
 
-/** The metadata of an entry's object alone; shared, do not modify. */
+/** An entry's object reduced to its metadata. Shared: do not modify. */
 export function partialOfEntry(resource: ServedResource, entry: Entry, version: MetaVersion): ApiObjectShape {
   return partialOf({ metadata: internalMetadata(resource, entry) }, version);
 }
 
 /**
- * Metadata as 1.24 keeps it internally: without annotations that are fields there, and without those in which older versions
- * carry fields that they lack.
+ * Metadata as 1.24 keeps it internally: without annotations that are fields there, and without those that carry fields which
+ * older versions lack.
  */
 function internalMetadata(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
   const { conversion } = resource;

@@ -1,4 +1,4 @@
-/** Large responses written in parts, so that neither memory nor the event loop is held by one of them. */
+/** Writes large responses in parts, so that none of them occupies much memory or blocks the event loop. */
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';

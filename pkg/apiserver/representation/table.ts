@@ -30,7 +30,7 @@ function fieldDescription(type: TypeInfo | undefined, field: string): string {
   return type?.byName.get(field)?.doc ?? '';
 }
 
-/** Column and field names differ in blanks and capitals. */
+/** Ignores the blanks and capitals in which column and field names differ. */
 const letters = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase();
 
 const descriptions: Readonly<Record<string, string>> = {
@@ -115,7 +115,7 @@ const defaultColumns: readonly ColumnDeclaration[] = [
   { name: 'Created At', type: 'date' },
 ];
 
-/** The part of each object in its row. Throws 400 for an unknown policy. */
+/** The part of each object that its row includes. Throws 400 for an unknown policy. */
 export function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';
@@ -148,7 +148,7 @@ export interface RowOptions {
   readonly context: StrategyContext;
 }
 
-/** One row's JSON. Not cached, because ages change. */
+/** One row's JSON. Not cached, because ages change with time. */
 export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
   const source = objectOf(resource, entry);
   const cells = toJSONText(cellsOf(resource, source, options.context));

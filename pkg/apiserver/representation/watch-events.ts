@@ -1,6 +1,6 @@
 /**
- * Events of watches as bytes: their encoding, and a cache of the newest ones, which all watches of a server share. An event
- * consists of parts, so that its object's bytes are copied once, into the buffer for all watchers.
+ * Encodes events of watches, and caches the newest ones for all watches of a server. An event consists of parts, so that its
+ * object's bytes are copied once, into the buffer for all watchers.
  */
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Status } from '#apimachinery/errors/status.js';
@@ -72,7 +72,7 @@ function formOf(resource: ServedResource, transform: Transform | undefined): str
     : `partial ${viewName(resource, transform)}`;
 }
 
-/** Chosen once per watch: most resources serve events as they are stored. */
+/** Chooses the reader once per watch: most resources serve events as they are stored. */
 function jsonReader(resource: ServedResource, transform: Transform | undefined): (entry: Entry) => Buffer {
   if (transform !== undefined) return (entry) => partialJson(resource, entry, transform);
   return resource.conversion === undefined ? (entry) => entry.json() : (entry) => jsonOf(resource, entry);
@@ -144,7 +144,7 @@ export function protobufFrames(
 /** Consecutive events as bytes of one form. */
 export interface Run {
   readonly bytes: Buffer;
-  /** Of each event. */
+  /** Size of each event. */
   readonly sizes: readonly number[];
 }
 
@@ -154,7 +154,7 @@ interface RecentRun extends Run {
   readonly form: string;
 }
 
-/** Memory for frames of all forms. */
+/** Limit of memory for frames of all forms. */
 const maxBytes = 2 * 1024 * 1024;
 /** Size of a form's first block, and limit of a block with several frames. */
 const firstBlockBytes = 4 * 1024;
@@ -164,10 +164,10 @@ class Block {
   readonly form: string;
   readonly bytes: Buffer;
   readonly #events: ResourceEvent[] = [];
-  /** Start offsets of the events, and the end of the last one. */
+  /** Start offset of each event, and the end of the last one. */
   readonly #starts: number[] = [0];
   readonly #sizes: number[] = [];
-  /** By event: its last place. */
+  /** The last place of each event. */
   readonly #places = new Map<ResourceEvent, number>();
 
   constructor(form: string, size: number) {
@@ -187,7 +187,7 @@ class Block {
     return this.#places.get(event);
   }
 
-  /** The number of events from `place` on that equal those of the batch from `at` on. */
+  /** Counts the events from `place` on that equal those of the batch from `at` on. */
   matching(place: number, batch: readonly ResourceEvent[], at: number): number {
     const most = Math.min(this.#events.length - place, batch.length - at);
     let count = 0;
@@ -195,12 +195,12 @@ class Block {
     return count;
   }
 
-  /** True if the block's next event follows `count` events from `place` on. */
+  /** True if the block ends after `count` events from `place` on. */
   endsWith(place: number, count: number): boolean {
     return place + count === this.#events.length;
   }
 
-  /** Requires `room`. */
+  /** Call `room` first: the event must fit. */
   add(event: ResourceEvent, parts: readonly Buffer[]): void {
     const start = this.#end;
     let at = start;
@@ -224,13 +224,13 @@ class Block {
 }
 
 /**
- * Encoders, and the newest frames. All watchers of a form receive the same bytes for a change. Frames of a form follow each
- * other in blocks, in the order of their first use: the pending changes of a watcher are one piece of a block, wherever the
- * watcher is. So a slow watcher costs no more than others, except for sending.
+ * Encoders and the newest frames. All watchers of a form receive the same bytes for a change. Frames of a form are stored in
+ * blocks, in the order of their first use, so a watcher's pending changes are always one piece of a block. A slow watcher
+ * therefore costs no more than a fast one, except for sending.
  */
 export class RecentFrames {
   readonly #encoders = new WeakMap<ServedResource, Map<Encoding, FrameEncoder>>();
-  /** Newest last. */
+  /** Blocks, newest last. */
   readonly #blocks: Block[] = [];
   #bytes = 0;
   /**
@@ -255,7 +255,7 @@ export class RecentFrames {
     return encoder;
   }
 
-  /** As many of these events from `at` on as one piece of that form contains: at least one. */
+  /** Returns as many of these events from `at` on as one piece of that form contains: at least one. */
   run(batch: readonly ResourceEvent[], at: number, form: string, encoder: FrameEncoder): Run {
     const last = this.#last;
     if (last !== undefined && last.batch === batch && last.at === at && last.form === form) return last;
@@ -307,7 +307,7 @@ export class RecentFrames {
     return added;
   }
 
-  /** Appends them after all others of the form. */
+  /** Appends a new block after all others of the form. */
   #appendNew(
     batch: readonly ResourceEvent[],
     at: number,

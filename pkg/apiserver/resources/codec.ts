@@ -83,7 +83,7 @@ export class Codec {
         try {
           return this.decode(body, encoding, other, options);
         } catch {
-          // The error for the first version is reported.
+          // Report the error for the first version.
         }
       }
       throw error;
@@ -91,15 +91,15 @@ export class Codec {
   }
 
   /**
-   * Decodes a parsed value, such as a patch's result, and takes it over. Skips the members in `canonical`, which were decoded
-   * before. Throws 400.
+   * Decodes a parsed value, such as a patch's result, and takes ownership of it. Skips the members in `canonical`, which were
+   * decoded before. Throws 400.
    */
   normalize(value: unknown, type: TypeRef, validation: FieldValidation, canonical?: ReadonlySet<unknown>): Decoded {
     const options = { expected: this.#kind(type), validation, ...(canonical && { canonical }) };
     return shaped(this.#objects.decodeValue(value, options));
   }
 
-  /** Adds, in place, required parts that a strategy has removed whole or left out of a status that it made. */
+  /** Adds, in place, required parts that a strategy has removed or omitted. */
   complete(object: Draft<ApiObjectShape>): void {
     const { apiVersion = '', kind = '' } = object;
     const type = this.#find(apiVersion, kind)?.type;
@@ -120,7 +120,7 @@ export class Codec {
     return type === undefined ? object : withNulls(type, object);
   }
 
-  /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */
+  /** Encodes with prefix and envelope. Throws 406 for kinds without a Protobuf form. */
   encodeProtobuf(object: object): Buffer {
     return encodeProtobuf(this.#kindOf(object), object);
   }

@@ -27,7 +27,7 @@ export class EmptyStorage implements ResourceStorage {
   }
 
   async waitReady(): Promise<void> {
-    // Nothing to wait for.
+    // There is no cache to fill.
   }
 
   async get(_key: string, _version: ReadVersion, _signal?: AbortSignal): Promise<Entry | undefined> {

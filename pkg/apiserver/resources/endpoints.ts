@@ -33,11 +33,11 @@ export interface UpgradedConnection {
   readonly socket: Duplex;
   /** Bytes that the client has already sent. */
   readonly head: Buffer;
-  /** For WebSocket clients. */
+  /** Sender for WebSocket clients. */
   readonly messages: MessageSender;
 }
 
-/** A subresource that connects to something outside: `pods/log`, `pods/exec`, `nodes/proxy`. */
+/** A subresource that connects to another server: `pods/log`, `pods/exec`, `nodes/proxy`. */
 export interface ConnectEndpoint {
   readonly group: GroupKey;
   readonly resource: string;

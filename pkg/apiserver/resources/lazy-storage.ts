@@ -17,7 +17,7 @@ import type {
 import type { Revision } from '#storage/store.js';
 
 export interface LazyStorageOptions {
-  /** `/registry/stable.example.com/crontabs/`. */
+  /** Prefix of the keys: `/registry/stable.example.com/crontabs/`. */
   readonly prefix: string;
   readonly make: () => WatchCache;
   /** Called once, when the storage is closed. */
@@ -46,7 +46,7 @@ export class LazyStorage implements ResourceStorage {
   #storage(): WatchCache {
     if (this.#cache === undefined) {
       this.#cache = this.#options.make();
-      // Requests after the end get a cache that is never filled.
+      // Requests after the end get a cache that stays empty.
       this.#running = this.#closed ? undefined : this.#cache.start(this.#options.stopped);
     }
     return this.#cache;

@@ -1,4 +1,4 @@
-/** The served resources by their place in the URL. Changes at run time as custom kinds come and go. */
+/** The served resources by their place in the URL. The table changes at run time as custom kinds come and go. */
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -14,7 +14,7 @@ export class ResourceTable {
   readonly #byGroupVersion = new Map<string, Map<string, ServedResource>>();
   #generation = 0;
 
-  /** Grows with each change, for caches of derived data. */
+  /** Increases with each change, for caches of derived data. */
   get generation(): number {
     return this.#generation;
   }

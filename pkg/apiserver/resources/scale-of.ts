@@ -21,7 +21,7 @@ export interface Scale extends ApiObjectShape {
   status?: { replicas: number; selector?: string };
 }
 
-/** Where most kinds have their scale. */
+/** The scale's fields in most kinds. */
 const usualParts: ScaleParts = {
   specReplicas: ['spec', 'replicas'],
   statusReplicas: ['status', 'replicas'],
@@ -47,14 +47,14 @@ function numberAt(object: unknown, path: readonly string[]): number | undefined 
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The desired number; undefined if a custom object lacks it. Throws 500 for a malformed one. */
+/** The desired number of replicas; undefined if a custom object lacks it. Throws 500 for a malformed one. */
 export function desiredReplicas({ strategy }: ServedResource, object: ApiObjectShape): number | undefined {
   return strategy.scaleParts === undefined
     ? (numberAt(object, usualParts.specReplicas) ?? 0)
     : customNumber(object, strategy.scaleParts.specReplicas);
 }
 
-/** `defaultReplicas`: for objects without a number. */
+/** `defaultReplicas`: the number for objects that have none. */
 export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef, defaultReplicas = 0): Scale {
   const { metadata } = object;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;

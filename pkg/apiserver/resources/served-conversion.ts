@@ -14,7 +14,7 @@ import type { Entry } from '#storage/resource-storage.js';
 
 /** The stored form of a resource. */
 export interface StoredVersionOf {
-  /** `apps/v1`. */
+  /** For example `apps/v1`. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly type: TypeInfo;
@@ -32,13 +32,13 @@ export interface InProcessConversion extends ConversionShortcut {
   fromStored(stored: ApiObjectShape): ApiObjectShape;
 }
 
-/** All reject with the error for the client. */
+/** All methods reject with the error for the client. */
 export interface RemoteConversion extends ConversionShortcut {
   readonly kind: 'remote';
   toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape>;
   /** Converts all objects of a request at once; returns as many, in the same order. */
   fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]>;
-  /** From any version, named by each object, to another; used for field ownership. */
+  /** Converts from any version, which each object names, to another; used for field ownership. */
   between(
     objects: readonly ApiObjectShape[],
     apiVersion: string,
@@ -48,7 +48,7 @@ export interface RemoteConversion extends ConversionShortcut {
 
 export type ServedConversion = InProcessConversion | RemoteConversion;
 
-/** Objects are stored as if they had arrived in the stored version: in canonical form, with its defaults. */
+/** Converts in this process. Objects are stored as if received in the stored version: canonical, with its defaults. */
 export function inProcess(
   conversion: Conversion,
   stored: StoredVersionOf,
@@ -61,7 +61,7 @@ export function inProcess(
     *toStored(object) {
       const converted = conversion.toStored(object, scheme);
       yield;
-      // Both work in place, and the object may share parts with a cached one.
+      // Both steps work in place, and the object may share parts with a cached one.
       const copy = yield* copyJsonSteps(converted);
       yield;
       // Metadata are the same in all versions.

@@ -98,18 +98,18 @@ export interface ServedResource {
   readonly declaration: ResourceDeclaration;
   /** Group name on the wire; empty for core. */
   readonly group: string;
-  /** `v1`, `apps/v1`. */
+  /** For example `v1` or `apps/v1`. */
   readonly apiVersion: string;
   readonly qualified: Qualified;
   readonly strategy: Strategy;
   readonly storage: ResourceStorage;
-  /** Of the objects in this version. */
+  /** Type of the objects in this version. */
   readonly type: TypeInfo;
   /** The stored form, which selectors read. */
   readonly stored: StoredVersionOf;
   /** Absent if objects are stored in this version. */
   readonly conversion?: ServedConversion;
-  /** Lifetime of this resource's objects. */
+  /** Lifetime of this resource's objects; absent: unlimited. */
   readonly ttlSeconds?: number;
   /** The kind of lists, if it is not `<kind>List`. */
   readonly listKind?: string;
@@ -117,11 +117,11 @@ export interface ServedResource {
   readonly otherVersions?: OtherVersions | undefined;
   /** Warning for clients of this version of a custom kind. */
   readonly deprecationWarning?: string | undefined;
-  /** The definition is being deleted: no new objects. */
+  /** The definition is being deleted, so no object may be created. */
   readonly isTerminating?: boolean;
-  /** Distinguishes what entries cache for successive definitions of a custom kind. */
+  /** Distinguishes cached data of entries for successive definitions of a custom kind. */
   readonly edition?: string;
-  /** Custom kinds: aborts when the definition changes; watches end then, as in 1.24. */
+  /** Custom kinds: aborts when the definition changes; then watches end, as in 1.24. */
   readonly retired?: Cancellation;
   /**
    * Custom kinds: the resource with its full type, built for each caller and not kept. Throws 404 once the version is gone.
@@ -133,8 +133,8 @@ export interface ServedResource {
 export type DescribedResource = Pick<ServedResource, 'declaration' | 'group' | 'apiVersion' | 'listKind' | 'type'>;
 
 /**
- * Throws 400 for an invalid name, which could be another object's key, and 404 for one with an encoded slash, which 1.24
- * takes for a longer path.
+ * Throws 400 for an invalid name, which could be another object's key, and 404 for a name with an encoded slash, which 1.24
+ * treats as a longer path.
  */
 export function checkName(name: string): void {
   if (name.includes('/')) throw pathNotFound();
@@ -153,7 +153,7 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
   return resource.declaration.namespaced && namespace !== '' ? `${namespace}/` : '';
 }
 
-/** The entry as an object of this version; shared, do not modify. Remote conversions need `converted` first. */
+/** The entry as an object of this version. Shared: do not modify. Remote conversions need `converted` first. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
   const { conversion } = resource;
   if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
@@ -168,7 +168,7 @@ export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
     : entry.encoded(jsonViewName(resource), (same) => convertedJson(resource, same));
 }
 
-/** As `jsonOf`, without joining the bytes in memory. */
+/** Like `jsonOf`, without joining the bytes in memory. */
 export function jsonBytesOf(resource: ServedResource, entry: Entry): EntryBytes {
   return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.jsonBytes()

@@ -38,13 +38,13 @@ export interface ResourceStoragesOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: StorageMetrics;
-  /** `/registry`. */
+  /** Root of all keys: `/registry`. */
   readonly prefix?: string;
   /** Interval at which changed caches compare themselves with the store; absent: the cache's default. */
   readonly selfCheckPeriodMs?: number;
   /** Parses served bytes; absent: as plain JSON. */
   readonly decode?: Decode;
-  /** How values are stored, by resource and group (`secrets`, `deployments.apps`); others are stored unchanged. */
+  /** How values are stored, by resource and group (`secrets`, `deployments.apps`); other values are stored unchanged. */
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
   /** True when the feature gate is on; absent: the release's defaults. Resources of disabled features are not stored. */
   readonly gate?: (name: string) => boolean;
@@ -114,7 +114,7 @@ export class ResourceStorages {
 
   /** The storage of a resource with objects; undefined for operations such as `tokenreviews`. */
   find(declaration: ResourceDeclaration): ResourceStorage | undefined {
-    // A computed resource may share its name with a stored one of another group, as those of metrics do.
+    // A computed resource may have the name of a stored one in another group, as the metrics of pods do.
     return strategyFor(declaration).computed === true ? undefined : this.#stored.get(declaration.resource)?.cache;
   }
 
@@ -137,7 +137,7 @@ export class ResourceStorages {
       make,
       stopped: this.#stop.signal,
       ended: () => {
-        // A newer storage of the same name owns the series now.
+        // A newer storage of the same name now owns the series.
         if (this.#custom.get(qualified) !== storage) return;
         this.#custom.delete(qualified);
         forgetResource(this.#metrics, qualified, `/${group}/${resource}`);
@@ -207,7 +207,7 @@ export class ResourceStorages {
     signal.removeEventListener('abort', stop);
   }
 
-  /** Reads the recent history, so that watches begun at another server can resume here. */
+  /** Reads the recent history, so that watches that began on another server can resume here. */
   async #readHistory(signal: AbortSignal): Promise<void> {
     await this.waitReady(signal).catch((err: unknown) => {
       if (!signal.aborted) throw err;
@@ -238,17 +238,17 @@ export class ResourceStorages {
   }
 }
 
-/** Objects in memory lack the nulls that 1.24 has. */
+/** Adds the nulls that 1.24 has and objects in memory lack. */
 function decodeOf({ type }: ResourceInfo, decode: Decode): Decode {
   return hasNulls(type) ? (json) => withoutNulls(type, decode(json)) : decode;
 }
 
-/** `secrets`, `deployments.apps`. */
+/** Name with group: `secrets`, `deployments.apps`. */
 function qualified(name: string, form: ResourceInfo): string {
   return form.groupName === '' ? name : `${name}.${form.groupName}`;
 }
 
-/** The version in which the others are stored. */
+/** The version in which all versions' objects are stored. */
 function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo {
   const candidates = infos.filter(({ declaration }) => declaration.storedAs === undefined);
   const [stored] = candidates;

@@ -9,7 +9,7 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 export type GroupResource = Pick<ResourceDeclaration, 'group' | 'resource'>;
 
 interface Concerned {
-  /** The resources that it concerns. Absent: all. */
+  /** The resources that the item concerns; absent: all. */
   readonly resources?: readonly GroupResource[];
 }
 
@@ -25,7 +25,7 @@ export type Undo = () => Promise<void>;
 
 /** A side effect of writes of a kind, such as claiming addresses and ports for Services. */
 export interface WriteHook extends Concerned {
-  /** Runs before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
+  /** Runs before validation and storage; may complete the object. With `dryRun` nothing may stay claimed afterwards. */
   beforeCreate?(object: Draft<ApiObjectShape>, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
   beforeUpdate?(
     object: Draft<ApiObjectShape>,

@@ -14,7 +14,7 @@ const terminal: ReadOptions = ({ info: { query } }) => ({
   ...texts(query, ['container']),
 });
 
-/** The options of a connection in the form of their kinds. Other subresources, such as a log, are no connections. */
+/** The options of a connection in the form of their kinds. Other subresources, such as a log, are not connections. */
 const connections: Readonly<Record<string, ReadOptions>> = {
   exec: (context) => ({ ...terminal(context), command: context.info.query.getAll('command') }),
   attach: terminal,
@@ -28,7 +28,7 @@ const connections: Readonly<Record<string, ReadOptions>> = {
   proxy: ({ info: { rest } }) => (rest.length === 0 ? {} : { path: `/${rest.join('/')}` }),
 };
 
-/** Throws errors of admission. */
+/** Throws the errors of admission. */
 export async function admitConnection(operation: Operation): Promise<void> {
   const { registry, context, resource } = operation;
   const { namespace, name, subresource } = context.info;

@@ -15,11 +15,11 @@ export interface PlainPathsOptions extends DiscoveryOptions, OpenApiOptions {
   readonly metrics: Registry;
   readonly log: Logger;
   readonly healthChecks: readonly HealthCheck[];
-  /** Further handlers, by their exact path; `/logs/*` means every path below `/logs`. */
+  /** Additional handlers, by their exact path; `/logs/*` means every path below `/logs`. */
   readonly paths: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
 }
 
-/** For documents without any other form. */
+/** The form of documents that have no other. */
 const jsonForm = { format: 'json', pretty: true } as const;
 
 /** Paths that do not depend on the served resources. */
@@ -71,7 +71,7 @@ function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions)
     name,
     ...served.map((version) => `${name}/${version}`),
   ]);
-  // Further handlers may replace fixed paths.
+  // Additional handlers may replace fixed paths.
   const checks = healthChecks.flatMap(({ name, endpoints }) => endpoints.map((endpoint) => `/${endpoint}/${name}`));
   const own = Object.keys(paths).filter((path) => !unlisted.test(path));
   return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...checks, ...own])].sort();

@@ -84,7 +84,7 @@ export interface ResourceRouterOptions {
   readonly virtual: readonly VirtualResource[];
   readonly connects: readonly ConnectEndpoint[];
   readonly definitions: DefinitionCache;
-  /** Holds writes back; absent: none. */
+  /** Delays writes until storage versions are recorded; absent: no delay. */
   readonly barrier?: WriteBarrier | undefined;
 }
 
@@ -165,7 +165,7 @@ export class ResourceRouter {
       return serveSubresource(operation);
     }
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
-    // Requests across namespaces may only read.
+    // Only reads may span namespaces.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
     if (resource.edition !== undefined) checkCustomPath(resource, context, { nameless, homeless });
     else if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
@@ -190,10 +190,10 @@ export class ResourceRouter {
       if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotServed(resource.qualified, 'watch');
     }
     const { named, inNamespace, broken } = info.address;
-    // Namespaced objects are addressed below their namespace, cluster-wide ones never are: authorization depends on the path.
+    // Namespaced objects are addressed below their namespace, cluster-wide ones never: authorization depends on the path.
     const { namespaced } = resource.declaration;
     if (broken || (namespaced ? named && !inNamespace : inNamespace)) throw pathNotFound();
-    // Only a proxy has further path segments.
+    // Only a proxy has additional path segments.
     if (info.rest.length > 0 && info.subresource !== 'proxy') throw pathNotFound();
     return resource;
   }

@@ -1,4 +1,4 @@
-/** Upgrade requests pass the same pipeline as all others; then the endpoint owns the socket. */
+/** Passes upgrade requests through the same pipeline as all others; then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
@@ -16,7 +16,7 @@ export interface UpgradeOptions {
   readonly registry: RegistryContext;
   /** Answers upgrade requests for endpoints without upgrades, as ordinary requests. */
   readonly plain: Endpoint;
-  /** To extension API servers; absent: there are none. */
+  /** Proxy to extension API servers; absent: there are none. */
   readonly proxy?: AggregationProxy | undefined;
 }
 
@@ -51,7 +51,7 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
   };
 }
 
-/** The endpoint that owns the socket closes it. */
+/** Ends the audit when the socket closes; the endpoint that owns the socket closes it. */
 function whenClosed(socket: Duplex, audit: AuditTrail): void {
   if (socket.closed) audit.completed();
   else socket.once('close', () => audit.completed());

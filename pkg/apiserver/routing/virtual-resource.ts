@@ -36,7 +36,7 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });
   const { kind, apiVersion } = type;
-  // Normalizing adds fields that the handler has not set, as for every other kind.
+  // Normalizing adds fields that the handler has not set, as it does for every other kind.
   const { object: normalized } = registry.codec.normalize({ kind, apiVersion, ...answer }, type, 'Ignore');
   return registry.responder.object(context, normalized, 201, form);
 }

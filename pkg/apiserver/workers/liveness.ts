@@ -1,7 +1,7 @@
 /** Detects workers whose event loop is stuck, from their heartbeats. Pure. */
 
 export interface LivenessOptions {
-  /** A worker that sends no beat for so long is stuck. */
+  /** A worker that sends no heartbeat for this long is stuck. */
   readonly stuckMs: number;
   /** Period of `check`. */
   readonly periodMs: number;
@@ -22,8 +22,8 @@ export class Liveness {
   }
 
   /**
-   * The stuck workers. `beats`: the count of beats by worker; `nowMs` is monotonic. After a late check all workers start
-   * anew: the machine was probably suspended.
+   * The stuck workers. `beats`: the count of heartbeats by worker; `nowMs` is monotonic. After a late check all workers get a
+   * fresh start: the machine was probably suspended.
    */
   check(beats: ReadonlyMap<number, number>, nowMs: number): number[] {
     const { stuckMs, periodMs } = this.#options;

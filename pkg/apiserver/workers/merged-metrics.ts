@@ -2,7 +2,7 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { MetricData } from '#apiserver/workers/messages.js';
 
-/** Metrics that every process measures alike, such as the store's size; they must not be added up. */
+/** Metrics with the same value in every process, such as the store's size; they must not be added up. */
 const sharedValues = [
   /_build_info$/,
   /^nodejs_(version_info|eventloop_)/,
@@ -11,7 +11,7 @@ const sharedValues = [
   /^aggregator_unavailable_apiservice$/,
   /_allocator_(allocated|available)_(ips|ports)$/,
 ];
-/** Timestamps: the earliest counts. */
+/** Timestamps, of which the earliest counts. */
 const timestamps = /^(certificate_expiration_timestamp_seconds|process_start_time_seconds)$/;
 
 /** The registry's metrics in a form that can be sent. */
@@ -29,7 +29,7 @@ export function aggregate(metrics: readonly (readonly MetricData[])[]): Registry
   return AggregatorRegistry.aggregate(metrics as unknown as object[]) as Registry;
 }
 
-/** The metrics that outlive their process: counters must not decrease. */
+/** The metrics that outlive their process; counters must not decrease. */
 export function withoutGauges(metrics: readonly MetricData[]): MetricData[] {
   return metrics.filter(({ type }) => type !== 'gauge');
 }

@@ -14,20 +14,20 @@ export interface WorkerPlace {
   readonly index: number;
   /** Number of workers, which share the server's limits. */
   readonly workers: number;
-  /** Other workers serve already, so this one accepts connections only when it is ready. */
+  /** True if other workers serve already, so that this one accepts connections only when it is ready. */
   readonly othersServe: boolean;
 }
 
 export type ToWorker =
   | { readonly type: 'stop' }
-  /** The worker replies with `metrics`. */
+  /** Requests the worker's metrics; it replies with `metrics`. */
   | { readonly type: 'collect'; readonly id: number }
   /** The reply to `gather`. */
   | { readonly type: 'gathered'; readonly id: number; readonly metrics: readonly (readonly MetricData[])[] }
   | { readonly type: 'verbosity'; readonly level: number };
 
 export type FromWorker =
-  /** The worker's event loop runs. */
+  /** A heartbeat: the worker's event loop runs. */
   | { readonly type: 'beat' }
   | { readonly type: 'serving' }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly MetricData[] }

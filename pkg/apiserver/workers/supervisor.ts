@@ -23,9 +23,9 @@ export interface WorkerProcess {
   /** A message to a process that has ended is dropped. */
   send(message: ToWorker): void;
   onMessage(listener: (message: FromWorker) => void): void;
-  /** Called once. `code` is null after a signal. */
+  /** Registers the listener, which is called once. `code` is null after a signal. */
   onExit(listener: (code: number | null) => void): void;
-  /** Kills it at once. */
+  /** Kills the process at once. */
   kill(): void;
 }
 
@@ -51,7 +51,7 @@ interface Running {
   readonly index: number;
   readonly worker: WorkerProcess;
   readonly exited: Promise<void>;
-  /** Undefined before the first beat. */
+  /** Count of heartbeats; undefined before the first one. */
   beats: number | undefined;
   serving: boolean;
   stuck: boolean;
@@ -59,16 +59,16 @@ interface Running {
 }
 
 /**
- * A worker whose event loop is stuck for so long is replaced. Longer than any request should take; shorter than the 10 s in
+ * A worker whose event loop is stuck for this long is replaced. Longer than any request should take; shorter than the 10 s in
  * which leaders must renew their leases, as their connections may be on this worker.
  */
 const stuckMs = 5000;
 const checkMs = 500;
-/** After this time, a worker's last reported metrics are used. */
+/** Time limit of collecting metrics; a worker that misses it contributes its last reported ones. */
 const gatherMs = 1000;
 const retryMs = 100;
 const retryMaxMs = 10_000;
-/** A worker that ran for so long started successfully; its restart is not delayed. */
+/** A worker that ran for this long started successfully; its restart is not delayed. */
 const stableMs = 30_000;
 
 export class WorkerSupervisor implements Daemon {

@@ -6,7 +6,7 @@ import type { FromWorker, MetricData, ToWorker, WorkerPlace } from '#apiserver/w
 
 /** Ordered messages between two processes. */
 export interface Channel {
-  /** Drops the message if the supervisor has ended; the worker ends then, too. */
+  /** Sends a message; drops it if the supervisor has ended, since the worker then ends too. */
   send(message: FromWorker): void;
   onMessage(listener: (message: ToWorker) => void): void;
 }

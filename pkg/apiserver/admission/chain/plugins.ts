@@ -77,7 +77,7 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
   CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
-  // These run last: webhooks see the object to be stored, and quotas count what all others admit.
+  // These run last: webhooks see the object to be stored, and quotas count only what all other plugins admit.
   MutatingAdmissionWebhook: {
     byDefault: true,
     make: (d) =>
@@ -143,7 +143,7 @@ const inertPlugins: readonly string[] = [
   'SecurityContextDeny',
 ];
 
-/** The names among `chosen` that are no plugin's. */
+/** The names in `chosen` that no plugin has. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
   return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name) && !replacedPlugins.has(name));
 }

@@ -27,14 +27,14 @@ export function recordPatch(
   if (value.length <= maxPatchChars) audit.annotate(keyOf('patch', dialect, invocation, subject), value);
 }
 
-/** The webhook's failure was ignored. */
+/** Records that the webhook's failure was ignored. */
 export function recordFailedOpen(dialect: Dialect, invocation: Invocation, subject: Subject): void {
   const prefix = subject.type === 'admit' ? 'failed-open.mutation' : 'failed-open.validating';
   const { audit } = subject.scope.context;
   audit?.annotate(keyOf(prefix, dialect, invocation, subject), invocation.webhook.name);
 }
 
-/** Shows users which webhook made a request slow or refused it. */
+/** Records the time of a call, so that users see which webhook made a request slow or refused it. */
 export function recordTime(
   dialect: Dialect,
   invocation: Invocation,
@@ -48,7 +48,7 @@ export function recordTime(
   audit.annotate(keyOf(prefix, dialect, invocation, subject), value);
 }
 
-/** The webhook's own annotations. */
+/** Records the webhook's own annotations. */
 export function recordOwn(
   { webhook }: Invocation,
   { scope }: Subject,

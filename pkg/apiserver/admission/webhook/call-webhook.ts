@@ -81,7 +81,7 @@ export async function callWebhook(
   return answer;
 }
 
-/** Applies the failure policy: `ignored` for a failure to be ignored. Throws StatusErrors. */
+/** Applies the failure policy; returns `ignored` if the policy ignores the failure. Throws StatusErrors. */
 export async function withFailurePolicy<T>(
   { dialect, clock, metrics, log }: WebhookEnvironment,
   invocation: Invocation,

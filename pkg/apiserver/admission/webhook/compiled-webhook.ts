@@ -24,7 +24,7 @@ export interface CompiledWebhook {
   /** False: failures of the webhook are ignored. */
   readonly mustAnswer: boolean;
   readonly matchesEquivalent: boolean;
-  /** Undefined if invalid; then matching requests are refused. */
+  /** Undefined if invalid; then every matching request is refused. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly supportsDryRun: boolean;

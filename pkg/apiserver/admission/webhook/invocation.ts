@@ -73,14 +73,14 @@ function requireValid(selector: LabelSelector | undefined, { name }: OrderedWebh
   throw internalError(new Error(`a selector of the webhook ${JSON.stringify(name)} is not valid`));
 }
 
-/** By the object's new or old labels. */
+/** True if the webhook selects the object's new or old labels. */
 function selectsObject(webhook: OrderedWebhook, { object, oldObject }: AdmissionAttributes): boolean {
   const selector = requireValid(webhook.objectSelector, webhook);
   if (selector.isEverything) return true;
   return [object, oldObject].some((one) => one !== undefined && selector.matches(labelsOf(one)));
 }
 
-/** Connection options have no metadata. */
+/** The object's labels; connection options have no metadata. */
 function labelsOf({ metadata }: Partial<ApiObjectShape>): Readonly<Record<string, string>> | undefined {
   return metadata?.labels;
 }

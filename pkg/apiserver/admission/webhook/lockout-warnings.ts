@@ -13,7 +13,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Webhooks checked per configuration: more warnings would not fit into a response. */
+/** Limit of webhooks checked per configuration: more warnings would not fit into a response. */
 const maxWebhooks = 50;
 
 export class LockoutWarnings implements AdmissionPlugin {
@@ -147,7 +147,7 @@ function isCalledFor(webhook: CompiledWebhook, subject: Subject, namespaceLabels
   return !namespaced || namespaceSelector?.matches(namespaceLabels) === true;
 }
 
-/** Rules with wildcards are not meant for configurations in particular. */
+/** Ignores rules with wildcards: they are not meant for configurations in particular. */
 function namesConfigurations({ rules }: CompiledWebhook, dialect: Dialect): boolean {
   const group = dialect.groupName('admissionregistration');
   return rules.some(

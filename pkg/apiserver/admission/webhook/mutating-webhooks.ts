@@ -48,7 +48,7 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
       }
       if (webhook.reinvokedIfNeeded) reinvocation.invoked(webhook.id);
     }
-    // Not needed otherwise, and the object may be large. There is no third round.
+    // The text is needed only in the first round, and the object may be large.
     if (reinvocation.round === 0 && reinvocation.mayReinvoke) reinvocation.output = objectText(attributes);
   }
 
@@ -98,7 +98,7 @@ function objectText({ object }: AdmissionAttributes): string | undefined {
   return object === undefined ? undefined : toJSONText(object);
 }
 
-/** Of a scaled object a webhook may change only the number of replicas. */
+/** Copies the number of replicas, all that a webhook may change here, from the Scale. True if it differed. */
 function rescale(object: ApiObjectShape, { spec }: Scale, path: readonly string[]): boolean {
   const replicas = spec?.replicas ?? 0;
   if (valueAt(object, path) === replicas) return false;
@@ -106,7 +106,7 @@ function rescale(object: ApiObjectShape, { spec }: Scale, path: readonly string[
   return true;
 }
 
-/** In place, because callers hold the object. */
+/** Replaces the members in place, because callers hold the object. */
 function replaceContents(object: ApiObjectShape, next: ApiObjectShape): void {
   const target = object as unknown as Record<string, unknown>;
   for (const name of Object.keys(target)) if (!Object.hasOwn(next, name)) delete target[name];
@@ -152,7 +152,7 @@ async function patched(
   return next;
 }
 
-/** 1.24 reports the cause of a patch's failure, which other clients do not see. */
+/** 1.24 reports the cause of a patch's failure; clients see no other causes. */
 function whyOf(error: unknown): string {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   return typeof cause === 'string' ? cause : messageOf(error);
@@ -167,7 +167,7 @@ const systemFields = [
   'selfLink',
 ] as const;
 
-/** In 1.24 the system sets these fields after all webhooks. */
+/** Restores the system fields: 1.24 sets them after all webhooks. */
 function keepSystemFields(next: Draft<ApiObjectShape>, before: ApiObjectShape): void {
   const [now, was]: (Record<string, unknown> | undefined)[] = [next, before].map(({ metadata }) => ({ ...metadata }));
   // Connection options have no metadata.

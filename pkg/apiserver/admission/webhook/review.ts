@@ -15,10 +15,10 @@ import { kindText, textOf } from '#apiserver/webhooks/review.js';
 
 export interface Question {
   readonly uid: string;
-  /** As the webhook sees them. */
+  /** The kind and resource as the webhook sees them. */
   readonly kind: TypeRef;
   readonly resource: ResourceName;
-  /** As the client sent them. */
+  /** The kind and resource as the client sent them. */
   readonly requestKind: TypeRef;
   readonly requestResource: ResourceName;
   readonly subresource: string;
@@ -203,7 +203,7 @@ function textMembers<K extends string>(members: Members, names: readonly K[]): P
   return texts;
 }
 
-/** An object as JSON as clients see it; `null` for none. */
+/** An object as JSON, as clients see it; `null` for none. */
 export function jsonText(shown: (object: object) => object, object: ApiObjectShape | undefined): string {
   return object === undefined ? 'null' : toJSONText(shown(object));
 }

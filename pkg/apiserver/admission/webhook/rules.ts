@@ -64,7 +64,7 @@ export const exemptResources = [
   { group: 'admissionregistration', resource: 'validatingwebhookconfigurations' },
 ] as const;
 
-/** Webhooks are not called for webhook configurations: one that refuses everything could never be repaired. */
+/** Webhooks are not called for webhook configurations: one that refused everything could never be repaired. */
 export function isExempt({ resource }: Pick<AdmissionAttributes, 'resource'>): boolean {
   return exemptResources.some((exempt) => exempt.group === resource.group && exempt.resource === resource.resource);
 }

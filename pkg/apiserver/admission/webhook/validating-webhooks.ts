@@ -21,7 +21,7 @@ export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfigura
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
       if (invocation === undefined) continue;
       invocations.push({ ...invocation, place: invocations.length });
-      // Before the first call, so that a failing conversion is not taken for an answer.
+      // Convert before the first call, so that a failing conversion is not taken for an answer.
       await views.in(invocation.resource);
     }
     if (invocations.length === 0) return;

@@ -15,11 +15,11 @@ export interface View {
   readonly oldObject: string;
 }
 
-/** Webhooks of the same version share a view until the object changes. */
+/** Caches views: webhooks of the same version share one until the object changes. */
 export class Views {
   readonly #attributes: AdmissionAttributes;
   readonly #scope: AdmissionScope;
-  /** 1.24 sets system fields after mutating webhooks. */
+  /** True if the object has no system fields yet: 1.24 sets them after mutating webhooks. */
   readonly #isNew: boolean;
   readonly #views = new Map<ServedResource, View>();
   readonly #old = new Map<ServedResource, string>();
@@ -51,7 +51,7 @@ export class Views {
     return subresourceType({ dialect }, resource, this.#attributes.subresource);
   }
 
-  /** The object has changed. */
+  /** Drops all views because the object has changed. */
   forget(): void {
     this.#views.clear();
   }

@@ -1,10 +1,10 @@
 /** Errors caused by webhooks, in the words of 1.24 (`plugin/webhook/errors`, `util/webhook/error.go`). */
 import { badRequest, type Status, StatusError } from '#apimachinery/errors/status.js';
 
-/** The webhook could not be called, or its answer is invalid: its failure policy decides on the request. */
+/** The webhook could not be called, or its answer is invalid: its failure policy decides about the request. */
 export class CallingWebhookError extends Error {
   override readonly name = 'CallingWebhookError';
-  /** For metrics. */
+  /** Code in metrics. */
   readonly code: number;
   /** True: the caller no longer waits for the answer. */
   readonly canceled: boolean;
@@ -49,7 +49,7 @@ function denial(webhook: string, answer: Status = {}): StatusError {
   });
 }
 
-/** 400. */
+/** The 400 error for a dry run. */
 export function dryRunUnsupported(webhook: string): StatusError {
   return badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
 }

@@ -13,7 +13,7 @@ export interface WebhookCallLabels {
   readonly operation: AdmissionOperation;
 }
 
-/** Higher codes are no HTTP codes; the limit bounds the number of series. */
+/** Higher codes are not HTTP codes; the limit bounds the number of series. */
 const maxCode = 600;
 
 export class WebhookMetrics {

@@ -25,7 +25,7 @@ export interface WebhookSourceOptions {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** False if the configurations are not served: then there are no webhooks. */
+  /** False if configurations are not served: then there are no webhooks. */
   readonly isServed: () => boolean;
 }
 
@@ -41,7 +41,7 @@ export interface Concerned {
   readonly equivalents: readonly ServedResource[];
 }
 
-/** As in 1.24. */
+/** Time limit of `waitReady`, as in 1.24. */
 const readyTimeoutMs = 10_000;
 const retryMs = 500;
 
@@ -72,7 +72,7 @@ export class WebhookSource<T extends WebhookConfiguration> {
     this.#synced = this.#follow(signal);
   }
 
-  /** False: no webhook is called for it. True as long as the configurations are unknown. */
+  /** False if no webhook is called for the request; true as long as the configurations are unknown. */
   mayConcern(scope: AdmissionScope): boolean {
     if (this.#synced === undefined) return false;
     if (!this.#mirror.synced) return true;
