@@ -10,7 +10,7 @@ import { closeBrace, comma, JSONCursor, openBrace, quote } from '#apimachinery/c
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Revision } from '#storage/store.js';
 
-/** The outermost shape of an API object. */
+/** The outer members of an API object. */
 export interface StorableObject {
   readonly kind?: string;
   readonly apiVersion?: string;
@@ -31,7 +31,7 @@ export interface TextForm {
 
 const asInMemory: TextForm = { ownOf: (object) => object, inside: (_member, value) => value };
 
-/** Encodes an object for the store, without metadata.resourceVersion. Managed fields come last, as in 1.24. */
+/** Encodes an object for the store, without metadata.resourceVersion. Managed fields come last in the metadata, as in 1.24. */
 export function encodeStored(object: StorableObject, text: TextForm = asInMemory): Buffer {
   const { kind, apiVersion, metadata = {}, ...others } = text.ownOf(object) as StorableObject & Record<string, unknown>;
   const { resourceVersion: _, managedFields, ...own } = text.inside('metadata', metadata) as Metadata;

@@ -22,13 +22,13 @@ export interface Entry {
   readonly stored: Buffer;
   /** Length of `json()`. */
   readonly size: number;
-  /** New values have another stored form, so even an unchanged update is worth writing. */
+  /** True if new values have another stored form, so that even an unchanged update is worth writing. */
   readonly stale?: boolean;
   /** Set by this server's registry on its own writes: the object is canonical and complete. */
   canonical?: boolean;
   /** Served JSON with metadata.resourceVersion, in one buffer, for reading. */
   json(): Buffer;
-  /** The same in its stored form, for forwarding. */
+  /** The same bytes in compact form, for forwarding. */
   jsonBytes(): EntryBytes;
   /** `json()` followed by a line feed, as responses end. */
   line(): Buffer;
@@ -38,7 +38,7 @@ export interface Entry {
   outline(): unknown;
   /** Another encoding, created once per entry by `make` and cached under `name` for the entry's lifetime. */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
-  /** The same in its stored form, for forwarding. */
+  /** The same encoding in compact form, for forwarding. */
   encodedBytes(name: string, make: (entry: Entry) => Buffer): EntryBytes;
   /** Whether an encoding is cached under the name. */
   keeps(name: string): boolean;
@@ -100,7 +100,7 @@ export interface ResourceWatchOptions {
   /** `latest` and `any` start with synthetic ADDED events; `exact` starts after the revision. */
   readonly version: ReadVersion;
   readonly match?: (entry: Entry) => boolean;
-  /** A part of `match` that selects watches without calling it. */
+  /** A field's value that `match` implies; it selects watches without calling `match`. */
   readonly only?: Only;
   /** Name of the selection; equal names of a resource select the same entries. */
   readonly selection?: string;
@@ -132,7 +132,7 @@ export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
   follow(listener: WatchListener): void;
   /** Continues after the listener returned false. */
   resume(): void;
-  /** Requests a bookmark soon, outside of the `bookmarks` schedule: for the end of a request's time. */
+  /** Requests a bookmark soon, outside the `bookmarks` schedule, such as before the time of a request ends. */
   requestBookmark(): void;
 }
 

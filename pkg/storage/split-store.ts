@@ -87,7 +87,7 @@ export class SplitStore extends ForwardingStore {
       await this.#revert(puts);
       return result;
     } catch (error) {
-      // After other errors the outcome is unknown, and counting too much is better than too little.
+      // Do not revert after other errors: the outcome is unknown, and counting too much is better than too little.
       if (error instanceof StoreError && didNotHappen.has(error.code)) await this.#revert(puts);
       throw error;
     }

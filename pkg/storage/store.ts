@@ -15,7 +15,7 @@ export interface KeyValue {
   readonly value: Buffer;
   /** Revision of the last write to this key: the object's resourceVersion. */
   readonly modRevision: Revision;
-  /** New values have another stored form, so even an unchanged value is worth writing. */
+  /** True if new values have another stored form, so that even an unchanged value is worth writing. */
   readonly stale?: boolean;
   /** Why the value is unreadable, without any part of it; `value` is empty then. */
   readonly unreadable?: string;
@@ -48,7 +48,7 @@ export type WriteResult =
   | {
       readonly ok: true;
       readonly revision: Revision;
-      /** Values of guards were written to another store, with other revisions. */
+      /** True if values of guards were written to another store, with other revisions. */
       readonly putApart?: boolean;
     }
   /** A condition did not hold; `current` is the current pair, absent if the key does not exist. */
@@ -56,7 +56,7 @@ export type WriteResult =
       readonly ok: false;
       readonly current?: KeyValue;
       readonly revision: Revision;
-      /** Guards that did not hold; absent if it was none of them. */
+      /** Guards that did not hold; absent if all held. */
       readonly failedGuards?: readonly Guard[];
     };
 

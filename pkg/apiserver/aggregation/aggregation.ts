@@ -114,7 +114,7 @@ interface DiscoveryCheckOptions {
   readonly connections: Connections;
 }
 
-/** Concurrent attempts, as a Service may have several servers; one success is enough. */
+/** Number of concurrent attempts: a Service may have several servers, and one success is enough. */
 const attempts = 5;
 const responseMs = 5000;
 
@@ -160,11 +160,11 @@ async function attempt(options: DiscoveryCheckOptions, remote: RemoteService, si
       backend,
       method: 'GET',
       path,
-      // Members of this group have all rights at extension servers.
+      // Members of this group have all rights on extension servers.
       headers: userHeaders({ name: dialect.users.aggregator, groups: [dialect.groups.masters] }),
       signal: AbortSignal.any([signal, timeout.signal]),
     });
-    // The body does not matter.
+    // Ignore errors of the body, which is not read.
     response.on('error', () => undefined);
     response.destroy();
     const { statusCode = 0 } = response;

@@ -15,12 +15,12 @@ export class ApiServices implements Follower<APIService> {
   readonly #listeners: Listener[] = [];
   #generation = 0;
 
-  /** Increases with each change, which invalidates derived values. */
+  /** Increases with each change, to invalidate derived values. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Undefined if this server serves the version, or none does. */
+  /** The extension API server of the version; undefined if this server serves it, or none does. */
   find(group: string, version: string): RemoteService | undefined {
     return this.#byGroup.get(group)?.get(version);
   }

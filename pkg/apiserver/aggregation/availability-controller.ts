@@ -113,7 +113,7 @@ export class AvailabilityController {
     );
   }
 
-  /** False on a conflict. */
+  /** Writes the condition; returns false on a conflict. */
   async #write(object: APIService, availability: Availability, signal: AbortSignal): Promise<boolean> {
     const { client, clock, metrics } = this.#options;
     const before = object.status?.conditions;

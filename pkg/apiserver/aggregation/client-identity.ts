@@ -1,4 +1,4 @@
-/** This server's client certificate at extension API servers; it may be replaced while the server runs. */
+/** The client certificate that this server presents to extension API servers; it may be replaced while the server runs. */
 
 export interface ClientIdentity {
   /** PEM; absent: no certificate. */

@@ -13,10 +13,10 @@ interface PooledChannel extends Channel {
   readonly key: string;
 }
 
-/** Most idle connections, per address and per APIService. */
+/** Limit of idle connections, per address and per APIService. */
 const maxIdlePerAddress = 8;
 const maxIdle = 32;
-/** As in 1.24. */
+/** Idle connections close after this time, as in 1.24. */
 const idleMs = 90_000;
 
 export class Connections {
@@ -42,12 +42,12 @@ export class Connections {
     });
     const channel = { key: connectionKey, agent, tls: { ...trust, ...this.#identity.current } };
     this.#channels.set(name, channel);
-    // Addresses change: connections to old ones must not pile up.
+    // Close old connections: they would pile up, since addresses change.
     agent.on('free', () => trim(agent));
     return channel;
   }
 
-  /** Closes idle connections; the others close after their requests. */
+  /** Closes idle connections; busy ones close after their requests. */
   forget(name: string): void {
     const existing = this.#channels.get(name);
     if (existing === undefined) return;

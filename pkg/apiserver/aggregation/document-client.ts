@@ -38,7 +38,7 @@ export class DocumentClient {
     this.#options = options;
   }
 
-  /** Undefined: the server has no such document. The `cached` instance: it has not changed. */
+  /** Returns undefined if the server has no such document, and the `cached` instance if it has not changed. */
   async fetch(
     remote: RemoteService,
     path: string,

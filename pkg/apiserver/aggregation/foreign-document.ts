@@ -18,7 +18,7 @@ export interface ForeignDocument {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Deepest nesting of schemas. */
+/** Limit of nested schemas. */
 const maxDepth = 64;
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const definitionRef = '#/definitions/';
@@ -184,7 +184,7 @@ function extensionsOf(source: Json): Record<`x-${string}`, unknown> {
   return Object.fromEntries(Object.entries(source).filter(([name]) => name.startsWith('x-')));
 }
 
-/** RFC 6901. */
+/** Unescapes a part of a JSON pointer (RFC 6901). */
 function unescaped(pointer: string): string {
   return pointer.replaceAll('~1', '/').replaceAll('~0', '~');
 }

@@ -1,6 +1,6 @@
 /**
- * Forwards requests for versions that extension API servers serve, with the user in headers, which this server's client
- * certificate authenticates (kube-aggregator's `handler_proxy.go`).
+ * Forwards requests for versions that extension API servers serve. Headers carry the user, and this server's client
+ * certificate vouches for them (kube-aggregator's `handler_proxy.go`).
  */
 
 import type { Duplex } from 'node:stream';
@@ -47,7 +47,7 @@ export interface AggregationProxyOptions {
 /** Time limit of discovery requests: clients need them before anything else. */
 const discoveryMs = 5000;
 /**
- * Most concurrent requests per extension server, without long-running ones: a server that hangs must not use up
+ * Limit of concurrent requests per extension server, without long-running ones: a server that hangs must not use up
  * `--max-requests-inflight`.
  */
 const maxInFlight = 100;
@@ -88,7 +88,7 @@ export class AggregationProxy {
     }
   }
 
-  /** Undefined: the connection is tunnelled to the server. */
+  /** Returns undefined once the connection is tunnelled to the server. */
   async upgrade(
     context: RequestContext,
     remote: RemoteService,
@@ -182,14 +182,14 @@ function isRedirect({ status, headers }: ApiResponse): boolean {
   return status >= 300 && status <= 399 && (headers['location'] ?? '') !== '';
 }
 
-/** An extension server must not redirect this server or its clients. */
+/** Replaces a redirection by an error: an extension server must not redirect this server or its clients. */
 async function refuseRedirect({ body }: ApiResponse): Promise<ApiResponse> {
   if (body !== undefined && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.();
   const text = 'the backend attempted to redirect this request, which is not permitted';
   return { status: 502, headers: {}, body: Buffer.from(text) };
 }
 
-/** Like Go's `http.Error`. */
+/** A plain-text error like Go's `http.Error`. */
 function plain(status: number, text: string): ApiResponse {
   return plainText(status, `${text}\n`);
 }

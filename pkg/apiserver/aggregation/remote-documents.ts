@@ -82,7 +82,7 @@ export class RemoteDocuments implements ForeignDocuments {
     }
   }
 
-  /** One merged part of all servers, in which names are unique. */
+  /** The parts of all servers, merged into one in which names are unique. */
   *parts(): Iterable<ForeignPart> {
     this.#merged ??= this.#merge();
     const part = this.#merged;
@@ -113,7 +113,7 @@ export class RemoteDocuments implements ForeignDocuments {
     const { apiServices } = this.#options;
     const remote = apiServices.remotes.get(name);
     if (remote?.available !== true) {
-      // It is queued again when it becomes available.
+      // The document is queued again when its server becomes available.
       this.#polled.delete(name);
       return { kind: 'done' };
     }

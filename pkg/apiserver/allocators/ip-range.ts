@@ -1,7 +1,7 @@
 /** A CIDR's addresses by number. */
 import { addressToNumber, formatAddress, ipFamily, numberToAddress, parseCIDR } from '#apimachinery/net/ip.js';
 
-/** Addresses beyond this number are not allocated: a bitmap of 64 Ki addresses is 8 kB. */
+/** Limit of allocated addresses: a bitmap of 64 Ki addresses is 8 kB. */
 const maxAddresses = 65_536;
 
 export class IpRange {
@@ -23,7 +23,7 @@ export class IpRange {
     this.cidr = `${this.#text(this.#base)}/${block.prefix}`;
   }
 
-  /** Addresses that can be allocated: without the network's own and, for IPv4, the broadcast address. */
+  /** Number of addresses that can be allocated: without the network's own and, for IPv4, the broadcast address. */
   get size(): number {
     const usable = this.#total - (this.family === 'IPv4' ? 2n : 1n);
     return usable > BigInt(maxAddresses) ? maxAddresses : Number(usable);

@@ -9,7 +9,7 @@ export function portRangeError(text: string): string | undefined {
   return typeof parsed === 'string' ? parsed : undefined;
 }
 
-/** The first and last port, or an error text. A single number is a range of one; empty and 0-0 contain none. */
+/** The first and last port, or an error text. A single number is a range of one; empty text and 0-0 contain none. */
 function parsePortRange(text: string): readonly [number, number] | string {
   const value = text.trim();
   if (value === '') return [0, 0];

@@ -10,7 +10,7 @@ import type { Revision, Store } from '#storage/store.js';
 
 export interface RangeRegistryOptions {
   readonly store: Store;
-  /** `/registry/ranges/serviceips`. */
+  /** Key in the store: `/registry/ranges/serviceips`. */
   readonly key: string;
   /** The range as text: data stored for another range is ignored. */
   readonly range: string;
@@ -24,7 +24,7 @@ export interface RangeRegistryOptions {
 
 interface Loaded {
   readonly bitmap: Bitmap;
-  /** Undefined: not stored yet. */
+  /** Revision in the store; undefined if not stored yet. */
   readonly revision: Revision | undefined;
 }
 
@@ -34,7 +34,7 @@ interface RangeDocument {
   readonly apiVersion: 'v1';
   readonly metadata: Readonly<Record<string, never>>;
   readonly range: string;
-  /** Base64 of the bits. */
+  /** The bits in base64. */
   readonly data: string;
 }
 
@@ -59,14 +59,14 @@ export class RangeRegistry {
     this.#options = options;
   }
 
-  /** Allocates that number; false if it is allocated already. */
+  /** Allocates that number; returns false if it is allocated already. */
   async take(offset: number): Promise<boolean> {
     const isNew = await this.#change((bitmap) => ({ result: !bitmap.has(offset), changed: bitmap.take(offset) }));
     this.#countAttempt(isNew);
     return isNew;
   }
 
-  /** Allocates any free number. Throws RangeFullError. */
+  /** Allocates a free number. Throws RangeFullError. */
   async takeNext(): Promise<number> {
     const { random, reserved, range } = this.#options;
     const offset = await this.#change((bitmap) => {
@@ -112,7 +112,7 @@ export class RangeRegistry {
       const bitmap = new Bitmap(this.#options.size, loaded.bitmap.toBuffer());
       const { result, changed } = step(bitmap);
       if (!changed) {
-        // The remembered state may be stale: only a fresh read can refuse.
+        // The remembered state may be stale: refuse only after a fresh read.
         if (this.#last === undefined) return result;
         this.#last = undefined;
         continue;
@@ -181,7 +181,7 @@ export class Bitmap {
     return (((this.#bytes[offset >> 3] ?? 0) >> (offset & 7)) & 1) === 1;
   }
 
-  /** False if it is allocated already. */
+  /** Marks the number as allocated; returns false if it is already. */
   take(offset: number): boolean {
     if (this.has(offset)) return false;
     this.#bytes.writeUInt8((this.#bytes[offset >> 3] ?? 0) | (1 << (offset & 7)), offset >> 3);

@@ -21,7 +21,7 @@ export interface RangeRepairOptions extends ServiceAllocatorOptions {
   readonly log: Logger;
   /** Called for each finding at each pass; the receiver joins equal events. */
   readonly report: (finding: RangeFinding) => void;
-  /** Between passes; 3 minutes as in 1.24. */
+  /** Time between passes; 3 minutes as in 1.24. */
   readonly intervalMs?: number;
 }
 
@@ -103,16 +103,16 @@ function unownedNumbers(record: RangeRecord, holders: ReadonlyMap<number, Servic
 /** A Service that an administrator must check. */
 export interface RangeFinding {
   readonly service: Service;
-  /** `ClusterIPAlreadyAllocated`. */
+  /** For example `ClusterIPAlreadyAllocated`. */
   readonly reason: string;
   readonly message: string;
 }
 
 /** The numbers that Services hold in one range. */
 export interface HeldNumbers {
-  /** By offset: the first Service that holds the number. */
+  /** The first Service that holds each number, by offset. */
   readonly holders: ReadonlyMap<number, Service>;
-  /** Numbers that two Services hold, or that are outside of the range. */
+  /** Numbers that two Services hold, or that are outside the range. */
   readonly findings: readonly RangeFinding[];
 }
 
@@ -170,7 +170,7 @@ function portWords(range: NodePortRange): NumberWords {
   };
 }
 
-/** Addresses of the range's family. */
+/** The addresses of the range's family that Services hold. */
 export function heldAddresses(services: readonly Service[], range: IpRange): HeldNumbers {
   const version = range.family === 'IPv4' ? 4 : 6;
   return examine(
@@ -181,7 +181,7 @@ export function heldAddresses(services: readonly Service[], range: IpRange): Hel
   );
 }
 
-/** Node ports. A Service may use one port for several protocols. */
+/** The node ports that Services hold. A Service may use one port for several protocols. */
 export function heldNodePorts(services: readonly Service[], range: NodePortRange): HeldNumbers {
   return examine(services, heldPorts, (port) => range.offsetOf(port), portWords(range));
 }

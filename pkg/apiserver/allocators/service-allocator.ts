@@ -1,4 +1,4 @@
-/** Allocates cluster IPs and node ports when Services are written, and frees them when Services go. */
+/** Allocates cluster IPs and node ports when Services are written, and frees them when Services are deleted. */
 
 import { validateClusterIPs } from '#api/core/v1/service/cluster-ip-validation.js';
 import type { Service } from '#api/core/v1/types.gen.js';
@@ -188,7 +188,7 @@ export class ServiceAllocator implements WriteHook {
       spec.healthCheckNodePort = await this.#claimPort(service, 'spec.healthCheckNodePort', health, claims);
   }
 
-  /** Claims that port, or any if `port` is 0. */
+  /** Claims that port, or any free one if `port` is 0. */
   async #claimPort(service: Service, field: string, port: number, claims: Claims): Promise<number> {
     const { range, registry } = this.#options.nodePorts;
     let claimed = port;

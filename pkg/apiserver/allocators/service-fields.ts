@@ -1,4 +1,4 @@
-/** Derives a Service's needs from its type, and the fields that an update keeps. Pure. */
+/** Derives from a Service's type which addresses and ports it needs, and which fields an update keeps. Pure. */
 
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';

@@ -14,7 +14,7 @@ import { certificateSubject } from '#pki/ensure.js';
 import { certificateTimes, isVersionOne } from '#pki/x509.js';
 
 export interface CertificatePoolOptions {
-  /** PEM bundle. */
+  /** Bundle of certificates in PEM. */
   readonly bundle: string;
   readonly clock: Clock;
 }
@@ -23,7 +23,7 @@ export type CertificateVerdict =
   | { readonly ok: true; readonly subject: DistinguishedName }
   | { readonly ok: false; readonly reason: string };
 
-/** ms since the epoch. */
+/** A period; ms since the epoch. */
 interface Validity {
   readonly notBefore: number;
   readonly notAfter: number;
@@ -31,7 +31,7 @@ interface Validity {
 
 interface Authority extends Validity {
   readonly certificate: X509Certificate;
-  /** Whether it may sign: like in Go, certificates of X.509 version 1 may, as they cannot state it. */
+  /** Whether the authority may sign: like in Go, certificates of X.509 version 1 may, as they cannot state it. */
   readonly signs: boolean;
 }
 
@@ -63,7 +63,7 @@ export class CertificatePool {
     this.#authorities = authoritiesIn(options.bundle);
   }
 
-  /** Replaces the authorities. Throws like the constructor, and keeps the previous ones then. */
+  /** Replaces the authorities. If it throws, for the reasons of the constructor, the previous ones stay. */
   replace(bundle: string): void {
     this.#authorities = authoritiesIn(bundle);
     this.#cache = newCache(this.#clock);

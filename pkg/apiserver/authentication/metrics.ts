@@ -56,9 +56,9 @@ function userLabel(name: string): string {
 export interface TokenCacheMetrics {
   /** Counts a lookup; a miss is verified by the token authenticators. */
   request(status: 'hit' | 'miss', durationMs: number): void;
-  /** Counts a verification. */
+  /** Counts the result of a verification. */
   fetch(status: 'ok' | 'error'): void;
-  /** Verifications in progress. */
+  /** Changes the number of verifications in progress. */
   active(change: 1 | -1): void;
 }
 

@@ -25,7 +25,7 @@ class UnionAuthenticator implements Authenticator {
     return this.#ask(request, 0, undefined);
   }
 
-  /** Tries the members from `index` on; `failure` is the first failure before. */
+  /** Tries the members from `index` on; `failure` is the first failure of the earlier ones. */
   #ask(request: ApiRequest, index: number, failure: Failure | undefined): MaybePromise<UserInfo | undefined> {
     const member = this.#members[index];
     if (member === undefined) {
@@ -50,7 +50,7 @@ class UnionAuthenticator implements Authenticator {
 export interface RequestAuthenticatorOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** In the order in which they are tried. */
+  /** The authenticators, in the order in which they are tried. */
   readonly members: readonly Authenticator[];
   /** Whether requests without credentials are `system:anonymous`; otherwise they get 401. */
   readonly anonymous: boolean;
@@ -91,7 +91,7 @@ export class RequestAuthenticator implements Authenticator {
     return user.catch(failed).then((each) => this.#accept(each, startedMs));
   }
 
-  /** Throws 401 for anonymous requests where these are not allowed. */
+  /** Returns the user. Throws 401 for an anonymous request if these are not allowed. */
   #accept(user: UserInfo | undefined, startedMs: number): UserInfo {
     const { dialect, clock, anonymous, metrics } = this.#options;
     if (user === undefined && !anonymous) {

@@ -26,7 +26,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
     };
   }
 
-  /** Undefined for certificates that are not a front proxy's: they may be users' own. */
+  /** Undefined for certificates that do not belong to a front proxy: they may be users' own. */
   authenticate(request: ApiRequest): UserInfo | undefined {
     const { pool, allowedNames, usernameHeaders, groupHeaders } = this.#options;
     if (request.clientCertificate === undefined) return undefined;
@@ -50,7 +50,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 }
 
-/** Keys are percent-encoded, as header names allow few characters; invalid encoding is taken literally. */
+/** Decodes a key: percent-encoded, as header names allow few characters. Invalid encoding is taken literally. */
 function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -12,7 +12,7 @@ import { type JwtKey, readJwt, verifyJwt } from '#pki/jwt.js';
 export interface SecretTokenOptions {
   readonly dialect: Dialect;
   readonly keys: readonly JwtKey[];
-  /** Audiences of this API server; such tokens name none and are valid for these only. */
+  /** Audiences of this API server; stored tokens name no audience and are valid for these only. */
   readonly audiences: readonly string[];
   readonly reader: ObjectReader;
   /** Whether secret and account are looked up (`--service-account-lookup`). */

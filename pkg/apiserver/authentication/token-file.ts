@@ -4,7 +4,7 @@ import type { TokenAuthenticator } from '#apiserver/authentication/authenticator
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 interface Line {
-  /** Comparing digests, which have equal length, leaks nothing about the tokens. */
+  /** Digests have equal length, so comparing them reveals nothing about the tokens. */
   readonly digest: Buffer;
   readonly user: UserInfo;
 }

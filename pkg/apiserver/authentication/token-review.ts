@@ -1,4 +1,4 @@
-/** `tokenreviews`: other daemons ask for the user of a token. */
+/** `tokenreviews`: identifies the user of a token for other daemons. */
 import type { TokenReview, TokenReviewStatus } from '#api/authentication/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, statusOf } from '#apimachinery/errors/status.js';
@@ -24,7 +24,7 @@ export function tokenReviews(options: TokenReviewOptions): VirtualResource {
       const review = object as TokenReview;
       const { token = '' } = review.spec ?? {};
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
-      // Like 1.24, keeps fields of the sent status that the result does not set.
+      // Like 1.24, keep fields of the sent status that the result does not set.
       return {
         ...review,
         status: { ...review.status, ...(await statusFor(options, token, review.spec.audiences ?? [])) },

@@ -62,12 +62,12 @@ export interface WaitingAuthorizerOptions {
   readonly waitMs?: number;
 }
 
-/** The same as for reads that wait for their cache. */
+/** The same limit as for reads that wait for their cache. */
 const defaultWaitMs = 3000;
 
 /**
  * Until `ready` is called, requests that are not allowed wait, and get 429 after `waitMs`. Release 1.24 answers 403, which
- * clients take for a final refusal when they reconnect after a restart.
+ * clients that reconnect after a restart take for a final refusal.
  */
 export class WaitingAuthorizer implements Authorizer {
   readonly mode: string;
@@ -118,7 +118,7 @@ export class UnionAuthorizer implements Authorizer {
     return this.#ask(attributes, 0, noOpinion);
   }
 
-  /** Tries the members from `index` on; `before` has the reasons of the previous ones. */
+  /** Tries the members from `index` on; `before` has the reasons of the earlier ones. */
   #ask(
     attributes: AuthorizationAttributes,
     index: number,

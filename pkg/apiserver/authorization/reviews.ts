@@ -77,7 +77,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
         const review = object as SelfSubjectRulesReview;
         const namespace = review.spec?.namespace ?? '';
         if (namespace === '') throw badRequest('no namespace on request');
-        // Like 1.24, responds with the status alone.
+        // Like 1.24, respond with the status alone.
         return Promise.resolve({ metadata: {}, spec: {}, status: ownRules(options, context.user, namespace) });
       },
     },
@@ -89,7 +89,7 @@ function subjectOf(spec: SubjectAccessReviewSpec | undefined): UserInfo {
   return { name: user, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }
 
-/** Throws 422 for failures. Like in 1.24, the kind is empty. */
+/** Throws 422 if there are failures. Like in 1.24, the kind is empty. */
 function refuse({ dialect }: AccessReviewOptions, failures: FieldFailure[]): void {
   if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind: '' }, '', failures);
 }

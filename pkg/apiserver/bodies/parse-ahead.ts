@@ -9,7 +9,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
-/** Server-side apply; programs send JSON despite the name. */
+/** Media type of server-side apply; despite the name, programs send JSON. */
 const applyMediaType = 'application/apply-patch+yaml';
 
 /** Prefixes of 1.24's messages. */
@@ -30,9 +30,9 @@ export interface AheadParser {
 }
 
 /**
- * For bodies of more than `smallBodyBytes`. Converts large YAML bodies to JSON, which is valid YAML. Resolves when the body is
- * ready; undefined if there is nothing to do. Throws 413 for bodies of too many parts, 400 for an invalid apply configuration,
- * and like `YamlReader`.
+ * Prepares bodies of more than `smallBodyBytes`. Converts large YAML bodies to JSON, which is valid YAML. Resolves when the
+ * body is ready; undefined if there is nothing to do. Throws 413 for bodies of too many parts, 400 for an invalid apply
+ * configuration, and the errors of `YamlReader`.
  */
 export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
   const { dialect, turns } = parser;

@@ -20,11 +20,11 @@ export interface YamlDocument {
 
 export interface YamlReaderOptions {
   readonly clock: Clock;
-  /** Most bytes of the resulting JSON. */
+  /** Limit of the resulting JSON. */
   readonly maxBytes: number;
   /** Time limit per document; absent: 20 s. */
   readonly timeoutMs?: number;
-  /** Most waiting documents; absent: 50. */
+  /** Limit of waiting documents; absent: 50. */
   readonly maxWaiting?: number;
 }
 
@@ -37,7 +37,7 @@ interface Job {
 const defaults = { timeoutMs: 20_000, maxWaiting: 50 } as const;
 /** An idle thread ends after this time. */
 const idleMs = 10_000;
-/** Memory of the thread: some hundred bytes per byte of a document. */
+/** Limit of the thread's memory: some hundred bytes per byte of a document. */
 const maxHeapMiB = 1024;
 const retryAfterSeconds = 1;
 

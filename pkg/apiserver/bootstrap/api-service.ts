@@ -15,17 +15,17 @@ import type { Logger } from '#daemon/log/logger.js';
 import { prefixEnd, type Store } from '#storage/store.js';
 
 export interface ApiServiceOptions {
-  /** As a member of `system:masters`. */
+  /** A client with all rights. */
   readonly client: Client;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
   readonly clusterIP: string;
-  /** 0: no node port. */
+  /** Node port of the Service; 0: none. */
   readonly nodePort: number;
   /** This server's address; undefined: the endpoints are not maintained. */
   readonly endpoint: { readonly ip: string; readonly port: number } | undefined;
-  /** `/registry/masterleases/`. */
+  /** Prefix of the leases: `/registry/masterleases/`. */
   readonly leasePrefix: string;
 }
 
@@ -152,14 +152,14 @@ export class ApiService {
     await this.#writeLeaseHolders(signal);
   }
 
-  /** Serialized, so that an older state is not written after a newer one. */
+  /** Writes one state at a time, so that an older one never replaces a newer one. */
   #writeLeaseHolders(signal: AbortSignal): Promise<void> {
     const written = this.#writing.then(() => this.#writeLeaseHoldersNow(signal));
     this.#writing = written.catch(() => undefined);
     return written;
   }
 
-  /** Includes this server even without its lease, since it runs. */
+  /** Writes the addresses; includes this server even without its lease, since it runs. */
   async #writeLeaseHoldersNow(signal: AbortSignal): Promise<void> {
     const { endpoint } = this.#options;
     if (endpoint === undefined) return;

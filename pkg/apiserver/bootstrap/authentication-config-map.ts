@@ -1,4 +1,4 @@
-/** Publishes in a ConfigMap how the API servers authenticate users, for extension API servers and other daemons. */
+/** Publishes in a ConfigMap how API servers authenticate users; extension API servers and other daemons read it. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
@@ -10,7 +10,7 @@ import { parseJsonList } from '#daemon/serving/json-list.js';
 import { certificateTimes } from '#pki/x509.js';
 
 export interface AuthenticationFacts {
-  /** PEM; undefined without client authorities. */
+  /** PEM bundle; undefined without client authorities. */
   readonly clientCA: string | undefined;
   readonly requestHeaderCA: string | undefined;
   readonly allowedNames: readonly string[];

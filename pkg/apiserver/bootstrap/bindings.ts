@@ -26,8 +26,8 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
   const controllerManager = user(users.controllerManager);
   const binding = (name: string, ...subjects: Subject[]): ClusterRoleBinding =>
     withBootstrapMarks({ metadata: { name }, roleRef: roleRef(dialect, 'ClusterRole', name), subjects }, dialect);
-  // The controller manager may request tokens for its controllers' accounts, so binding it to their roles grants it nothing new,
-  // and lets it work without an account per controller.
+  // Bind the controller manager to its controllers' roles: it may request tokens for their accounts, so this grants it nothing
+  // new, and it needs no account per controller.
   const controllers = [...Object.keys(controllerRulesFor(gate)), 'certificate-controller'];
   return [
     binding('cluster-admin', group(groups.masters)),
@@ -39,7 +39,7 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
     binding(`system:${components.controllerManager}`, controllerManager),
     binding(`system:${components.scheduler}`, user(users.scheduler)),
     binding('system:volume-scheduler', user(users.scheduler)),
-    // Node agents may run the name server themselves.
+    // Node agents may run the name server.
     binding(`system:${short}-dns`, account(`${short}-dns`), group(groups.nodes)),
     // Nodes get their rights from the node authorizer; clusters without it may add subjects here.
     binding('system:node'),

@@ -1,4 +1,4 @@
-/** Creates or completes the cluster's own objects, at every start. */
+/** Creates or completes the cluster's own objects at every start. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -24,12 +24,12 @@ import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js'
 import type { Client } from '#client/client.js';
 
 export interface BootstrapOptions {
-  /** As a member of `system:masters`. */
+  /** A client with all rights. */
   readonly client: Client;
   readonly gate: Gate;
 }
 
-/** Concurrent writes. */
+/** Limit of concurrent writes. */
 const concurrency = 8;
 
 /** Creates missing system namespaces. Idempotent. */

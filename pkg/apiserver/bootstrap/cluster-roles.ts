@@ -120,7 +120,7 @@ const viewRules = [
   `${read} | networking | ingresses ingresses/status networkpolicies`,
 ];
 
-/** Roles for daemons, and for information that is public. */
+/** Roles for daemons, and for public information. */
 function systemRoles({ components, shortName: short }: Dialect, role: MakeRole): ClusterRole[] {
   const { controllerManager, scheduler, nodeAgent } = components;
   const delegation = ['create | authentication | tokenreviews', 'create | authorization | subjectaccessreviews'];

@@ -23,9 +23,9 @@ export interface Component {
 
 /** The response of etcd's own `/health`. */
 const etcdHealthy = '{"health":"true","reason":""}';
-/** As in 1.24. */
+/** Time limit of a check, as in 1.24. */
 const timeoutMs = 20_000;
-/** Most characters of a component's message. */
+/** Limit of a component's message in characters. */
 const maxMessage = 1024;
 
 /** The store is healthy when it answers a quorum read. */
@@ -62,7 +62,7 @@ export function localDaemon(name: string, port: number, clock: Clock): Component
 }
 
 export class ComponentStorage extends EmptyStorage {
-  /** Sorted by name. */
+  /** The components, sorted by name. */
   readonly #components: readonly Component[];
   readonly #type: TypeInfo;
 

@@ -28,7 +28,7 @@ export class ConversionMetrics {
     this.#durations.labels(definition, from, String(succeeded), to).observe(durationMs / 1000);
   }
 
-  /** For a definition that is deleted or no longer served. */
+  /** Drops the series of a definition that is deleted or no longer served. */
   forget(definition: string): void {
     this.#durations.forget({ crd_name: definition });
   }

@@ -17,7 +17,7 @@ export interface ConversionQuestion {
   readonly uid: string;
   readonly version: ReviewVersion;
   readonly desiredAPIVersion: string;
-  /** As JSON. */
+  /** JSON of each object. */
   readonly objects: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function convertedObjects(
   return Array.isArray(objects) ? objects : [];
 }
 
-/** A webhook's object that is no valid conversion. */
+/** A webhook returned an object that is not a valid conversion. */
 export class WrongConversion extends Error {
   /** The invalid part; 1.24's message depends on it. */
   readonly part: 'type' | 'object' | 'metadata';

@@ -1,6 +1,6 @@
 /**
- * Conversion of custom objects between store and request. Objects read get what their version's schema says now: unknown
- * fields are pruned, and defaults are set. Source: 1.24,
+ * Conversion of custom objects between store and request. An object that is read gets the shape of its version's current
+ * schema: unknown fields are pruned, and defaults are set. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/{customresource_handler.go,conversion/nop_converter.go}.
  */
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
@@ -63,13 +63,13 @@ export class StoredForms {
     return copy;
   }
 
-  /** Undefined for versions that the definition no longer has: their objects are not changed. */
+  /** Undefined for versions that the definition no longer has: objects of those stay as they are. */
   versionOf({ apiVersion = '' }: ApiObjectShape): CustomVersion | undefined {
     return this.#kind.version(parseGroupVersion(apiVersion).version);
   }
 }
 
-/** For kinds whose versions differ only in their name. */
+/** The conversion of kinds whose versions differ only in their name. */
 export function renamingConversion(kind: CustomKind, forms: StoredForms, apiVersion: string): InProcessConversion {
   const storedVersion = kind.apiVersion(kind.storageVersion);
   return {
@@ -86,7 +86,7 @@ export function renamingConversion(kind: CustomKind, forms: StoredForms, apiVers
 /** The versions of a kind, for field ownership; undefined if it has one. `renamed`: they differ only in their name. */
 export function versionsOfKind(kind: CustomKind, renamed: boolean): OtherVersions | undefined {
   if (kind.versionNames.length < 2) return undefined;
-  // Clients may write managers of any group.
+  // Clients may write managers with versions of any group.
   const typeOf = (apiVersion: string) => {
     const { group, version } = parseGroupVersion(apiVersion);
     return group === kind.group ? kind.version(version)?.type : undefined;

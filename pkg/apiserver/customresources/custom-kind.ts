@@ -77,7 +77,7 @@ export class CustomKind {
     return version;
   }
 
-  /** As `version`, for served versions. Throws 404 for a definition that has just lost it. */
+  /** Like `version`, for served versions. Throws 404 if the definition has just lost it. */
   require(name: string, use?: 'once'): CustomVersion {
     const version = this.version(name, use);
     if (version === undefined) throw pathNotFound();

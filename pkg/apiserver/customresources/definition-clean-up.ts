@@ -37,7 +37,7 @@ const completed: NewCondition = {
   message: 'removed all instances',
 };
 
-/** What happened to the objects; `done`: none are left. */
+/** The result of removing the objects; `done`: none are left. */
 export interface CleanUp {
   readonly done: boolean;
   readonly condition: NewCondition;
@@ -90,7 +90,7 @@ function failed(reason: string, message: string): CleanUp {
   return { done: false, condition: { type: 'Terminating', status: 'True', reason, message } };
 }
 
-/** Any served version works. */
+/** Any served version; undefined if there is none. */
 function typeOf({ spec, status }: CustomResourceDefinition): ResourceType<ApiObject> | undefined {
   const version = spec.versions.find(({ served }) => served)?.name;
   const { kind } = status?.acceptedNames ?? spec.names;

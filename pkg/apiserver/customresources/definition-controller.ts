@@ -25,7 +25,7 @@ export interface DefinitionControllerOptions {
 
 const retryMs = 1000;
 
-/** The part of a definition that matters to others of its group. */
+/** The part of a definition that other definitions of its group depend on. */
 interface TrackedDefinition extends NamedDefinition {
   readonly group: string;
   /** The latest version seen or written by this controller. */
@@ -33,7 +33,7 @@ interface TrackedDefinition extends NamedDefinition {
 }
 
 export class DefinitionController implements Follower<CustomResourceDefinition> {
-  /** Names and conditions suffice to decide. */
+  /** Outlines are enough: names and conditions decide. */
   readonly outlines = true;
   readonly #options: DefinitionControllerOptions;
   readonly #definitions = new Map<string, TrackedDefinition>();
@@ -76,7 +76,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     const names = this.#groups.get(group);
     names?.delete(name);
     if (names?.size === 0) this.#groups.delete(group);
-    // Its names are free now.
+    // The definition's names are free now.
     for (const other of names ?? []) this.#pending.add(other);
   }
 
@@ -100,7 +100,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     const { client, clock, reader } = this.#options;
     try {
       const outline = await reader.outline(customresourcedefinitions, '', name);
-      // The last write is still on its way; it triggers another pass.
+      // The cache does not have the last write yet; it triggers another pass.
       if (outline === undefined || isBefore(outline, tracked)) return;
       const now = formatTime(clock.now());
       const names = this.#groups.get(tracked.group) ?? [];
@@ -122,7 +122,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     }
   }
 
-  /** Runs in the background: it may take minutes. */
+  /** Removes the definition's objects in the background: it may take minutes. */
   #end(definition: CustomResourceDefinition, signal: AbortSignal): void {
     const { name = '', finalizers = [] } = definition.metadata;
     const { customResourceCleanup } = this.#options.client.dialect.finalizers;

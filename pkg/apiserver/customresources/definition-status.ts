@@ -84,7 +84,7 @@ interface Acceptance {
   readonly conflict: NewCondition | undefined;
 }
 
-/** Checks each name by itself: instead of a conflicting name the formerly accepted one stays. */
+/** Checks each name separately: a conflicting name leaves the previously accepted one in place. */
 function acceptNames({ spec, status }: CustomResourceDefinition, { resources, kinds }: OtherNames): Acceptance {
   const requested = spec.names;
   const accepted = status?.acceptedNames;
@@ -167,7 +167,7 @@ function approval(definition: CustomResourceDefinition, dialect: Dialect, now: s
   return withCondition(definition, { type: 'KubernetesAPIApprovalPolicyConformant', status, reason, message }, now);
 }
 
-/** Today's definitions can only violate the structure by the flag that they keep from former versions. */
+/** New definitions can violate the structure only by the flag that they keep from former versions. */
 function structure(definition: CustomResourceDefinition, dialect: Dialect, now: string): CustomResourceDefinition {
   const type = 'NonStructuralSchema';
   if (definition.spec.preserveUnknownFields === true) {

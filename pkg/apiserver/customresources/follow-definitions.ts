@@ -1,4 +1,4 @@
-/** Serves the resources of custom resource definitions as these are created, change and go. */
+/** Serves the resources of custom resource definitions as these are created, changed and deleted. */
 import { isEstablished, isTerminating } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -46,7 +46,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   readonly #revisions = new Map<string, bigint>();
   readonly #patterns = new Patterns();
   #synced = false;
-  /** Definitions are disabled. */
+  /** True if definitions are disabled. */
   #off = false;
 
   constructor(options: CustomResourcesOptions) {
@@ -76,7 +76,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     for (const entry of entries) this.#look(storage.prefix, entry);
   }
 
-  /** Catches up with all definitions, or continues with those already read while the store is away. */
+  /** Catches up with all definitions; while the store is away, continues with those already read. */
   async caughtUp(signal: AbortSignal): Promise<void> {
     if (!this.#synced) return;
     try {
@@ -191,7 +191,7 @@ function editionOf(definition: CustomResourceDefinition): string {
   return `${formOf(definition)} ${isTerminating(definition)}`;
 }
 
-/** Without the deletion state: watchers are to see the objects of a deleted definition go. */
+/** Ignores the deletion state: watchers must see the objects of a deleted definition go. */
 function formOf({ metadata, status, spec }: CustomResourceDefinition): string {
   return `${metadata.uid} ${metadata.generation} ${JSON.stringify(status?.acceptedNames ?? spec.names)}`;
 }

@@ -21,7 +21,7 @@ import type { ResourceStorage } from '#storage/resource-storage.js';
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const subresourceVerbs = ['get', 'patch', 'update'];
 
-/** Shared, because creating errors is expensive. */
+/** Shared error, because creating errors is expensive. */
 const definitionChanged = new Error('the definition of the resource has changed');
 
 export interface CustomResourceOptions {
@@ -59,7 +59,7 @@ export class ServedCustomResource implements CustomResource {
     this.#forms = forms;
     this.#webhooks = webhooks;
     this.#version = version.name;
-    // The closure keeps only the name: the version holds its whole schema.
+    // The closure must keep only the name: the version holds its whole schema.
     const { name } = version;
     this.declaration = declarationOf(definition, version, () => kind.definitionOf(name));
     this.group = kind.group;
@@ -76,7 +76,7 @@ export class ServedCustomResource implements CustomResource {
     this.stored = new CustomStoredVersion(kind);
   }
 
-  /** The definition has changed: another object replaces this one. */
+  /** Retires the resource: the definition has changed, and another object replaces this one. */
   retire(): void {
     this.retired.abort(definitionChanged);
   }
@@ -111,7 +111,7 @@ export class ServedCustomResource implements CustomResource {
   }
 }
 
-/** Holds the names, which suffice for discovery; the rest is built when objects are requested. */
+/** Holds only the names, which are enough for discovery; the rest is built when objects are requested. */
 class CustomStoredVersion implements StoredVersionOf {
   readonly apiVersion: string;
   readonly kind: string;
@@ -132,7 +132,7 @@ class CustomStoredVersion implements StoredVersionOf {
   }
 }
 
-/** Names the best later version that is served and not deprecated itself. */
+/** The warning names the best later version that is served and not deprecated itself. */
 function deprecationWarning({ spec }: CustomResourceDefinition, version: string): string {
   const { group, names, versions } = spec;
   const text = `${group}/${version} ${names.kind} is deprecated`;
@@ -175,7 +175,7 @@ function declarationOf(
   const { shortNames = [], categories = [] } = names;
   const subresources = subresourcesOf(version, names.kind);
   return {
-    // Custom groups are their own key.
+    // The key of a custom group is its name.
     group: spec.group as GroupKey,
     version: version.name,
     resource: names.plural,

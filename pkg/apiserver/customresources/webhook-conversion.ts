@@ -52,9 +52,9 @@ interface Conversion {
   readonly isList?: boolean;
 }
 
-/** As in 1.24. */
+/** Time limit of a call, as in 1.24. */
 const timeoutMs = 30_000;
-/** Size of the objects in one review, unless a single one is larger; the answer may be as large as a request. */
+/** Limit of the objects in one review, unless a single one is larger; the answer may be as large as a request. */
 const questionBytes = 4 * 1024 * 1024;
 const maxAnswerBytes = 16 * 1024 * 1024;
 
@@ -83,7 +83,7 @@ export class WebhookConversion implements RemoteConversion {
     return this.#converted(normalized, { targetVersion: apiVersion, signal, isList: normalized.length > 1 });
   }
 
-  /** The results are not validated again, so they must have the shape of the version. */
+  /** Converts between two versions. The results are not validated again, so they must have the shape of the version. */
   async between(
     objects: readonly ApiObjectShape[],
     apiVersion: string,
@@ -100,7 +100,7 @@ export class WebhookConversion implements RemoteConversion {
     return converted;
   }
 
-  /** Skips objects that have the target version already. */
+  /** Converts the objects that do not have the target version yet. */
   async #converted(
     objects: readonly ApiObjectShape[],
     { targetVersion, signal, isList = false }: Conversion,
@@ -165,7 +165,7 @@ export class WebhookConversion implements RemoteConversion {
       const answer = await client.post({ config: clientConfig, body, timeoutMs, cancellation: signal, maxAnswerBytes });
       answers = convertedObjects(dialect, answer, { version, uid });
     } catch (error) {
-      // Too many concurrent calls: reported unchanged.
+      // Report too many concurrent calls unchanged.
       if (error instanceof StatusError) throw error;
       throw failure(`conversion webhook for ${about} failed: ${messageOf(error)}`, error);
     }
@@ -196,7 +196,7 @@ export class WebhookConversion implements RemoteConversion {
   }
 }
 
-/** 1.24 gives such failures no reason. */
+/** The error of a failed conversion; like 1.24's, it has no reason. */
 function failure(message: string, cause?: unknown): StatusError {
   return new StatusError(
     { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 },

@@ -22,7 +22,7 @@ export interface AggregatedForm {
 
 const versions = new Set(['v2', 'v2beta1']);
 
-/** The aggregated form, if it is the first acceptable one. */
+/** The aggregated form, if the client accepts it before all others. */
 export function aggregatedForm(context: Pick<RequestContext, 'request'>): AggregatedForm | undefined {
   for (const clause of parseAccept(context.request.headers['accept'] ?? '')) {
     if (clause.type !== 'application' && clause.type !== '*') continue;
@@ -42,7 +42,7 @@ export interface AggregatedDiscoveryOptions {
 }
 
 interface CachedDocument {
-  /** Of the resource table. */
+  /** Generation of the resource table. */
   readonly generation: number;
   readonly document: Promise<TaggedDocument>;
 }
@@ -55,13 +55,13 @@ interface TaggedDocument {
 /** Shorter documents are sent uncompressed. */
 const minGzipBytes = 128 * 1024;
 
-/** Two versions, two roots, and the names of two dialects. */
+/** Limit of documents: two versions, two roots, and the names of two dialects. */
 const maxCached = 8;
 
 /** The documents, each built on demand, in turns, and kept compressed until the resources change. */
 export class AggregatedDiscovery {
   readonly #options: AggregatedDiscoveryOptions;
-  /** By form, which clients name, and root. */
+  /** Documents by form, which clients name, and by root. */
   readonly #documents = new LruCache<string, CachedDocument>({ limit: maxCached });
 
   constructor(options: AggregatedDiscoveryOptions) {

@@ -45,7 +45,7 @@ export class Discovery {
     return root === 'api' ? this.#answer(context, root, rest) : this.#newest(context, rest);
   }
 
-  /** Catches up first: clients look for definitions that another server or thread has just announced. */
+  /** Catches up first: clients look for definitions that another server or worker has just announced. */
   async #newest(context: RequestContext, rest: string[]): Promise<ApiResponse> {
     if (rest.length === 0 || rest[0]?.includes('.')) await this.#options.caughtUp(context.signal);
     return this.#answer(context, 'apis', rest);
@@ -103,7 +103,7 @@ export class Discovery {
     });
   }
 
-  /** Undefined if other servers serve versions: only they know their resources, so clients must request each version. */
+  /** Undefined if extension API servers serve versions: clients must then request each version from its server. */
   #aggregatedForm(context: RequestContext): AggregatedForm | undefined {
     const [remote] = this.#options.remote();
     return remote === undefined ? aggregatedForm(context) : undefined;
@@ -115,7 +115,7 @@ function groupDocument({ name, versions }: GroupVersions) {
   return { name, versions: documents, preferredVersion: documents[0] };
 }
 
-/** Throws 405 for other methods. */
+/** Throws 405 for methods that do not read. */
 export function requireReading({ request: { method } }: RequestContext): void {
   if (method !== 'GET' && method !== 'HEAD') throw methodNotServed({ group: '', resource: '' }, method);
 }

@@ -37,7 +37,7 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   metrics: { group: 100, versions: { v1beta1: 100 } },
 };
 
-/** Groups of definitions, and their versions, as 1.24 registers them. */
+/** Priorities of the groups of definitions and of their versions, as 1.24 registers them. */
 export const otherGroup = 1_000;
 export const otherVersion = 100;
 /** Versions of built-in groups: alpha, beta, stable. */

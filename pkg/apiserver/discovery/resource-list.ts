@@ -22,7 +22,7 @@ export interface ApiResourceDocument {
 export interface GroupVersions {
   /** Empty for core. */
   readonly name: string;
-  /** Preferred first. */
+  /** Versions, the preferred one first. */
   readonly versions: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface RemoteVersion {
 interface Group {
   readonly name: string;
   priority: number;
-  /** With their priorities. */
+  /** Versions with their priorities. */
   readonly versions: Map<string, number>;
 }
 
@@ -92,7 +92,7 @@ function subresource(
   };
 }
 
-/** 1.24 omits it for built-in kinds, whose clients derive it from the kind; definitions set their own. */
+/** The singular name; empty for built-in kinds, as in 1.24, whose clients derive it from the kind. */
 function singularName({ declaration, edition }: ServedResource): string {
   return edition === undefined ? '' : declaration.singular;
 }

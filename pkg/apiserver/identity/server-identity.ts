@@ -24,7 +24,7 @@ export interface ServerIdentityOptions {
   readonly renewMs: number;
 }
 
-/** `kube-apiserver-` and a UID; unique to one process. */
+/** Creates a name that is unique to this process: `kube-apiserver-` and a UID. */
 export function newIdentity(dialect: Dialect, newUID: () => string): string {
   return `${dialect.components.apiServer}-${newUID()}`;
 }
@@ -94,7 +94,7 @@ export class ServerIdentity {
       try {
         await resource.delete(name, { ...where, preconditions: { uid, resourceVersion } });
       } catch (error) {
-        // Another server has removed it, or its server has renewed it.
+        // Another server has removed the lease, or its server has renewed it.
         if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     }
@@ -106,7 +106,7 @@ export class ServerIdentity {
   }
 }
 
-/** Leases without the times that every server writes count as expired. `now` in milliseconds. */
+/** True for an expired lease; so is a lease without the times that every server writes. `now` in ms. */
 function isExpired(spec: Lease['spec'], now: number): boolean {
   const { renewTime, leaseDurationSeconds } = spec ?? {};
   if (renewTime === undefined || leaseDurationSeconds === undefined) return true;

@@ -6,7 +6,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
-/** See `keyOf`. */
+/** The key of an object: see `keyOf`. */
 type ObjectKey = string;
 
 /** `cached`: this server's current state. `latest`: consistent with the store at the time of the call. */
@@ -16,20 +16,20 @@ export type Freshness = 'cached' | 'latest';
 export interface Follower<T> {
   /**
    * False for objects that the follower ignores; decided from the JSON, to avoid parsing. The decision holds for the object's
-   * lifetime. Absent: all objects.
+   * lifetime. Absent: the follower gets all objects.
    */
   concerns?(json: Buffer): boolean;
   /** True: the follower needs only outlines (see `Entry.outline`); absent: whole objects. */
   readonly outlines?: boolean;
-  /** The whole state; called first, and again whenever changes were lost. Absent: `only` is present. */
+  /** Passes the whole state; called first, and again whenever changes were lost. Absent: `only` is present. */
   replaced?(objects: readonly T[]): void;
   /**
-   * Replaces `replaced` for followers that keep little of many objects: `changed` is called for each object of the state over
-   * several turns, so they are not in memory at once. `keys` lists all of them; all others are gone.
+   * Replaces `replaced` for followers that keep little of many objects. `changed` is called for each object of the state over
+   * several turns, so they are not in memory at once. `keys` lists them; all other objects are gone.
    */
   only?(keys: ReadonlySet<ObjectKey>): void;
   changed(object: T): void;
-  /** `object` is the last state seen. */
+  /** Reports a deletion; `object` is its last seen state. */
   removed(object: T): void;
 }
 
@@ -47,7 +47,7 @@ export interface ObjectReader {
     namespace: string,
     name: string,
   ): MaybePromise<T | undefined>;
-  /** An empty or absent namespace means all. */
+  /** Lists the objects of a namespace, or of all if it is empty or absent. */
   list<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace?: string,

@@ -6,9 +6,9 @@ import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-t
 
 /** A document of version 3. */
 export interface ForeignVersion {
-  /** `apis/wardle.example.com/v1alpha1`. */
+  /** Name of the document: `apis/wardle.example.com/v1alpha1`. */
   readonly name: string;
-  /** Changes with the document; empty if unknown: then clients do not cache it. */
+  /** Changes with the document; empty if unknown: then clients do not cache the document. */
   readonly hash: string;
   /** Answers a request for the document. */
   serve(context: RequestContext): Promise<ApiResponse>;
@@ -19,14 +19,14 @@ export interface ForeignPart {
   /** Changes with the part. */
   readonly hash: string;
   readonly paths: Readonly<Record<string, PathDocument>>;
-  /** Renamed to `NAME_v2` if their names are used already. */
+  /** Definitions; renamed to `NAME_v2` if their names are used already. */
   readonly definitions: Readonly<Record<string, SchemaDocument>>;
 }
 
 export interface ForeignDocuments {
-  /** Grows with every change of the other servers' documents. */
+  /** Increases with every change of the other servers' documents. */
   readonly generation: number;
-  /** Replace this server's documents of the same name. */
+  /** Documents that replace this server's documents of the same name. */
   versions(): Iterable<ForeignVersion>;
   parts(): Iterable<ForeignPart>;
 }

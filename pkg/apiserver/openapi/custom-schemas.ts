@@ -10,10 +10,10 @@ import type { SchemaDocument } from '#apiserver/openapi/document-types.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members with one schema, and members with several, by name or in a list. */
+/** Members that contain one schema, and members that contain several, by name or in a list. */
 const inner = ['items', 'additionalProperties', 'not'];
 const listed = ['allOf', 'anyOf', 'oneOf'];
-/** Members that say nothing about values, and members that no structural schema has. */
+/** Members without information about values, and members that no structural schema has. */
 const unpublished: ReadonlySet<string> = new Set(['externalDocs', 'example', 'id', '$schema']);
 /** Members that OpenAPI 2.0 lacks. */
 const onlyV3: ReadonlySet<string> = new Set(['oneOf', 'anyOf', 'not', 'nullable', 'allOf', 'default']);
@@ -21,7 +21,7 @@ const onlyV3: ReadonlySet<string> = new Set(['oneOf', 'anyOf', 'not', 'nullable'
 export interface PublishedFor {
   readonly version: 2 | 3;
   readonly dialect: Dialect;
-  /** The members of all objects, which embedded objects have, too. */
+  /** The members that all objects have, embedded ones included. */
   readonly ofObjects: Readonly<Record<string, SchemaDocument>>;
 }
 
@@ -50,7 +50,7 @@ function published(declared: Members, context: PublishedFor): SchemaDocument {
     schema[key] = inside(key, value, context);
   }
   if (version === 2) withoutNullable(schema, declared, isAny);
-  // Existing clients look for these names.
+  // Keep the names that existing clients look for.
   for (const key of Object.keys(schema)) {
     if (!key.startsWith(dialect.extensionPrefix)) continue;
     schema[kubernetesDialect.extensionPrefix + key.slice(dialect.extensionPrefix.length)] ??= schema[key];
@@ -59,7 +59,7 @@ function published(declared: Members, context: PublishedFor): SchemaDocument {
   return schema as SchemaDocument;
 }
 
-/** True if a part without members loses its type: any type if nullable, else those with members. */
+/** True if a part without members loses its type: any type if nullable, otherwise those with members. */
 function isDropped({ nullable, type }: Members): boolean {
   return nullable === true || type === 'object' || type === 'array';
 }

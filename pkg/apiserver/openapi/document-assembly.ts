@@ -14,7 +14,7 @@ export interface DocumentContents {
   readonly foreign: readonly ForeignPart[];
 }
 
-/** Leaves out resources that disappear in the meantime. */
+/** Leaves out resources that disappear meanwhile. */
 export async function assembled(
   units: Fragments,
   format: DocumentFormat,

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
-/** Digests computed between two pauses. */
+/** Number of digests computed between two pauses. */
 const digestsOfStep = 16;
 
 export class Digests {

@@ -24,7 +24,7 @@ export interface DocumentFormat {
   readonly contentType: string;
   /** Media types that clients may request. */
   readonly accepted: readonly string[];
-  /** Between entries. */
+  /** Bytes between entries. */
   readonly separator: Buffer;
   path(name: string, path: PathDocument): Buffer;
   schema(name: string, schema: SchemaDocument): Buffer;
@@ -42,7 +42,7 @@ const json = {
 };
 const nothing = Buffer.alloc(0);
 
-/** Responses use another name, since `@` is not allowed in a media type. */
+/** Responses have another media type than requests, since `@` is not allowed in one. */
 function protobuf(version: OpenApiVersion) {
   const contentType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
   const requestedType = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
@@ -100,7 +100,7 @@ const protobufV3: DocumentFormat = {
   },
 };
 
-/** By version; JSON first. */
+/** Formats by version; JSON first. */
 export const formats: Readonly<Record<OpenApiVersion, readonly [DocumentFormat, DocumentFormat]>> = {
   2: [jsonV2, protobufV2],
   3: [jsonV3, protobufV3],

@@ -26,7 +26,7 @@ export interface FragmentsOptions {
   readonly scheme: Scheme;
   readonly dialect: Dialect;
   readonly turns: Pick<TurnQueue, 'pause'>;
-  /** True when the feature gate is on. */
+  /** True if the feature gate is on. */
   readonly gate: (name: string) => boolean;
 }
 
@@ -38,7 +38,7 @@ export class Fragments {
   readonly #options: FragmentsOptions;
   readonly #custom = new WeakMap<ServedResource, Map<string, Promise<Fragment>>>();
   readonly #foreign = new WeakMap<ForeignPart, Map<string, Promise<Fragment>>>();
-  /** By format and content. */
+  /** Fragments by format and content. */
   readonly #fragments = new Map<string, Promise<Fragment>>();
   /** Schemas of types that custom resources refer to. */
   readonly #shared: Readonly<Record<OpenApiVersion, Map<string, SchemaDocument>>> = { 2: new Map(), 3: new Map() };
@@ -93,7 +93,7 @@ export class Fragments {
     await this.#options.turns.pause();
     const collector = this.#collector(format);
     const paths: Record<string, PathDocument> = {};
-    // Not cached: schemas are large, and most are rarely used.
+    // Do not cache the description: schemas are large, and most are rarely used.
     const described = resource.described?.() ?? resource;
     this.#add(collector, described, format, paths);
     const { group, declaration, type } = described;

@@ -33,7 +33,7 @@ export interface OpenApiOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
-  /** Paths that are no resources. */
+  /** Paths that are not resources. */
   readonly paths?: Readonly<Record<string, unknown>>;
   /** Absent: no other servers. */
   readonly foreign?: ForeignDocuments | undefined;
@@ -44,16 +44,16 @@ interface Index {
   readonly resources: number;
   readonly foreign: number;
   readonly v2: DocumentContents;
-  /** By name: `api/v1`, `apis/apps/v1`. */
+  /** Contents by name: `api/v1`, `apis/apps/v1`. */
   readonly v3: ReadonlyMap<string, DocumentContents>;
   readonly others: ReadonlyMap<string, ForeignVersion>;
-  /** By name; empty for version 2. */
+  /** Digests by name; empty for version 2. */
   readonly digests: Map<string, string>;
-  /** By format and name. */
+  /** Documents by format and name. */
   readonly documents: Map<string, Promise<GzipDocument>>;
 }
 
-/** Groups of servers that 1.24 runs in front of the one with the documents. */
+/** Groups of servers that 1.24 runs in front of the server with the documents. */
 const aggregated = ['apiregistration', 'metrics'] as const;
 
 /** Shorter documents are sent uncompressed, as in 1.24. */
@@ -172,7 +172,7 @@ export class OpenApi {
     return cached;
   }
 
-  /** Documents of paths that are no resources; groups of custom kinds and other servers have none, as in 1.24. */
+  /** Documents of paths that are not resources; groups of custom kinds and other servers have none, as in 1.24. */
   #plain(all: readonly ServedResource[]): [string, DocumentContents][] {
     const { dialect, scheme, paths = {} } = this.#options;
     const others = new Set(['', ...aggregated.map((key) => dialect.groupName(key))]);
@@ -202,7 +202,7 @@ export class OpenApi {
   }
 }
 
-/** Sorted so that the versions of a definition are adjacent and it is parsed once; the same in every server. */
+/** Sorts resources alike in every server, with the versions of a definition adjacent, so that it is parsed once. */
 function inOrder(resources: readonly ServedResource[]): ServedResource[] {
   const keyed = resources.map((resource) => {
     const { declaration, group } = resource;

@@ -1,6 +1,6 @@
 /**
- * Version 3 documents of paths that are no resources: discovery, the version, and the issuer of service account tokens.
- * Release 1.24 has one per path, named by it.
+ * Version 3 documents of paths that are not resources: discovery, the version, and the issuer of service account tokens.
+ * Release 1.24 has one document per path, named after the path.
  */
 import { createHash } from 'node:crypto';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -21,13 +21,13 @@ export interface PlainDocumentsOptions {
 }
 
 interface PlainDocument {
-  /** `apis/apps`. */
+  /** Name of the document: `apis/apps`. */
   readonly name: string;
   readonly tag: string;
   readonly id: string;
   readonly description: string;
   readonly media: readonly string[];
-  /** Undefined: plain text. */
+  /** Schema of the response; undefined: plain text. */
   readonly schema?: (collector: SchemaCollector) => SchemaDocument;
 }
 

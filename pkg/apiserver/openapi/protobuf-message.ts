@@ -82,7 +82,7 @@ export function extensions(target: Message, field: number, source: object): Mess
 }
 
 export interface PathItemFields {
-  /** Field numbers by method, in order. */
+  /** Field numbers by method, in ascending order. */
   readonly methods: Readonly<Record<string, number>>;
   readonly parameters: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Parts of an OpenAPI 2.0 document as Protobuf: the messages of gnostic's `openapi.v2` package
- * (github.com/google/gnostic, openapiv2/OpenAPIv2.proto), which older clients ask for. Field numbers are that file's.
+ * (github.com/google/gnostic, openapiv2/OpenAPIv2.proto), which older clients request. Field numbers are that file's.
  */
 
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '#apiserver/openapi/document-types.js';
 import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
-/** Fields of `Document`; the entries of `paths` and `definitions` follow each other there. */
+/** Fields of `Document`; the entries of `paths` and of `definitions` are adjacent there. */
 export const documentV2Fields = { paths: 8, definitions: 9 } as const;
 
 /** The bytes before the paths. */

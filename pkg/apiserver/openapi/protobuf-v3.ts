@@ -11,7 +11,7 @@ import type {
 } from '#apiserver/openapi/document-types.js';
 import { any, extensions, Message, named, type PathItemFields, pathItem } from '#apiserver/openapi/protobuf-message.js';
 
-/** Fields of `Document`, and the one used of `Components`. */
+/** Fields of `Document`, and the only used field of `Components`. */
 export const documentV3Fields = { paths: 4, components: 5, schemas: 1 } as const;
 
 /** The bytes before the paths. */
@@ -119,7 +119,7 @@ function schemaOf(schema: SchemaDocument): Message {
   );
 }
 
-/** Only primitive values have a field. */
+/** The default as a message; only primitive values have a field. */
 function defaultOf(value: unknown): Message | undefined {
   if (typeof value === 'number') return new Message().number(1, value);
   if (typeof value === 'boolean') return new Message().bool(2, value);

@@ -67,7 +67,7 @@ export class SchemaCollector {
     return this.#reference(name);
   }
 
-  /** Adds a definition that is no API type, and returns a reference to it. */
+  /** Adds a definition that is not an API type, and returns a reference to it. */
   named(name: string, schema: SchemaDocument): SchemaDocument {
     this.schemas[name] = schema;
     return this.#reference(name);
@@ -77,7 +77,7 @@ export class SchemaCollector {
     return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
   }
 
-  /** Marks a definition as a kind's; shared ones (`DeleteOptions`) belong to many. */
+  /** Marks a definition as a kind's; a shared definition (`DeleteOptions`) belongs to many kinds. */
   markKind(type: TypeInfo, kind: { group: string; version: string; kind: string }): void {
     this.reference(type);
     const schema = this.schemas[definitionName(type, this.#dialect)];

@@ -39,7 +39,7 @@ function missing(values: ApiServerValues, name: keyof ApiServerValues): boolean 
   return (values[name] ?? '') === '';
 }
 
-/** Checked first, if tokens are issued. */
+/** This check comes first if tokens are issued. */
 export const tokenExpirationRule: Rule<ApiServerValues> = (values) => {
   const [issuer = ''] = values['service-account-issuer'];
   const maxMs = values['service-account-max-token-expiration'];
@@ -84,7 +84,7 @@ function issuerErrors(issuers: readonly string[]): string[] {
   });
 }
 
-/** Tokens need an issuer and a key. */
+/** Tokens require an issuer and a key. */
 export const tokenRequestRule: Rule<ApiServerValues> = (values) => {
   const [issuer = ''] = values['service-account-issuer'];
   const hasKey = !missing(values, 'service-account-signing-key-file');
@@ -99,7 +99,7 @@ export const tokenRequestRule: Rule<ApiServerValues> = (values) => {
 
 const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** Checked when the authenticators are built. */
+/** 1.24 makes this check when it builds the authenticators. */
 export const oidcRule: Rule<ApiServerValues> = (values) => {
   const issuer = values['oidc-issuer-url'] ?? '';
   if (issuer === '') return [];
@@ -142,7 +142,7 @@ export const authorizationRules: Rule<ApiServerValues> = (values) => {
   return messages;
 };
 
-/** Modes that the command line accepts but that are not implemented. */
+/** Refuses modes that the command line accepts but that are not implemented. */
 export const authorizerRule: Rule<ApiServerValues> = (values) =>
   values['authorization-mode']
     .filter((mode) => mode === 'ABAC' || mode === 'Webhook')

@@ -43,7 +43,7 @@ function subjectOf(key: string): Subject | undefined {
   return resource === undefined || /^[a-z0-9]+$/.test(resource) ? { group, version, resource } : undefined;
 }
 
-/** Errors that do not depend on the served resources. */
+/** The errors that do not depend on the served resources. */
 export function runtimeConfigErrors(config: RuntimeConfig): string[] {
   if (config['api/all'] === 'false' && Object.keys(config).length === 1) return ['invalid key with only api/all=false'];
   const invalidKey = Object.keys(config).find((key) => !familyKeys.has(key) && subjectOf(key) === undefined);

@@ -30,7 +30,7 @@ import { metricsRules } from '#daemon/options/groups/metrics.js';
 import { requiredPortRule, servingRules, tlsRules } from '#daemon/options/groups/serving.js';
 import { allOf, inOrder, type Rule, together } from '#daemon/options/validate.js';
 
-/** Log2 of the most addresses in a range, which bounds its record in etcd. */
+/** Limit of the addresses in a range, as a power of two; it bounds the range's record in etcd. */
 const maxBits = 20;
 const minAddresses = 8;
 const highestPort = 65_535;
@@ -43,11 +43,11 @@ interface Ranges {
 function rangesOf(values: ApiServerValues): Ranges {
   const text = values['service-cluster-ip-range'] ?? '';
   const texts = text === '' ? [] : text.split(',');
-  // Further ranges are counted, but not parsed.
+  // Count additional ranges without parsing them.
   return { texts, blocks: texts.slice(0, 2).map((range) => parseCIDR(range)) };
 }
 
-/** Checked before everything else. */
+/** This check comes before all others. */
 const serviceRangeRule: Rule<ApiServerValues> = (values) => {
   const { texts, blocks } = rangesOf(values);
   if (texts.length === 0) return [];
@@ -141,7 +141,7 @@ const watchCacheRule: Rule<ApiServerValues> = (values) => {
   return [];
 };
 
-/** Checked when the store is opened. */
+/** 1.24 makes this check when it opens the store. */
 const etcdKeyRule: Rule<ApiServerValues> = (values) => {
   const [cert, key] = [values['etcd-certfile'] ?? '', values['etcd-keyfile'] ?? ''];
   if ((cert === '') === (key === '')) return [];
@@ -261,8 +261,8 @@ function rulesWith(port: Rule<ApiServerValues>, store: Rule<ApiServerValues>): R
   );
 }
 
-/** For a server within another program, which may have a store of that program and no port. */
+/** Checks for a server within another program, which may share that program's store and have no port. */
 export const apiServerRules: readonly Rule<ApiServerValues>[] = [rulesWith(servingRules, () => [])];
 
-/** For a server that is a program of its own. */
+/** Checks for a server that is a program of its own. */
 export const apiServerProgramRules: readonly Rule<ApiServerValues>[] = [rulesWith(requiredPortRule, etcdServersRule)];

@@ -11,8 +11,8 @@ type NumberOption = {
 }[keyof ApiServerValues];
 
 /**
- * Release 1.24 has messages for the first five options, but its kube-apiserver never checks them, and then serves nothing or never
- * stops. It does not check the others.
+ * Release 1.24 has messages for the first five options, but its kube-apiserver never checks them: it then serves nothing or
+ * never stops. It does not check the other options.
  */
 const notNegative: readonly (readonly [name: NumberOption, article: 'a ' | ''])[] = [
   ['livez-grace-period', 'a '],
@@ -38,7 +38,7 @@ const positive: readonly NumberOption[] = [
 const maxGoawayChance = 0.02;
 const highestPort = 65_535;
 
-/** No machine gains by more workers. */
+/** Limit of workers: no machine gains by more. */
 const maxWorkers = 64;
 
 /** Checks that 1.24 does not have. */
@@ -93,7 +93,7 @@ export const identityRules: Rule<ApiServerValues> = (values) =>
     positiveWords(name, values[name]),
   );
 
-/** Fairness needs the API of its configuration. The first key that is set decides. */
+/** Fairness needs the API of its configuration. The first key that is set decides whether that is served. */
 export const fairnessRule: Rule<ApiServerValues> = (values) => {
   if (!values['enable-priority-and-fairness'] || values['feature-gates']['APIPriorityAndFairness'] === false) return [];
   const group = dialectByName(values.dialect).groupName('flowcontrol');
@@ -113,7 +113,7 @@ export const enablementRule: Rule<ApiServerValues> = (values) => runtimeConfigEr
 
 export const headerRules: Rule<ApiServerValues> = requestHeaderRules;
 
-/** Fairness distributes the sum of both limits. */
+/** Checks both limits together: fairness distributes their sum. */
 export const limitsRule: Rule<ApiServerValues> = (values) => {
   const [reads, writes] = [values['max-requests-inflight'], values['max-mutating-requests-inflight']];
   if (!values['enable-priority-and-fairness'] || reads + writes > 0) return [];

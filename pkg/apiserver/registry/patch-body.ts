@@ -81,7 +81,7 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
   const { body: bytes } = context.request;
   const text = bytes.toString();
   const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(bytes, kind);
-  // For other patches, 1.24 reports a body that is no object when it applies them.
+  // For other patches, 1.24 reports a body that is not an object when it applies them.
   if (kind === 'merge' && (typeof body !== 'object' || body === null)) throw badRequest(notMergePatch);
   if (kind === 'apply' && body !== null && !isJsonObject(body)) {
     const why = `json: cannot unmarshal ${jsonName(body)} into Go value of type map[string]interface {}`;

@@ -55,7 +55,7 @@ interface PatchRun {
   readonly options: WriteOptions;
 }
 
-/** Options common to all patches. Throws 415 for a body that is no patch, and 422. */
+/** Options common to all patches. Throws 415 for a body that is not a patch, and 422. */
 export function patchOptions({ registry, context, resource }: Operation): WriteOptions {
   const { query } = context.info;
   const applies = patchKind(context, patchKinds(resource)) === 'apply';

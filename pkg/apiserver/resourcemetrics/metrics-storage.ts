@@ -97,7 +97,7 @@ export class PodMetricsStorage extends MetricsStorage {
   }
 }
 
-/** A pod's time is that of its first measured container. */
+/** The earliest measurement: a pod's time is that of its first measured container. */
 function earliest(usages: readonly Usage[]): Usage {
   return usages.reduce((a, b) => (b.timestampMs < a.timestampMs ? b : a));
 }

@@ -27,9 +27,9 @@ export interface ScraperOptions {
 const firstWindowMs = 1000;
 /** Longest time that a request waits; nodes without measurements by then are left out. */
 const waitLimitMs = 5000;
-/** Nodes measured concurrently. */
+/** Number of nodes measured concurrently. */
 const parallel = 32;
-/** Measuring stops after so many periods without a request, and at least after `leastIdleMs`. */
+/** Measuring stops after this many periods without a request, and at the earliest after `leastIdleMs`. */
 const idlePeriods = 4;
 const leastIdleMs = 120_000;
 /** An unresponsive node is skipped for twice as many rounds after each failure, up to this number. */
@@ -135,7 +135,7 @@ export class Scraper {
     try {
       const last = readingOf(await read(node, limit.signal));
       const before = this.#readings.get(node)?.last;
-      // If the agent repeats its last measurement, keep the one before for the rate.
+      // If the agent repeats its last measurement, keep the previous one for the rate.
       const isSame = before?.node !== undefined && before.node.timestampMs === last.node?.timestampMs;
       const previous = isSame ? this.#readings.get(node)?.previous : before;
       this.#readings.set(node, { last, previous, readMs: clock.monotonic() });

@@ -24,8 +24,8 @@ const leastAgeMs = 10_000;
 const youngMs = 30_000;
 
 /**
- * Undefined without a second measurement, or if both have the same time. For a container that started after the previous
- * measurement, the window begins at its start.
+ * The usage between two measurements; undefined without a second one, or if both have the same time. For a container that
+ * started after the previous measurement, the window begins at its start.
  */
 export function usageOf(last: Point | undefined, previous: Point | undefined): Usage | undefined {
   if (last === undefined) return undefined;
@@ -60,12 +60,12 @@ export function podUsage({ last, previous }: Readings, key: string): ReadonlyMap
   return usages.size === 0 ? undefined : usages;
 }
 
-/** `usage` of the API. */
+/** The member `usage` of the API. */
 export function quantitiesOf({ nanoCores, memoryBytes }: Usage): { cpu: string; memory: string } {
   return { cpu: canonicalQuantity(`${nanoCores}n`), memory: quantityFromValue(Math.round(memoryBytes), 'BinarySI') };
 }
 
-/** `timestamp` and `window` of the API. */
+/** The members `timestamp` and `window` of the API. */
 export function momentOf({ timestampMs, windowMs }: Pick<Usage, 'timestampMs' | 'windowMs'>): {
   timestamp: string;
   window: string;

@@ -58,7 +58,7 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: expired,
 };
 
-/** Longer lists of names are only counted. */
+/** Limit of listed names; more are only counted. */
 const mostNames = 100;
 const alternativeName = /(DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g;
 

@@ -19,7 +19,7 @@ export interface TokenClaims {
   readonly serviceAccount: BoundName;
   readonly pod?: BoundName;
   readonly secret?: BoundName;
-  /** Later uses get a warning: the token should have been replaced. */
+  /** Uses after this time get a warning: the token should have been replaced. */
   readonly warnAfterSeconds?: number;
 }
 

@@ -30,7 +30,7 @@ export interface StorageVersionsOptions {
   readonly resources: readonly ServedResource[];
 }
 
-/** Other clients may change or remove records; as in 1.24. */
+/** Interval of rewriting all records, as in 1.24: other clients may change or remove them. */
 const againMs = 10 * 60_000;
 
 export class StorageVersions {
@@ -81,7 +81,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     this.#options = options;
   }
 
-  /** A definition's name has the parts of its record's name in reverse order. */
+  /** Keeps these definitions. A definition's name has the parts of its record's name in reverse order. */
   only(names: ReadonlySet<string>): void {
     for (const name of [...this.#records.keys()]) if (!names.has(definitionName(name))) this.#forget(name);
   }
@@ -99,7 +99,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     this.#forget(recordName(spec.group, spec.names.plural));
   }
 
-  /** Rewrites all records: other clients may have changed them. */
+  /** Rewrites all records, since other clients may have changed them. */
   again(): void {
     for (const name of this.#records.keys()) this.#pending.add(name);
   }

@@ -21,9 +21,9 @@ export interface VersionRecorderOptions {
 }
 
 const concurrency = 8;
-/** As in 1.24. */
+/** Delay after a failure, as in 1.24. */
 const retryMs = 1000;
-/** After another server's write. */
+/** Delay after another server's write. */
 const againMs = 50;
 
 export class VersionRecorder {

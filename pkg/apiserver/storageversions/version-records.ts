@@ -6,12 +6,12 @@ import type { ResourceStorage } from '#storage/resource-storage.js';
 export interface VersionRecord {
   /** The StorageVersion's name: `core.pods`, `apps.deployments`. */
   readonly name: string;
-  /** `apps/v1`. */
+  /** For example `apps/v1`. */
   readonly encodingVersion: string;
   readonly decodableVersions: readonly string[];
 }
 
-/** Here the core group has a name. */
+/** The record's name, in which even the core group has a name. */
 export function recordName(group: string, resource: string): string {
   return `${group === '' ? 'core' : group}.${resource}`;
 }

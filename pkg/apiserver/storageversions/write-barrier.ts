@@ -30,14 +30,14 @@ export class StorageVersionBarrier {
   readonly #options: StorageVersionBarrierOptions;
   /** Names with versions that have been recorded. */
   readonly #recorded = new Set<string>();
-  /** Why records could not be written. */
+  /** Reasons why records could not be written, by name. */
   readonly #failures = new Map<string, string>();
 
   constructor(options: StorageVersionBarrierOptions) {
     this.#options = options;
   }
 
-  /** The result of the last attempt; undefined: success. */
+  /** Stores the result of the last attempt; undefined: success. */
   failed(name: string, reason: string | undefined): void {
     if (reason === undefined) this.#failures.delete(name);
     else this.#failures.set(name, reason);
@@ -54,7 +54,7 @@ export class StorageVersionBarrier {
     const version = this.#pending(resource);
     if (version === undefined) return undefined;
     const { dialect } = this.#options;
-    // These writes are needed for recording.
+    // Let writes pass that recording itself needs.
     const { group, resource: name } = resource.qualified;
     if (name === 'storageversions' && group === dialect.groupName('apiserverinternal')) return undefined;
     if (name === 'leases' && group === dialect.groupName('coordination')) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Which addresses from objects' statuses this server may connect to. Names are resolved once, every address is checked, and
- * only checked addresses are dialled, so that a later answer of a name server cannot redirect the connection.
+ * Decides which addresses from objects' statuses this server may connect to. Names are resolved once, every address is
+ * checked, and only those addresses are dialled, so that a later answer of a name server cannot redirect the connection.
  */
 
 import type { LookupAddress } from 'node:dns';
@@ -46,7 +46,7 @@ export function agentHost(host: string, resolve: ResolveName, isOwn: (address: s
 async function reachable(host: string, resolve: ResolveName, isAllowed: (ip: string) => boolean): Promise<Reachable> {
   const own = canonicalAddress(host);
   if (own !== undefined && isAllowed(own)) return { host: own };
-  // Node.js accepts addresses with zones (`fe80::1%eth0`); refuse them.
+  // Node.js accepts addresses with zones (`fe80::1%eth0`): refuse them.
   if (own !== undefined || isIP(host) !== 0) throw notAllowed();
   const addresses = await resolve(host).catch((error: unknown) => {
     throw badRequest(messageOf(error), error);

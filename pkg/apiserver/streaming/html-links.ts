@@ -59,14 +59,14 @@ export function rewriteLink(link: string, { prefix, hosts }: LinkContext): strin
 
 /** Longer links stay unchanged, which bounds the buffered part of a page. */
 const maxLinkLength = 8192;
-/** Longest name of an element or attribute that can span two chunks. */
+/** Limit of the name of an element or attribute that spans two chunks. */
 const maxNameLength = 64;
 
 /** Rewrites a page's links, chunk by chunk. Works on bytes, in any charset. */
 export class LinkRewriter extends Transform {
   readonly #context: LinkContext;
   readonly #tokenizer: Tokenizer;
-  /** The page from `#base` on; the part written long ago is dropped. */
+  /** The page from `#base` on; earlier text is dropped. */
   #text = '';
   #base = 0;
   /** End of the part of the page that was written. */
@@ -148,7 +148,7 @@ export class LinkRewriter extends Transform {
     this.#written = to;
   }
 
-  /** Returns the new output, and drops text that no name can reach back to. */
+  /** Returns the new output, and drops text that no name can reach. */
   #takeOutput(): Buffer {
     const text = this.#parts.join('');
     this.#parts = [];
@@ -158,7 +158,7 @@ export class LinkRewriter extends Transform {
     return Buffer.from(text, 'latin1');
   }
 
-  /** Lower case; empty for names longer than any known one. */
+  /** A name in lower case; empty for names longer than any known one. */
   #name(from: number, to: number): string {
     return from < this.#base || to - from > maxNameLength ? '' : this.#slice(from, to).toLowerCase();
   }

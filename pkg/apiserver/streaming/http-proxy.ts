@@ -66,7 +66,7 @@ export interface BackendRequest {
   readonly body?: PassedBody;
   /** Pool of keep-alive connections, for backends with TLS; absent: a new connection. */
   readonly agent?: Agent;
-  /** Aborting it ends the request and the streamed response. */
+  /** Aborts to end the request and the streamed response. */
   readonly signal: AbortSignal;
 }
 
@@ -100,7 +100,7 @@ export async function openRequest(request: BackendRequest): Promise<IncomingMess
 
 interface Failure {
   readonly error: Error;
-  /** The connection had served requests before. */
+  /** True if the connection had served requests before. */
   readonly reused: boolean;
 }
 
@@ -147,7 +147,7 @@ function openTraced(request: ProxyRequest): Promise<IncomingMessage> {
   if (tracer === undefined) return openRequest(request);
   const attributes = {
     'http.method': method,
-    // Without the query, which may contain secrets.
+    // Omit the query, which may contain secrets.
     'http.url': `${backend.tls === undefined ? 'http' : 'https'}://${authority(backend)}${path.split('?', 1)[0]}`,
   };
   const open = (traceparent: string | undefined) =>
@@ -162,7 +162,7 @@ function openTraced(request: ProxyRequest): Promise<IncomingMessage> {
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
   const response = await openTraced(request).catch((error: unknown) => {
     const why = reasonOf(error, authority(request.backend));
-    // Without Retry-After: clients would retry and hide the failure.
+    // Set no Retry-After: clients would retry and hide the failure.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });
   const answer = answerOf(response);
@@ -189,7 +189,7 @@ async function* wholeBody(response: IncomingMessage, { limit }: ProxyRequest): A
   }
 }
 
-/** Dropped from responses: this server sets its own CORS headers. */
+/** Headers dropped from responses: this server sets its own CORS headers. */
 const corsHeaders = [
   'access-control-allow-credentials',
   'access-control-allow-headers',
@@ -230,7 +230,7 @@ async function* rewriteBody(body: AsyncIterable<Buffer>, steps: readonly Transfo
 /** Converts the backend's response, with at most `limit` bytes of its body. */
 export function answerOf(response: IncomingMessage, limit?: number): ApiResponse {
   const headers: Record<string, string> = {};
-  // The only header that Node.js does not join.
+  // This is the only header that Node.js does not join.
   const { 'set-cookie': cookies, ...others } = response.headers;
   for (const [name, value] of Object.entries(endToEndHeaders(others)))
     headers[name] = Array.isArray(value) ? value.join(', ') : value;

@@ -56,7 +56,7 @@ function connectEndpoint(
     group: 'core',
     resource: 'pods',
     subresource,
-    // Other errors of the request take precedence.
+    // Report other errors of the request first.
     async connect(context) {
       const pod = await findPod(reader, context.info.namespace, context.info.name);
       if (subresource !== 'portforward') containerOf(pod, context)();

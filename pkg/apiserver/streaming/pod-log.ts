@@ -131,11 +131,11 @@ function agentFailure(code: number, text: string, name: string): StatusError {
 interface WebSocketLog extends UpgradedConnection {
   readonly request: ApiRequest;
   readonly answer: ApiResponse;
-  /** Chosen by `bodyProtocol`. */
+  /** Subprotocol chosen by `bodyProtocol`. */
   readonly protocol: string;
 }
 
-/** Largest message of a client; all are ignored. */
+/** Limit of a client's message; all are ignored. */
 const maxPayloadBytes = 1024;
 const protocols: readonly string[] = Object.values(logProtocol);
 
@@ -180,7 +180,7 @@ function accept({ request, protocol, socket, head }: WebSocketLog): Promise<WebS
   const { method, url, headers } = request;
   return new Promise((resolve) => {
     socket.once('close', () => resolve(undefined));
-    // The library reads only these three, and answers invalid requests itself.
+    // The library reads only these three members, and answers invalid requests itself.
     server.handleUpgrade({ method, url, headers } as IncomingMessage, socket, head, resolve);
   });
 }

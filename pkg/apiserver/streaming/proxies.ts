@@ -86,7 +86,7 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
   };
 }
 
-/** Other ports than the agent's belong to other servers, which do not get this server's credentials. */
+/** The address of a node. Other ports than the agent's belong to other servers, which do not get this server's credentials. */
 async function locateNode({ nodeAgents, resolve }: ProxyOptions, text: string): Promise<Backend> {
   const { name, port, scheme } = splitTarget(text, 'node');
   const agent = await nodeAgents.backend(name);
@@ -124,7 +124,7 @@ async function locateService(options: ProxyOptions, namespace: string, text: str
   throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(text)}`);
 }
 
-/** Authors of Endpoints may enter any address of the network. Like 1.24, forward only to pods of the same namespace. */
+/** Checks an address, since authors of Endpoints may enter any. Like 1.24, forward only to pods of the same namespace. */
 async function isOfPod(
   { reader }: ProxyOptions,
   namespace: string,

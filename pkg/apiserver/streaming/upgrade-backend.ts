@@ -34,7 +34,7 @@ export interface TunnelOptions {
 
 /** Time for the backend to respond. */
 const responseMs = 60_000;
-/** Limits of a response that is no upgrade; the time is 1.24's. */
+/** Limits of a response that is not an upgrade; the time is 1.24's. */
 const refusalMs = 10_000;
 const maxRefusalBytes = 1024 * 1024;
 
@@ -74,7 +74,7 @@ async function ask(options: TunnelOptions): Promise<UpgradeAnswer> {
     headers: { ...requestHeaders(backend, request, tokenProtocolPrefix), ...extraHeaders },
     signal,
     agent: false,
-    // Includes connecting.
+    // This limit includes connecting.
     timeout: responseMs,
   };
   const outgoing = tls === undefined ? httpRequest(passed) : httpsRequest({ ...passed, ...tlsOptions(tls) });
@@ -91,7 +91,7 @@ async function ask(options: TunnelOptions): Promise<UpgradeAnswer> {
   }
 }
 
-/** Like 1.24's Status of an unclassified error. */
+/** The Status that 1.24 gives to an unclassified error. */
 function failed(message: string, cause?: unknown): StatusError {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 } as const;
   return new StatusError(status, cause === undefined ? {} : { cause });
@@ -111,7 +111,7 @@ function requestHeaders(
     upgrade: received['upgrade'] ?? spdyUpgrade,
     'x-forwarded-for': forwardedFor(request),
   };
-  // Old servers do not parse lists in one header line.
+  // Send one header line per version: old servers do not parse lists.
   const versions = listed(kept[protocolVersionHeader.toLowerCase()] ?? '');
   if (versions.length > 0) headers[protocolVersionHeader.toLowerCase()] = versions;
   const protocols = listed(offered).filter((protocol) => !protocol.startsWith(tokenProtocolPrefix));

@@ -31,7 +31,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   if ((object.metadata.name ?? '') !== name) throw badRequest('name in URL does not match name in Binding object');
   const binding = object as unknown as Binding;
   const failures = validateBinding(binding);
-  // 1.24 reports an error that is no Status.
+  // 1.24 reports an error that is not a Status.
   if (failures.length > 0) throw unclassified(aggregated(failures));
   const call = {
     operation: 'CREATE',

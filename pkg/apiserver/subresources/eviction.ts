@@ -46,7 +46,7 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const dryRun = options.dryRun || dryRuns.includes('All');
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: 'eviction', namespace, name, dryRun, object: eviction } as const;
-  // Before a budget is charged.
+  // Run admission before a budget is charged.
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
   await removeUnchanged(operation, { deleteOptions, dryRun });
@@ -58,8 +58,8 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
 const maxAttempts = 20;
 
 /**
- * Deletes exactly the pod that was checked: an unbudgeted pod may since need a budget, and a pod may have a successor of the
- * same name.
+ * Deletes exactly the pod that was checked: since then, a budget may apply to it, or a new pod may have its
+ * name.
  */
 async function removeUnchanged(
   operation: Operation,
@@ -106,7 +106,7 @@ async function useBudget(
     signal: context.signal,
   });
   const matching = entries
-    // As stored: selectors have other meanings in other versions.
+    // Read the stored form: selectors have other meanings in other versions.
     .map((entry) => entry.object() as PodDisruptionBudget)
     // An invalid selector protects no pod.
     .filter((budget) => compileSelector(budget.spec?.selector)?.matches(pod.metadata?.labels) === true);

@@ -89,7 +89,7 @@ async function readScaled({ context, resource }: Operation): Promise<Entry> {
 
 interface ScaleChange {
   readonly options: WriteOptions;
-  /** False: managedFields are set already. */
+  /** False if managedFields are set already. */
   readonly trackFields?: false;
   /** Returns the scaled object. */
   readonly apply: (current: ApiObjectShape, pause: Pause) => Draft<ApiObjectShape> | Promise<Draft<ApiObjectShape>>;
@@ -118,7 +118,7 @@ async function readScaleChange(operation: Operation, type: TypeRef): Promise<Sca
     const { fieldManager: manager } = options;
     const force = flag(context.info.query, 'force');
     const { apiVersion } = type;
-    // As written by the client: zero counts as a number, too.
+    // Read the number as the client wrote it: zero counts as a number, too.
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
     reportRepeatedKeys(context, patch, options.fieldValidation);
     const requested = patchedObject(operation, type, { options, patch, object: copyJson(applied) }) as Draft<Scale>;
@@ -161,7 +161,7 @@ async function readScaleChange(operation: Operation, type: TypeRef): Promise<Sca
 /** A patch of a custom object without a number sees this value, as in 1.24. */
 const unset = -(2 ** 31);
 
-/** The path of the number: `".spec.replicas"`. */
+/** Path of the number: `".spec.replicas"`. */
 function specField({ strategy }: ServedResource): string {
   return `".${specReplicas(strategy).join('.')}"`;
 }

@@ -35,7 +35,7 @@ const fixedWords: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-/** Most characters of a response in a message. */
+/** Limit of a response's characters in a message. */
 const maxShown = 2048;
 
 /** The error for a response without success, redirections included. `text` is the beginning of its body. */

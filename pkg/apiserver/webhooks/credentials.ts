@@ -13,7 +13,7 @@ export interface WebhookUser {
 }
 
 export interface WebhookCredentials {
-  /** By the user's name: `hooks.shop.svc`, `hooks.shop.svc:8443`, `*.svc`, `*`. */
+  /** Users by name: `hooks.shop.svc`, `hooks.shop.svc:8443`, `*.svc`, `*`. */
   readonly users: ReadonlyMap<string, WebhookUser>;
   /** The user of the current context, for all other webhooks. */
   readonly current?: WebhookUser | undefined;

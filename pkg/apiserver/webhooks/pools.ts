@@ -6,11 +6,11 @@ import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import { CredentialSource, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { targetOf, type WebhookTarget } from '#apiserver/webhooks/target.js';
 
-/** Most pools; as in 1.24. */
+/** Limit of pools, as in 1.24. */
 const maxPools = 200;
-/** Most connections to one address. */
+/** Limit of connections to one address. */
 const maxConnections = 100;
-/** Most idle connections to one address, and how long they stay open. */
+/** Limit of idle connections to one address, and how long they stay open. */
 const maxIdle = 8;
 const idleMs = 90_000;
 
@@ -66,14 +66,14 @@ export class Pools {
     return pool;
   }
 
-  /** Calls in progress finish; no connection is kept afterwards. */
+  /** Closes the pools; calls in progress finish. */
   close(): void {
     this.#closed = true;
     for (const { agent, calls } of this.#byTarget.values()) if (calls === 0) agent.destroy();
     this.#byTarget.clear();
   }
 
-  /** Bounded: one number per configured plugin. */
+  /** The number of the credentials; there is one per configured plugin. */
   #numberOf(credentials: WebhookCredentials | undefined): number {
     const number = this.#numbers.get(credentials) ?? this.#numbers.size;
     this.#numbers.set(credentials, number);

@@ -66,7 +66,7 @@ export function targetOf(config: WebhookClientConfig): WebhookTarget {
   };
 }
 
-/** Undefined for invalid percent-encoding. */
+/** Decodes the path; undefined for invalid percent-encoding. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);

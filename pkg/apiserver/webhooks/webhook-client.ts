@@ -28,7 +28,7 @@ export interface WebhookClientOptions {
   readonly resolve: (service: ServicePlace) => Promise<Address>;
   readonly lookup: LookupFunction;
   readonly userAgent: string;
-  /** Most concurrent calls of one target; further calls fail at once. */
+  /** Limit of concurrent calls of one target; additional calls fail at once. */
   readonly maxCalls: number;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
@@ -36,7 +36,7 @@ export interface WebhookClientOptions {
 
 export interface WebhookCall {
   readonly config: WebhookClientConfig;
-  /** JSON. */
+  /** Body of the request, as JSON. */
   readonly body: Buffer;
   readonly timeoutMs: number;
   /** Absent: calls without credentials. */
@@ -49,7 +49,7 @@ export interface WebhookCall {
 
 /** Enough for a base64 patch that replaces the largest object of a request. */
 const defaultResponseBytes = 8 * 1024 * 1024;
-/** Most bytes read of an error response. */
+/** Limit of bytes read of an error response. */
 const failureBytes = 8192;
 
 export class WebhookClient {
@@ -106,7 +106,7 @@ export class WebhookClient {
       const cause = ended ?? error;
       if (!(cause instanceof WebhookCallError)) throw cause;
       if (cause.failure !== 'deadline' && cause.failure !== 'canceled' && cause.failure !== 'unreachable') throw cause;
-      // The message of Go's HTTP client.
+      // The message is that of Go's HTTP client.
       const { failure, code } = cause;
       throw new WebhookCallError(failure, `Post ${JSON.stringify(url)}: ${cause.message}`, { code, cause: error });
     } finally {
@@ -127,7 +127,7 @@ export class WebhookClient {
     try {
       return await answerOf(response, call.maxAnswerBytes ?? defaultResponseBytes);
     } catch (error) {
-      // The rest of the response is not read, so its connection cannot be reused.
+      // Close the connection: it cannot be reused, as the rest of the response is not read.
       response.destroy();
       throw error instanceof WebhookCallError
         ? error
@@ -210,7 +210,7 @@ function secured(secureContext: SecureContext | undefined): { readonly secureCon
   return secureContext === undefined ? {} : { secureContext };
 }
 
-/** Unreadable files make only this webhook unusable. */
+/** The credentials for a call; unreadable files make only this webhook unusable. */
 async function currentCredentials(credentialSource: CredentialSource): Promise<CallCredentials> {
   try {
     return await credentialSource.callCredentials();

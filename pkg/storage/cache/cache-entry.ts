@@ -38,7 +38,7 @@ const maxParsedBytes = 256 * 1024;
  * bytes, and most objects are only forwarded.
  */
 export class ParsedEntries {
-  /** In order of use. */
+  /** Entries in order of use. */
   readonly #entries = new Set<CacheEntry>();
   #bytes = 0;
 
@@ -68,7 +68,7 @@ function readable(stored: Buffer, { upgraded }: EntryContext): Buffer | undefine
 
 const lineFeed = '\n'.charCodeAt(0);
 
-/** Encodings of an entry, which usually has at most one. */
+/** Encodings of an entry; usually there is at most one. */
 interface Encoded {
   readonly name: string;
   readonly bytes: EntryBytes;
@@ -76,7 +76,7 @@ interface Encoded {
 }
 
 export class CacheEntry implements Entry {
-  // Lists read the following fields of each object.
+  // Lists read the following fields of each object, so they come first.
   /** Why the entry is unreadable; everything except key and revision then throws a 500 error with this text. */
   readonly unreadable: string | undefined;
   readonly #bytes: EntryBytes;
@@ -91,7 +91,7 @@ export class CacheEntry implements Entry {
   /** Outline as JSON; small, and created while the bytes are in one buffer. */
   readonly #outline: Buffer | undefined;
 
-  /** Copies the value. */
+  /** Copies the bytes of the value. */
   constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext) {
     const { packing, bulk } = context;
     const layout = unreadable === undefined ? readable(value, context) : undefined;
@@ -143,7 +143,7 @@ export class CacheEntry implements Entry {
     return this.#object;
   }
 
-  /** For the context only. */
+  /** Drops the parsed object; for the context only. */
   forgetObject(): void {
     this.#object = undefined;
   }
@@ -210,7 +210,7 @@ export class CacheEntry implements Entry {
   }
 }
 
-/** Undefined for unreadable JSON: reading the object reports the reason. */
+/** The outline as JSON; undefined for unreadable JSON: reading the object reports the reason. */
 function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   try {
     return withoutMembers(json, bulk);
@@ -219,7 +219,7 @@ function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   }
 }
 
-/** Must not be modified. */
+/** The bytes as one buffer, which must not be modified. */
 function inOnePiece(bytes: EntryBytes): Buffer {
   if (bytes instanceof Buffer) return bytes;
   if (bytes instanceof DeflatedBytes) return bytes.whole();

@@ -80,7 +80,7 @@ export interface EventRingOptions {
   readonly clock: Clock;
   /** Limit of changes. */
   readonly capacity: number;
-  /** Limit of the size of the new states; the newest change is always kept. */
+  /** Limit of the size of the new states; the newest change always stays. */
   readonly maxBytes: number;
   /** Older changes are dropped, regardless of their number. */
   readonly maxAgeMs: number;
@@ -89,7 +89,7 @@ export interface EventRingOptions {
 interface Recorded {
   readonly change: Change;
   readonly bytes: number;
-  /** Monotonic. */
+  /** Monotonic time. */
   readonly atMs: number;
 }
 
@@ -105,7 +105,7 @@ export class EventRing {
     this.#options = options;
   }
 
-  /** All later changes are included. */
+  /** The revision after which all changes are included. */
   get floor(): Revision {
     return this.#floor;
   }

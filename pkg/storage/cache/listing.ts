@@ -23,7 +23,7 @@ export interface SortedEntries {
 /** A page with full keys. */
 export interface Page {
   readonly entries: readonly Entry[];
-  /** Full key of the next page's start. */
+  /** Full key at which the next page starts. */
   readonly next?: string;
   readonly remaining?: number;
   /** Number of examined objects. */

@@ -41,7 +41,7 @@ const defaultMaxRevisions = 10_000;
 /** Limit of one resource's states, which are in memory at the same time; the newest are kept. Bytes. */
 const defaultMaxBytes = 8 * 1024 * 1024;
 
-/** Including history that was compacted just now. */
+/** Codes that pass; `compacted` is history that was compacted just now. */
 const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeout', 'compacted']);
 const retryMs = 100;
 const retryMaxMs = 3200;
@@ -92,7 +92,7 @@ class Past {
     this.events.push(event);
     this.#bytes += bytesOf(event);
     if (this.#bytes <= this.#maxBytes || this.events.length < 2) return;
-    // Drop an eighth at once, since each drop moves all other events.
+    // Drop an eighth at once, because each drop moves all other events.
     let dropped = 0;
     for (; this.#bytes > (this.#maxBytes * 7) / 8 && dropped < this.events.length - 1; dropped++) {
       const oldest = this.events[dropped] as StoreEvent;

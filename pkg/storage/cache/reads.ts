@@ -49,7 +49,7 @@ export class CacheReads {
       : this.#get(fullKey, version, signal);
   }
 
-  /** The most frequent read, with as few promises as possible. */
+  /** Reads the latest version, the most frequent read, with as few promises as possible. */
   #latest(fullKey: string, signal: Cancellation | undefined): Promise<Entry | undefined> {
     const { state, currentRevision } = this.#options;
     const newest = () => readable(state.newest(fullKey));

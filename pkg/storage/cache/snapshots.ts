@@ -1,4 +1,4 @@
-/** Recent states, so that later pages of a list are read from memory like the first one. */
+/** Recent states, from which the later pages of a list are read in memory. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { SortedView } from '#storage/sorted-map.js';

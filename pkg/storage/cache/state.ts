@@ -78,7 +78,7 @@ export class CacheState {
     return this.#filled;
   }
 
-  /** True once no earlier history will be added. */
+  /** True once no earlier history can be added. */
   get historySettled(): boolean {
     return this.#historySettled;
   }
@@ -168,7 +168,7 @@ export class CacheState {
   }
 
   /**
-   * Adds changes from before the cache was filled to the history, unless that has dropped its oldest changes already.
+   * Adds changes from before the cache was filled to the history, unless the history has dropped its oldest changes.
    */
   remember(past: StoreHistory): void {
     const before = past.events.filter((event) => event.kv.modRevision <= this.#filledAt);
@@ -181,7 +181,7 @@ export class CacheState {
     );
   }
 
-  /** No earlier history will be added. */
+  /** Declares that no earlier history will be added. */
   settleHistory(): void {
     if (this.#historySettled) return;
     this.#historySettled = true;
@@ -234,7 +234,7 @@ export class CacheState {
     return previous && new Change({ revision, entry: previous.at(revision), previous, deleted: true });
   }
 
-  /** The cached entry, if all bytes are equal, to keep its derived forms. */
+  /** Returns the cached entry if all bytes are equal, to keep its derived forms. */
   #kept(entry: CacheEntry): CacheEntry {
     const cached = this.cachedAt(entry.key, entry.revision);
     return cached?.same(entry) === true ? cached : entry;
@@ -255,7 +255,7 @@ export class CacheState {
     this.#bookmarks.clear();
   }
 
-  /** The store's revision decreased (restored backup): earlier versions are no longer comparable. */
+  /** Drops the history: the store's revision decreased (restored backup), so earlier versions are no longer comparable. */
   #startOver(): void {
     this.endWatchers(watchTooOld(this.#revision, this.#revision));
     this.#filled = false;
@@ -278,7 +278,7 @@ export interface FeedOptions {
   readonly metrics: StorageMetrics;
 }
 
-/** Pairs of the first page, while the size of objects is unknown. */
+/** Number of pairs of the first page, while the size of objects is unknown. */
 const firstPageSize = 20;
 const maxPageSize = 500;
 /** Maximal growth from page to page, since later objects may be larger. */

@@ -124,7 +124,7 @@ export class WatchSession implements ResourceWatch {
     try {
       for (;;) {
         const watcher = this.#watcher;
-        // Absent after the signal has aborted.
+        // The watcher is absent after the signal has aborted.
         if (watcher === undefined) return this.#over();
         const batch = watcher.poll();
         if (batch === 'ended') return this.#over();
@@ -226,7 +226,7 @@ export class WatchSession implements ResourceWatch {
   }
 }
 
-/** A generator, so that a large state takes memory only as it is read; undefined: not selected. */
+/** The initial state's events; undefined for unselected objects. A generator, so that a large state takes memory only as it is read. */
 function* initialEvents(
   entries: readonly CacheEntry[],
   revision: Revision,

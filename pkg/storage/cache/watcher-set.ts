@@ -8,7 +8,7 @@ import type { Change } from '#storage/cache/event-ring.js';
 import { type Watcher, WatchLog } from '#storage/cache/watcher.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** By selection; a watcher without a shared selection is its own key. */
+/** Logs by selection; a watcher without a shared selection is its own key. */
 type Logs = Map<string | Watcher, WatchLog>;
 
 interface Group {
@@ -85,7 +85,7 @@ function offerTo(logs: Logs | undefined, change: Change): void {
   if (logs !== undefined) for (const log of logs.values()) log.offer(change);
 }
 
-/** New and previous value; undefined if undecodable, which concerns every watcher. */
+/** New and previous value of the field; undefined if undecodable, which concerns every watcher. */
 function valuesOf({ entry, previous }: Change, read: Group['read']): ReadonlySet<string> | undefined {
   try {
     const values = new Set([read(entry)]);
@@ -111,18 +111,18 @@ type Notify = () => void;
  */
 export class NotificationQueue {
   readonly #clock: Clock;
-  /** The current round; notified up to `#next`. */
+  /** The current round; watchers before `#next` have been notified. */
   #round: Notify[] = [];
   #next = 0;
   #nextRound: Notify[] = [];
-  /** Number in the current turn. */
+  /** Number of notifications in the current turn. */
   #notified = 0;
   #gathering = 0;
   #running = false;
-  /** A turn or the end of a pause is scheduled. */
+  /** True while a turn or the end of a pause is scheduled. */
   #waiting = false;
   #resting = false;
-  /** When the current round needed a second turn. */
+  /** Time at which the current round needed a second turn. */
   #startMs: number | undefined;
 
   constructor(clock: Clock) {
@@ -152,7 +152,7 @@ export class NotificationQueue {
     while (this.#notified < batchSize && !this.#resting) {
       if (this.#next === this.#round.length && !this.#begin()) break;
       this.#notified++;
-      // By index, since a notified watcher may cause further notifications.
+      // Loop by index, since a notified watcher may cause more notifications.
       (this.#round[this.#next++] as Notify)();
     }
     this.#running = false;

@@ -164,7 +164,7 @@ export class WatchOverflowError extends Error {
 }
 
 export interface WatcherOptions extends WatchLogOptions {
-  /** Implied by `match`. */
+  /** A field's value that `match` implies. */
   readonly only?: Only | undefined;
   /** Name of the selection: watchers of one scope with equal names share a log. Absent: the watcher shares none. */
   readonly selection?: string | undefined;
@@ -185,7 +185,7 @@ export class Watcher {
   next = 0;
   /** For the log only: it waits for the next event. */
   isWaiting = false;
-  /** Notified, but its turn is pending, so a delay is not its fault. */
+  /** True while it is notified but its turn is pending, so that a delay is not its fault. */
   isNotified = false;
   #log: WatchLog | undefined;
   /** Queued bookmarks; usually none. */
@@ -263,7 +263,7 @@ export class Watcher {
     return 'ended';
   }
 
-  /** Calls `news` once when `poll` may have events; only after it had none. */
+  /** Calls `news` once when `poll` may have events; call it only after `poll` had none. */
   wait(news: () => void): void {
     this.#wake = news;
     this.#log?.wait(this);
@@ -278,7 +278,7 @@ export class Watcher {
     }
   }
 
-  /** There may be events to read. */
+  /** Reports that there may be events to read. */
   notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;

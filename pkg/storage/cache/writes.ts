@@ -92,7 +92,7 @@ export class CacheWrites {
     return state.cachedAt(kv.key, kv.modRevision) ?? new CacheEntry(kv, context);
   }
 
-  /** The state that a deletion at `expected` would remove, or the actual one. */
+  /** The state that a deletion at `expected` would remove, or the key's actual state. */
   async #lastState(key: string, expected: Revision, options: WriteOptions): Promise<CacheEntry | undefined> {
     const { store, state } = this.#options;
     const cached = state.cachedAt(key, expected);

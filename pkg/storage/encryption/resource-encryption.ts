@@ -21,8 +21,8 @@ export interface ResourceEncryptionOptions {
 }
 
 /**
- * By resource with group: `secrets`, `deployments.apps`. A resource in several rules gets the providers of all, in
- * order.
+ * The transformers by resource with group: `secrets`, `deployments.apps`. A resource in several rules gets the providers of
+ * all of them, in order.
  */
 export function resourceEncryption(
   rules: readonly EncryptionRule[],

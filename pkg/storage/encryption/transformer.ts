@@ -4,9 +4,9 @@ import { type CipherName, TransformError, type ValueCipher } from '#storage/encr
 /** A decoded value. */
 export interface Transformed {
   readonly value: Buffer;
-  /** It is stored in another form than new values. */
+  /** True if the value is stored in another form than new values. */
   readonly stale: boolean;
-  /** The bytes are authenticated: a change would have been detected. */
+  /** True if the bytes are authenticated: a change would have been detected. */
   readonly authenticated: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface PrefixTransformersOptions {
   /** Error for bytes that no transformer can read. */
   readonly noMatch: string;
   readonly record: RecordTransformation;
-  /** Monotonic seconds. */
+  /** Monotonic time in seconds. */
   readonly seconds: () => number;
 }
 
@@ -84,7 +84,7 @@ export class PrefixTransformers implements ValueTransformer {
       const ok = !(result instanceof TransformError);
       record({ direction, prefix: label === '' ? 'identity' : label, ok, seconds: seconds() - started });
       if (ok) return { ...result, stale: result.stale || i !== 0 };
-      // Another key may have the same name, while a secret is being replaced.
+      // Try the next key: several may have the same name while a secret is being replaced.
       reasons.push(result.message);
     }
     if (reasons.length === 0) record({ direction, prefix: 'unknown', ok: false, seconds: seconds() - started });

@@ -83,7 +83,7 @@ function readPair(transformer: ValueTransformer, { key, modRevision, value: stor
   }
 }
 
-/** Without authentication, changed bytes may decrypt to something that is not JSON. */
+/** Throws for a value that is not JSON: without authentication, changed bytes may decrypt to anything. */
 function checkJson(value: Buffer): void {
   try {
     JSON.parse(decoder.decode(value));

@@ -10,7 +10,7 @@ const fixed32 = 5;
 /** Longest varint that is exact as a number: seven bytes of seven bits. */
 const maxNumberBytes = 7;
 
-/** The bytes are not a valid message. */
+/** An error: the bytes are not a valid message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -186,7 +186,7 @@ export interface EtcdWriteResponse {
 export function readConditionalWriteResponse(reader: WireReader): EtcdWriteResponse {
   let succeeded = false;
   let revision = 0n;
-  // In the order of the request: the key, then the guards' keys.
+  // The reads follow in the order of the request: the key, then the guards' keys.
   const reads: (EtcdKeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());

@@ -33,7 +33,7 @@ export interface Call<T> {
   readonly path: string;
   readonly request: Message;
   readonly read: (reader: WireReader) => T;
-  /** May be sent again after a failure with unknown outcome. */
+  /** True if the call may be sent again after a failure with unknown outcome. */
   readonly repeatable: boolean;
   /** See UnaryCall. */
   readonly prompt?: boolean | undefined;
@@ -50,7 +50,7 @@ const noBytes = Buffer.alloc(0);
 /** A member without a leader ends the stream instead of going silent. */
 const streamMetadata = { hasleader: 'true' };
 
-/** Names and attributes of OpenTelemetry's conventions for gRPC. */
+/** Span of a call; names and attributes follow OpenTelemetry's conventions for gRPC. */
 function spanOf(path: string): CallSpan {
   const [, service = '', method = ''] = path.split('/');
   const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
@@ -173,7 +173,7 @@ export class EtcdConnection {
   }
 }
 
-/** Limit of event loop turns that wait for further callers of a shared read, while their number grows. */
+/** Limit of event loop turns that wait for more callers of a shared read, while their number grows. */
 const maxTurns = 4;
 
 /**

@@ -10,7 +10,7 @@ interface Row {
   readonly code: StoreErrorCode;
 }
 
-/** The first match counts. */
+/** Errors by code and text; the first match counts. */
 const table: readonly Row[] = [
   { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision has been compacted', code: 'compacted' },
   { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision is a future revision', code: 'futureRevision' },

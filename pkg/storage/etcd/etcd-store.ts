@@ -59,7 +59,7 @@ export interface EtcdStoreOptions {
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
   /** Time limit of a call. */
   readonly callTimeoutMs?: number;
-  /** Limit of the time in which a lease takes further keys; 1.24's `--lease-reuse-duration-seconds`. */
+  /** Limit of the time in which a lease takes more keys; 1.24's `--lease-reuse-duration-seconds`. */
   readonly leaseReuseSeconds?: number;
   /** Called with a lease's number of keys once it takes no more. */
   readonly leaseRetired?: (keys: number) => void;
@@ -255,7 +255,7 @@ export class EtcdStore implements Store {
 
   #grant(ttlSeconds: number): Promise<bigint> {
     const request = leaseGrantRequest(ttlSeconds);
-    // An unused lease just expires.
+    // A lease that stays unused expires, so the call may be repeated.
     return this.#call({ path: '/etcdserverpb.Lease/LeaseGrant', request, read: readLeaseId, repeatable: true });
   }
 
@@ -264,9 +264,9 @@ export class EtcdStore implements Store {
     return upstream({ ...watch, connection: this.#connection, clock, random, log: this.#log });
   }
 
-  /** A watch outside of the root, or with previous values. */
+  /** A watch of its own, for ranges outside the root and for previous values. */
   async *#watchAlone(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
-    // An event tells readers of previous values when they have reached the present.
+    // Readers of previous values learn from an event that they have reached the present.
     if (options.previous === true) await this.#writeProgress();
     for await (const { events, revision } of this.#follow(options)) {
       yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };

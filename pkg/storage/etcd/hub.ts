@@ -25,7 +25,7 @@ export interface HubOptions {
   readonly follow: (fromRevision: Revision, signal: AbortSignal) => AsyncIterable<UpstreamBatch>;
   /** The newest revision in any response of etcd. */
   readonly seen: () => Revision;
-  /** The current revision, if none was seen. */
+  /** Reads the current revision; used if no response contained one. */
   readonly currentRevision: () => Promise<Revision>;
   /** Writes a key in the range, so that the watch gets an event; 0 after a failure. Never rejects. */
   readonly writeProgress: () => Promise<Revision>;
@@ -50,11 +50,11 @@ export class Hub {
   /** Subscriptions that wait for progress. */
   readonly #awaitingProgress = new Set<Subscription>();
   readonly #stragglers = new Set<Straggler>();
-  /** Complete up to here. */
+  /** The revision up to which the watch is complete. */
   #revision: Revision = 0n;
-  /** An event at this revision is in the range, so the watch reaches it without a write. */
+  /** Revision of an expected event in the range: the watch reaches it without a write. */
   #coming: Revision = 0n;
-  /** Open watches in any state. */
+  /** Number of open watches in any state. */
   #users = 0;
   #running: AbortController | undefined;
   #starting: Promise<void> | undefined;
@@ -87,7 +87,7 @@ export class Hub {
     }
   }
 
-  /** A key in the range was written at the revision. */
+  /** Reports that a key in the range was written at the revision. */
   wrote(revision: Revision): void {
     if (revision > this.#coming) this.#coming = revision;
   }
@@ -105,7 +105,7 @@ export class Hub {
     for (const subscription of this.#subscriptions.all) subscription.close();
   }
 
-  /** Everything from `next` on; ends when the signal aborts or the queue was full. */
+  /** Delivers every write from `next` on; ends when the signal aborts or the queue was full. */
   async *#joined(options: WatchOptions, next: Revision): AsyncGenerator<WatchMessage, void, void> {
     // If the hub has stopped meanwhile, a joining watch would miss events before its restart.
     if (this.#running === undefined) return;
@@ -175,7 +175,7 @@ export class Hub {
       try {
         revision = await currentRevision();
       } catch {
-        // Not reachable yet: the caller tries again.
+        // etcd is not reachable yet: the caller tries again.
         await clock.sleep(startRetryMs);
         return;
       }
@@ -191,7 +191,7 @@ export class Hub {
     this.#running = undefined;
   }
 
-  /** Never rejects: a failure ends all subscriptions with the error. */
+  /** Follows etcd. Never rejects: a failure ends all subscriptions with the error. */
   async #run(running: AbortController, fromRevision: Revision): Promise<void> {
     try {
       for await (const batch of this.#options.follow(fromRevision, running.signal)) this.#deliver(batch);
@@ -264,7 +264,7 @@ const reconnectMaxMs = 1000;
 export async function* upstream(options: UpstreamOptions): AsyncGenerator<UpstreamBatch, void, void> {
   const { connection, clock, random, log, start, end, previous = false, signal } = options;
   let next = options.fromRevision;
-  /** Since the last response. */
+  /** Backoff since the last response. */
   let backoff: Backoff | undefined;
   let stream: GrpcStream | undefined;
   const cancel = () => stream?.cancel();

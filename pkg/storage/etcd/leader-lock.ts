@@ -2,8 +2,8 @@
  * The lock of a leader election as one etcd key with a lease, which the holder keeps alive.
  * Guarantees: the key is written once per term, so its revision identifies the term; it disappears when the lease ends,
  * `leaseDurationSeconds` after the last keep-alive by etcd's clock; until then no other candidate gets the lock.
- * The lease is not etcd3's, which cannot continue the lease of a key that it reads, has no deadline or injected clock
- * for a keep-alive, and loads a second gRPC client.
+ * The lease client is our own: etcd3 cannot continue the lease of a key that it reads, has no deadline or injected clock for a
+ * keep-alive, and would load a second gRPC client.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { electionKey, type LeaderFence } from '#apimachinery/leader-fence.js';
@@ -121,7 +121,7 @@ export class EtcdLeaderLock {
   async #acquire(record: LockRecord, signal: AbortSignal): Promise<void> {
     const request = leaseGrantRequest(record.leaseDurationSeconds);
     const path = '/etcdserverpb.Lease/LeaseGrant';
-    // An unused lease just expires.
+    // A lease that stays unused expires, so the call may be repeated.
     const lease = await this.#connection.call({ path, request, read: readLeaseId, repeatable: true, signal });
     const value = Buffer.from(JSON.stringify(record));
     const { succeeded, revision, current } = await this.#connection.call({
@@ -143,7 +143,7 @@ export class EtcdLeaderLock {
     );
   }
 
-  /** The key disappears with the lease. */
+  /** Ends the lease; the key disappears with it. */
   async #release(seen: Held, signal: AbortSignal): Promise<void> {
     await this.#revoke(seen.lease, signal);
     this.#seen = undefined;
@@ -188,7 +188,7 @@ function held({ value, lease, modRevision }: EtcdKeyValue): Held {
   return { record: recordOf(value), lease, revision: modRevision };
 }
 
-/** An unreadable value still holds the lock: it is free once the key is gone. */
+/** The record of the lock. An unreadable value still holds the lock, until the key is gone. */
 function recordOf(value: Buffer): LockRecord {
   const read = parse(value.toString('utf8'));
   const string = (name: string, otherwise: string) => (typeof read[name] === 'string' ? read[name] : otherwise);

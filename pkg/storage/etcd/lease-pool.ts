@@ -59,7 +59,7 @@ export class LeasePool {
     }
   }
 
-  /** Drops the lease for this time, which has become useless. */
+  /** Drops the lease for this time to live: it no longer exists. */
   forget(ttlSeconds: number): void {
     this.#byTtl.delete(ttlSeconds);
   }

@@ -23,10 +23,10 @@ export interface OvertakenWritesOptions<Endpoint> {
 
 interface Write<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Term when it was sent. */
+  /** Term in which the write was sent. */
   readonly term: number;
   readonly sentAtMs: number;
-  /** When a later leader was first seen. */
+  /** Time at which a later leader was first seen. */
   overtakenAtMs: number | undefined;
   readonly abandoned: Deferred<never>;
 }
@@ -39,7 +39,7 @@ const settledMs = 300;
 
 export class OvertakenWrites<Endpoint> {
   readonly #options: OvertakenWritesOptions<Endpoint>;
-  /** In order of sending. */
+  /** Writes in the order of sending. */
   readonly #writes = new Set<Write<Endpoint>>();
   #timer: Timer | undefined;
 

@@ -109,7 +109,7 @@ export class Subscription {
     if (this.#requested === undefined || this.#requested < revision) this.#requested = revision;
   }
 
-  /** True if it waits for a later revision. */
+  /** True if the subscription waits for a later revision. */
   waitsBeyond(revision: Revision): boolean {
     return this.#requested !== undefined && this.#requested > revision;
   }

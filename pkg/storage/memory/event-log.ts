@@ -46,7 +46,7 @@ export class EventLog {
   async *follow(options: WatchOptions, position: () => Position): AsyncGenerator<WatchMessage, void, void> {
     const { start, end, signal } = options;
     let next = options.fromRevision;
-    // Also answer requests from before the iteration.
+    // Requests from before the iteration get an answer, too.
     let announced = -1;
     const onAbort = () => this.#wakeAll();
     signal.addEventListener('abort', onAbort, { once: true });

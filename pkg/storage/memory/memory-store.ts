@@ -32,7 +32,7 @@ export class MemoryStore implements Store {
   readonly #keys = new SortedMap<KeyHistory>();
   readonly #log = new EventLog();
   readonly #leases = new Map<string, Timer>();
-  // Like etcd's first revision.
+  // Start with etcd's first revision.
   #revision: Revision = 1n;
   #compacted: Revision = 0n;
   #bytes = 0;

@@ -12,7 +12,7 @@ import type { EntryBytes } from '#storage/resource-storage.js';
 
 /** Size of a stretch's description. */
 const stretchBytes = 3;
-/** Larger values are not packed. */
+/** Limit of packed values in bytes. */
 export const maxPackedBytes = 16 * 1024 - 1;
 /** Longest possible description. */
 export const maxOwnBytes = 1 + maxStretches * stretchBytes + maxPackedBytes;
@@ -22,7 +22,7 @@ const loopBytes = 128;
 export class PackedBytes implements EntryBytes {
   readonly length: number;
   readonly template: Template;
-  /** A one-byte string is a third of a kilobyte smaller than a Buffer, and is not on malloc's heap. */
+  /** Own bytes as a one-byte string: a third of a kilobyte smaller than a Buffer, and not on malloc's heap. */
   readonly #own: string;
 
   private constructor(template: Template, length: number, own: string) {
@@ -31,7 +31,7 @@ export class PackedBytes implements EntryBytes {
     this.#own = own;
   }
 
-  /** Undefined if more than `maxOwn` bytes are not in the template. */
+  /** Packs the bytes; undefined if more than `maxOwn` bytes are not in the template. */
   static of(bytes: Buffer, template: Template, maxOwn: number): PackedBytes | undefined {
     const runs = template.runs(bytes, maxOwn);
     return runs === undefined || runs.length === 0 ? undefined : PackedBytes.#of(bytes, template, runs);
@@ -64,7 +64,7 @@ export class PackedBytes implements EntryBytes {
     return new PackedBytes(template, bytes.length, scratch.toString('latin1', 0, to));
   }
 
-  /** Own bytes including the description. */
+  /** Length of the own bytes, including the description. */
   get ownLength(): number {
     return this.#own.length;
   }
@@ -113,7 +113,7 @@ const maxDeflatedBytes = 2 * 1024 * 1024;
 const worthwhile = 0.5;
 const options = { level: constants.Z_BEST_SPEED };
 
-/** Uncompressed until `deflate` has finished. */
+/** Bytes that stay uncompressed until `deflate` has finished. */
 export class DeflatedBytes implements EntryBytes {
   readonly length: number;
   /** Weak once compressed: a large object is usually read several times in a row. */

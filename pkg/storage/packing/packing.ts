@@ -9,7 +9,7 @@ import { DeflatedBytes, maxOwnBytes, maxPackedBytes, PackedBytes } from '#storag
 import { Template } from '#storage/packing/template.js';
 import type { EntryBytes } from '#storage/resource-storage.js';
 
-/** Below this, sharing costs more than it saves. */
+/** Minimum size: below it, sharing costs more than it saves. */
 const minBytes = 512;
 /** Objects of one name have a few states, such as pending and running. */
 const maxTemplatesPerName = 4;
@@ -28,7 +28,7 @@ export class Packing {
   readonly memory = Buffer.allocUnsafeSlow(maxPackedBytes);
   readonly #scratch = Buffer.allocUnsafeSlow(maxOwnBytes);
   readonly #maxTemplateBytes: number;
-  /** In order of last use. */
+  /** Templates by name, in order of last use. */
   readonly #byName = new Map<string, Template[]>();
   #templateBytes = 0;
   readonly #large: DeflatedBytes[] = [];
@@ -54,7 +54,7 @@ export class Packing {
     return large;
   }
 
-  /** One after the other, to leave cores for other threads. */
+  /** Compresses values one after the other, to leave cores for other threads. */
   async #deflate(): Promise<void> {
     this.#deflating = true;
     for (let next = this.#large.shift(); next !== undefined; next = this.#large.shift()) await next.deflate();
@@ -85,7 +85,7 @@ export class Packing {
     for (const template of this.#byName.get(kind) ?? []) if (named?.includes(template) !== true) yield template;
   }
 
-  /** Makes it the first template to try for the name. */
+  /** Makes the template the first to try for the name. */
   #remember(name: string, template: Template): void {
     const templates = this.#byName.get(name) ?? [];
     this.#byName.delete(name);

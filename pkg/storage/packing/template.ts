@@ -4,9 +4,9 @@
  * Protobuf.
  */
 
-/** Stretches are aligned to this in the template, so that many objects share the same ones. */
+/** Alignment of stretches in the template, so that many objects share the same ones. */
 const blockBytes = 8;
-/** Shorter stretches cost more than they save. */
+/** Minimum length: shorter stretches cost more than they save. */
 const minStretch = 48;
 /** Limit of stretches per template: an index is one byte. */
 export const maxStretches = 255;
@@ -77,7 +77,7 @@ export class Template {
     return index;
   }
 
-  /** Length of equal bytes from there on, in whole blocks. */
+  /** Length of the equal bytes from there on, in whole blocks. */
   #common(from: number, words: DataView, at: number): number {
     const ours = this.#words;
     const most = Math.min(ours.byteLength - from, words.byteLength - at) - blockBytes;

@@ -159,14 +159,14 @@ export class RegistrationController implements Follower<CustomResourceDefinition
 }
 
 export interface Situation {
-  /** Undefined: the APIService should not exist. */
+  /** Undefined if the APIService should not exist. */
   readonly desired: { readonly service: APIService; readonly management: Management | undefined } | undefined;
   readonly existing: APIService | undefined;
   /** The label of the existing object. */
   readonly existingManagement: string | undefined;
-  /** It existed when this server started. */
+  /** True if the object existed when this server started. */
   readonly atStart: boolean;
-  /** This server has reconciled it once. */
+  /** True if this server has reconciled the object once. */
   readonly settled: boolean;
 }
 

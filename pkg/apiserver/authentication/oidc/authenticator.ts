@@ -23,7 +23,7 @@ export interface OidcOptions {
   readonly usernameClaim: string;
   /** Prefix of user names; `-`: none. Empty: `<issuer>#`, but no prefix for mail addresses. */
   readonly usernamePrefix: string;
-  /** Empty: users have no groups. */
+  /** Claim with the user's groups; empty: users have no groups. */
   readonly groupsClaim: string;
   readonly groupsPrefix: string;
   readonly requiredClaims: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ export class OidcAuthenticator implements TokenAuthenticator {
     try {
       return this.#userOf(await this.#verify(token));
     } catch (error) {
-      // The reason is for the administrator, not for the client.
+      // Log the reason: it is for the administrator, not for the client.
       log.info({ issuer, reason: messageOf(error) }, 'refused an OpenID token');
       throw unauthorized();
     }

@@ -22,7 +22,7 @@ export interface OidcProviderOptions {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** Least time between two requests for keys, after a failure or for unknown keys; as in 1.24. */
+/** Minimum time between two requests for keys, after a failure or for unknown keys; as in 1.24. */
 const retryMs = 10_000;
 const timeoutMs = 30_000;
 
@@ -46,7 +46,7 @@ export class OidcProvider {
     } catch (error) {
       const isOtherKey =
         error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-      // Providers rotate their keys.
+      // Fetch the keys again: providers rotate them.
       const newer = isOtherKey ? await this.#newerThan(keys) : undefined;
       if (newer === undefined) throw error;
       return verifyWith(newer, token, options);
@@ -92,7 +92,7 @@ export class OidcProvider {
     }
     const { jwks_uri: address } = document;
     if (typeof address !== 'string') throw new Error('its discovery document has no jwks_uri');
-    // Throws for an invalid key set.
+    // This throws for an invalid key set.
     return createLocalJWKSet((await this.#get(address)) as unknown as JSONWebKeySet);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Allows each node agent the objects that the pods bound to its node need (secrets, config maps, claims, volumes and tokens),
- * its own lease and CSINode, and the rules of all nodes.
+ * Allows each node agent to read the objects that the pods bound to its node need (secrets, config maps, claims, volumes and
+ * tokens), to use its own lease and CSINode, and to do what the rules of all nodes allow.
  */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -16,7 +16,7 @@ import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 export interface NodeAuthorizerOptions {
   readonly dialect: Dialect;
   readonly graph: NodeGraph;
-  /** Allowed to every node. */
+  /** Rules of every node. */
   readonly rules: readonly PolicyRule[];
 }
 

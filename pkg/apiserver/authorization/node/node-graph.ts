@@ -109,7 +109,7 @@ function volumeSecrets(volume: PersistentVolume): string[] {
     spec.scaleIO?.secretRef,
     spec.storageos?.secretRef,
     spec.csi?.nodePublishSecretRef,
-    // Secrets for the controller are not the node's.
+    // Leave out the secrets for the controller: they are not the node's.
     spec.csi?.nodeStageSecretRef,
     spec.azureFile === undefined
       ? undefined
@@ -195,7 +195,7 @@ class PodFollower implements Follower<Pod> {
   }
 }
 
-/** Most updates of pods change only the status. */
+/** True if the pod's needs are unchanged: most updates change only the status. */
 function unchanged({ metadata, spec }: Pod, tracked: TrackedPod): boolean {
   return (
     metadata.uid === tracked.uid &&

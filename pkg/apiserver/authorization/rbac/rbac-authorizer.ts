@@ -14,7 +14,7 @@ import type { UserInfo } from '#apiserver/http/exchange.js';
 /** Limit of listed rules (see `RuleSet.weight`): several times the size of one role. */
 const maxWeight = 4 * 1024 * 1024;
 
-/** Most requests are allowed and few callers read the reason, so it is formatted on demand. */
+/** Formats the reason on demand: most requests are allowed and few callers read it. */
 class Allowed {
   readonly decision = 'allow';
   readonly #why: () => string;

@@ -1,15 +1,15 @@
-/** Whether a user's rules cover other rules: users may not grant more rights than they have. */
+/** Decides whether a user's rules cover other rules: users may not grant more rights than they have. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 
 const all = '*';
 
 /**
- * Most single rights compared by one call. A rule stands for the product of its lists, so a role of a few megabytes can contain
- * too many rights; those beyond the limit count as not covered.
+ * Limit of single rights compared by one call. A rule stands for the product of its lists, so a role of a few megabytes can
+ * contain too many rights; the rest counts as not covered.
  */
 const maxAtoms = 20_000;
 
-/** Most rules and names of the owner visited by one call; takes tens of milliseconds. */
+/** Limit of the owner's rules and names visited by one call; takes tens of milliseconds. */
 const maxSteps = 1_000_000;
 
 /** The parts of `requested` that `owned` does not cover, each with one verb, group and resource. */

@@ -7,7 +7,7 @@ import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { type MatchedAttributes, ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 
-/** Roles with so few strings need no index. */
+/** A role with fewer strings needs no index. */
 const small = 100;
 /** Index entries allowed per string of a rule: a rule stands for the product of its lists. */
 const maxEntriesPerText = 8;
@@ -21,7 +21,7 @@ export class RuleSet {
   readonly weight: number;
   /** Rules that are not indexed. */
   readonly #single: PolicyRule[] = [];
-  /** By verb, group and resource. */
+  /** Names that a right is limited to, by verb, group and resource. */
   readonly #rights = new Map<string, Names>();
 
   constructor(rules: readonly PolicyRule[]) {

@@ -11,9 +11,9 @@ export interface UnaryCall {
   /** `/package.Service/Method` */
   readonly path: string;
   readonly request: Message;
-  /** Remaining time; ms, at least 1. */
+  /** Remaining time in ms; at least 1. */
   readonly timeoutMs: number;
-  /** Send immediately instead of at the end of the turn; for calls that have already waited for others. */
+  /** Send at once instead of at the end of the turn; for calls that have already waited for others. */
   readonly prompt?: boolean | undefined;
   readonly signal?: Cancellation | undefined;
   /** Value of the header `traceparent`, which joins etcd's spans to the trace. */
@@ -215,7 +215,7 @@ class Unary implements StreamHandler, Expiring {
   }
 }
 
-/** Messages are read at the caller's pace: HTTP/2 flow control slows the server down. */
+/** Opens a stream whose messages are read at the caller's pace: HTTP/2 flow control slows the server down. */
 export function callStream(session: Http2Session, head: Buffer): GrpcStream {
   const incoming = new Incoming();
   const stream = session.open(head, nothing, false, incoming);

@@ -34,9 +34,9 @@ export interface EndpointOptions {
 
 const reconnectBaseMs = 50;
 const reconnectMaxMs = 1000;
-/** A host that drops packets must not delay callers that could use another endpoint. */
+/** Limit of connecting: a host that drops packets must not delay callers that could use another endpoint. */
 const connectTimeoutMs = 3000;
-/** A dead peer is detected within 30 s + 10 s, as in 1.24. */
+/** Interval of pings: a dead peer is detected within 30 s + 10 s, as in 1.24. */
 const keepAliveMs = 30_000;
 const keepAliveTimeoutMs = 10_000;
 /**
@@ -164,7 +164,7 @@ export class GrpcEndpoint {
       this.#pause();
       throw this.#unreachable(error as Error);
     });
-    // Closed meanwhile.
+    // The endpoint was closed meanwhile.
     if (this.#closed) throw this.#unreachable(undefined);
     return this.#connectWith(material);
   }
