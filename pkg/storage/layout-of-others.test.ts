@@ -15,7 +15,7 @@ t.test('values in the layout stay identical', async (t) => {
   }
 });
 
-t.test('members in another order', async (t) => {
+t.test('members in another order are moved', async (t) => {
   const cases = [
     [
       '{"apiVersion":"v1","data":{"metadata":{"a":1}},"kind":"A","metadata":{"name":"a"}}',
@@ -41,7 +41,7 @@ t.test('members keep their text', async (t) => {
   t.equal(value?.toString(), '{"metadata":{},"a":9223372036854775807,"b":1.0}');
 });
 
-t.test('invalid metadata', async (t) => {
+t.test('invalid metadata are replaced', async (t) => {
   for (const text of ['{"kind":"A","metadata":"x","apiVersion":"v1"}', '{"kind":"A","apiVersion":"v1"}']) {
     t.equal(laidOut(Buffer.from(text))?.toString(), '{"kind":"A","apiVersion":"v1","metadata":{}}');
   }

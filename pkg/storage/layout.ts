@@ -77,10 +77,7 @@ function isAt(bytes: Buffer, from: number, part: Buffer): boolean {
   return true;
 }
 
-/**
- * Inserts the revision, in the given memory if it fits, which saves an allocation. Bytes in another layout are returned
- * unchanged.
- */
+/** Inserts the revision, in `memory` if it fits, which saves an allocation. Returns bytes in another layout unchanged. */
 export function splice(stored: Buffer, revision: Revision, memory?: Buffer): Buffer {
   const cut = metadataOffset(stored);
   if (cut < 0) return stored;

@@ -138,10 +138,7 @@ export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
 
 /** A condition on other keys for a write. */
 export interface WriteCondition {
-  /**
-   * The guards of the write; `failed` are previous guards that did not hold. Rejects if the write must not happen any
-   * more.
-   */
+  /** The guards of the write; `failed` are previous guards that did not hold. Rejects if the write must not happen. */
   guards(failed: readonly Guard[] | undefined, signal: Cancellation | undefined): Promise<readonly Guard[]>;
   /**
    * Called once after the write, even if `guards` rejected or was not called: with the revision, or undefined if the

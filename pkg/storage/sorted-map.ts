@@ -157,10 +157,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return firstIndex(keys, (each) => each >= key);
 }
 
-/**
- * Index of the first item, from `from` on, for which `holds` is true, as it must be for all later items; the length if
- * none.
- */
+/** Index of the first item from `from` on for which `holds` is true, as for all later items; the length if there is none. */
 export function firstIndex<T>(items: readonly T[], holds: (item: T) => boolean, from = 0): number {
   let low = from;
   let high = items.length;

@@ -64,9 +64,7 @@ export type WriteResult =
 export interface Guard {
   readonly key: string;
   readonly modRevision: Revision;
-  /**
-   * Value to put in the same transaction, already in stored form, which only the key's owner knows. Absent: unchanged.
-   */
+  /** Value to put in the same transaction, already in stored form, which only the key's owner knows. Absent: unchanged. */
   readonly value?: Buffer;
 }
 
@@ -95,10 +93,7 @@ export type WatchMessage =
 export interface WatchOptions {
   readonly start: string;
   readonly end: string;
-  /**
-   * First revision to deliver; fails with `compacted` unless it is after the compacted one, whose own write may be
-   * gone.
-   */
+  /** First revision to deliver. Must be after the compacted one, whose write may be gone; otherwise fails with `compacted`. */
   readonly fromRevision: Revision;
   /** Adds previous values to events, as far as history has them; costs the store more. */
   readonly previous?: boolean;

@@ -12,9 +12,7 @@ import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import { forbiddenLabels, NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { MemoryObjectReader } from '#apiserver/objects/testing/memory-object-reader.js';
 
-/**
- * Sends a request as node n1; empty if it is allowed, else the text after "forbidden: ", or the reason of another refusal.
- */
+/** Sends a request as node n1; empty if it is allowed, else the text after "forbidden: ", or the reason of another refusal. */
 function setup(user = 'system:node:n1') {
   const reader = new MemoryObjectReader();
   reader.put<Node>(nodes, { metadata: { name: 'n1', uid: 'n1-uid' } } as Node);
@@ -244,7 +242,7 @@ t.test('nodes get tokens only for their own pods', async (t) => {
   t.equal(await token(theirs), 'node requested token bound to a pod scheduled on a different node');
 });
 
-t.test('users that count as nodes', async (t) => {
+t.test('users of the nodes group with a node name count as nodes', async (t) => {
   t.equal(await setup('alice')(pods, { object: pod() }), 'not looked at');
   const nameless = setup('system:node:');
   t.equal(await nameless(configmaps, { object: pod() }), 'could not determine node from user "system:node:"');

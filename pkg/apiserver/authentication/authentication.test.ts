@@ -32,7 +32,7 @@ const der = (pair: KeyCertificate) => new X509Certificate(pair.certificate).raw;
 const failure = (reason: string) => ({ name: 'StatusError', status: { reason } });
 const unauthorized = failure('Unauthorized');
 
-t.test('token file', async (t) => {
+t.test('a token file authenticates its tokens', async (t) => {
   const file = new TokenFileAuthenticator(
     '# comment\nt0ken,alice,u1,"dev, ops"\n\nother,bob,u2\n"quo""ted",carol,,\r\n',
   );
@@ -188,7 +188,7 @@ t.test('a certificate becomes valid when a wrong clock is corrected', async (t) 
   }
 });
 
-t.test('request headers of a front proxy', async (t) => {
+t.test('a front proxy names the user in request headers', async (t) => {
   const now = Date.now();
   const ca = await createAuthority({ commonName: 'front', now });
   const proxy = der(
@@ -221,7 +221,7 @@ t.test('request headers of a front proxy', async (t) => {
   t.equal(await authenticator.authenticate(request({ headers })), undefined, 'headers alone prove nothing');
 });
 
-t.test('bootstrap tokens', async (t) => {
+t.test('bootstrap tokens authenticate until they expire', async (t) => {
   const clock: Clock = { ...realClock, now: () => Date.parse('2030-01-01T00:00:00Z') };
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const reader = new MemoryObjectReader();

@@ -2,10 +2,7 @@ import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 
 export interface Authenticator {
-  /**
-   * The user, or undefined without credentials of this authenticator's kind. Throws a 401 StatusError for invalid
-   * credentials.
-   */
+  /** The user; undefined without credentials of this authenticator's kind. Throws a 401 StatusError for invalid credentials. */
   authenticate(request: ApiRequest): MaybePromise<UserInfo | undefined>;
 }
 

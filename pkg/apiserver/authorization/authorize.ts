@@ -26,9 +26,7 @@ export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAt
   };
 }
 
-/**
- * Throws, or rejects with, 403 unless the authorizer allows the request. `onDecision` is called first.
- */
+/** Throws, or rejects with, 403 unless the authorizer allows the request. `onDecision` is called first. */
 export function authorize(
   authorizer: Authorizer,
   attributes: AuthorizationAttributes,

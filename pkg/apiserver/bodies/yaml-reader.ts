@@ -57,8 +57,7 @@ export class YamlReader {
   }
 
   /**
-   * The document as JSON. Throws a DecodeError for an invalid document, 413 for one that is too large, 429 when too many
-   * documents wait.
+   * The document as JSON. Throws a DecodeError for an invalid document, 413 for a large one, 429 when too many documents wait.
    */
   read(body: Buffer): Promise<YamlDocument> {
     if (this.#closed) return Promise.reject(closing());

@@ -89,10 +89,7 @@ export class ApiService {
     }
   }
 
-  /**
-   * Removes this server from the endpoints, unless it is the last one: like in 1.24, clients then wait at its address for a
-   * restart.
-   */
+  /** Removes this server from the endpoints, except the last one: like in 1.24, clients then wait for its restart. */
   async leave(signal: AbortSignal): Promise<void> {
     const { store, leasePrefix, endpoint } = this.#options;
     if (endpoint === undefined) return;

@@ -107,7 +107,7 @@ async function until<T>(read: () => Promise<T>, good: (value: T) => boolean): Pr
   }
 }
 
-t.test('a new cluster has its own objects, and keeps what it has at the next start', async (t) => {
+t.test('a new cluster gets its own objects, and a restart completes but never overwrites them', async (t) => {
   const first = await startServer(t);
   const { client } = first.server;
   const names = (await client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
@@ -115,7 +115,7 @@ t.test('a new cluster has its own objects, and keeps what it has at the next sta
   const roles = client.resource<ClusterRole>(clusterroles);
   const admin = await roles.get('admin');
   t.match(admin.aggregationRule, { clusterRoleSelectors: [{ matchLabels: {} }] });
-  t.same(admin.rules ?? [], [], 'the controller manager fills in what the role is made of');
+  t.same(admin.rules ?? [], [], 'the controller manager fills in the rules');
   const api = await client.resource<Service>(services).get('orch', { namespace: 'default' });
   t.match(api.spec, { clusterIP: '10.0.0.1', ports: [{ port: 443, targetPort: first.server.address?.port }] });
   const own = await client.resource<Endpoints>(endpoints).get('orch', { namespace: 'default' });
@@ -136,7 +136,7 @@ t.test('a new cluster has its own objects, and keeps what it has at the next sta
   await second.stop();
 });
 
-t.test('rights follow bindings, and cannot be handed on beyond them', async (t) => {
+t.test('users have the rights of their bindings, and cannot grant more', async (t) => {
   const { server, as } = await startServer(t);
   const client = as(alice);
   const own = client.resource<Pod>(pods);
@@ -248,7 +248,7 @@ t.test('pods get an account, and their node a token for it', async (t) => {
   await t.rejects(read('unused'), failure('Forbidden', /no relationship found/));
 });
 
-t.test('Services keep their numbers, and give them back', async (t) => {
+t.test('Services keep their addresses and ports until they are deleted', async (t) => {
   const { server } = await startServer(t);
   const own = server.client.resource<Service>(services);
   const scope = { namespace: 'default' };
@@ -491,7 +491,7 @@ t.test('two servers on one store agree', async (t) => {
   t.equal((await third.server.client.resource(services).list()).items.length, 31);
 });
 
-t.test('the health of components is told, and that this is an old way to ask', async (t) => {
+t.test('componentstatuses show the health of components, with a deprecation warning', async (t) => {
   const { server } = await startServer(t);
   const transport = new InProcessTransport({
     handler: server.handler,
@@ -510,7 +510,7 @@ t.test('the health of components is told, and that this is an old way to ask', a
   t.equal(headers['warning'], '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
 
-t.test("the machine's logs are shown to those who may see them", async (t) => {
+t.test("only permitted users can read the machine's logs", async (t) => {
   const { server } = await startServer(t);
   const ask = async (path: string, method: string, user: UserInfo) => {
     const transport = new InProcessTransport({ handler: server.handler, user });
@@ -531,7 +531,7 @@ t.test("the machine's logs are shown to those who may see them", async (t) => {
   t.notMatch(body, '*');
 });
 
-t.test('client certificates say who asks', async (t) => {
+t.test('a client certificate authenticates its user if a trusted authority signed it', async (t) => {
   const { server, pki } = await startServer(t);
   const foreign = await createAuthority({ commonName: 'orch-ca', now: Date.now() });
   const subject = { commonName: 'mallory', organizations: ['system:masters'] };
@@ -556,7 +556,7 @@ t.test('client certificates say who asks', async (t) => {
   t.equal(await status(forged), 401);
 });
 
-t.test('a replaced serving certificate is used from then on', async (t) => {
+t.test('new connections get a replaced serving certificate', async (t) => {
   const { server, pki, directory } = await startServer(t);
   const serial = () =>
     new Promise<string>((resolve, reject) => {
@@ -583,7 +583,7 @@ t.test('a replaced serving certificate is used from then on', async (t) => {
   t.not(await until(serial, (now) => now !== before), before);
 });
 
-t.test('a port that is taken ends the start, and the store stays usable', async (t) => {
+t.test('the start fails if the port is in use, and the store stays usable', async (t) => {
   const first = await startServer(t);
   const port = first.server.address?.port ?? 0;
   const file = (name: string) => join(first.directory, name);
@@ -609,7 +609,7 @@ t.test('a port that is taken ends the start, and the store stays usable', async 
   t.ok(await first.server.client.resource(namespaces).get('default'));
 });
 
-t.test('options that cannot be are refused', async (t) => {
+t.test('missing options and unusable files are refused', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519');
   const directory = await mkdtemp(join(tmpdir(), 'api-'));
   t.teardown(() => rm(directory, { recursive: true }));
@@ -627,7 +627,7 @@ t.test('options that cannot be are refused', async (t) => {
 });
 
 t.test(
-  'each path of the root is named once, and the series of 1.24 tell of admission and authentication',
+  'the root lists each path once, and metrics have the series of 1.24 for admission and authentication',
   async (t) => {
     const { server, as } = await startServer(t);
     const { paths } = await server.client.request<{ paths: string[] }>('GET', '/');

@@ -177,8 +177,8 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   }
 
   /**
-   * Reads a definition's latest state. Built where no definition is in scope: closures keep the variables of their siblings
-   * alive.
+   * Reads a definition's latest state. Created where no definition is in scope: closures that share a scope keep each other's
+   * variables alive.
    */
   #definitionReader(name: string): () => CustomResourceDefinition | undefined {
     const definitions = this.#options.storages.storageOf(customresourcedefinitions);

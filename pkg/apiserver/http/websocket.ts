@@ -18,7 +18,7 @@ export class MessageSender {
   }
 
   /**
-   * Resolves when the message is written, so that nothing is queued for a slow client; false if the client has disconnected or
+   * Resolves when the message is written, so that nothing is queued for a slow client. False if the client has disconnected or
    * was disconnected.
    */
   send(client: WebSocket, message: string | Buffer): Promise<boolean> {

@@ -53,8 +53,7 @@ export class Digests {
   }
 
   /**
-   * Await this before the first digest: it digests all types, since a field or description changed by a build changes every
-   * document.
+   * Await this before the first digest: it digests all types, since any changed field or description changes every document.
    */
   ready(turns: Pick<TurnQueue, 'pause'>): Promise<void> {
     this.#ready ??= this.#digestTypes(turns);

@@ -31,7 +31,7 @@ for (const version of [2, 3] as const) {
   });
 }
 
-t.test('a reference keeps its description beside it: as a sibling in 2.0, around it in 3.0', async (t) => {
+t.test('a reference has its description as a sibling in 2.0, and in a wrapper in 3.0', async (t) => {
   const spec = (version: OpenApiVersion) => collected(version).schemaOf('core.v1.Pod').properties?.['spec'];
   t.match(spec(2), { $ref: '#/definitions/io.k8s.api.core.v1.PodSpec', description: String });
   t.match(spec(3), { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }], description: String });

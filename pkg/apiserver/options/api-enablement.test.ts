@@ -18,7 +18,7 @@ function served(config: Record<string, string>): Set<string> {
   );
 }
 
-t.test('what is on', async (t) => {
+t.test('--runtime-config turns versions and resources on and off', async (t) => {
   const pods = '/v1/pods';
   const nodes = '/v1/nodes';
   const deployments = 'apps/v1/deployments';
@@ -27,7 +27,7 @@ t.test('what is on', async (t) => {
   const versions = `${internal}/v1alpha1/storageversions`;
   const all = [pods, nodes, deployments, scalers, schemas, versions];
   const rows: [string, Record<string, string>, string[]][] = [
-    ['what has a gate of its own is left to it', {}, all],
+    ['a resource with a feature gate needs only the gate', {}, all],
     ['no alpha', { 'api/alpha': 'false' }, [pods, nodes, deployments, scalers, schemas]],
     ['all', { 'api/all': 'true' }, all],
     ['alpha', { 'api/alpha': 'true' }, all],
@@ -38,8 +38,8 @@ t.test('what is on', async (t) => {
     ['a version before its family', { 'api/all': 'false', 'apps/v1': '' }, [deployments]],
     ['core', { v1: 'false' }, [deployments, scalers, schemas, versions]],
     ['core by its path', { 'api/v1': 'false' }, [deployments, scalers, schemas, versions]],
-    ['core, whatever of it', { 'v1/pods': 'false' }, [deployments, scalers, schemas, versions]],
-    ['core with its slash', { '/v1': 'f' }, [deployments, scalers, schemas, versions]],
+    ['core, with the rest of the key ignored', { 'v1/pods': 'false' }, [deployments, scalers, schemas, versions]],
+    ['core with a leading slash', { '/v1': 'f' }, [deployments, scalers, schemas, versions]],
     ['a resource', { '/v1/pods': 'false' }, [nodes, deployments, scalers, schemas, versions]],
     [
       'a resource before its version',
@@ -47,7 +47,7 @@ t.test('what is on', async (t) => {
       [pods, deployments, scalers, schemas, versions],
     ],
     ['a resource before all', { 'api/all': 'false', [`${internal}/v1alpha1/storageversions`]: 'true' }, [versions]],
-    ['a resource that is none', { 'apps/v1/nothing': 'false' }, [pods, nodes, deployments, scalers, schemas, versions]],
+    ['a missing resource', { 'apps/v1/nothing': 'false' }, [pods, nodes, deployments, scalers, schemas, versions]],
   ];
   for (const [name, config, expected] of rows) {
     const on = served(config);
@@ -59,7 +59,7 @@ t.test('what is on', async (t) => {
   }
 });
 
-t.test('what is unknown', async (t) => {
+t.test('unknown groups, versions and values are refused', async (t) => {
   const rows: [string, RegExp][] = [
     ['nothing.example.com/v1', /^unknown api groups nothing\.example\.com$/],
     ['api/v2', /unknown api groups api$/],

@@ -69,7 +69,7 @@ shutdown-send-retry-after storage-backend storage-media-type strict-transport-se
 tls-cipher-suites tls-min-version tls-private-key-file tls-sni-cert-key token-auth-file tracing-config-file v vmodule
 watch-cache watch-cache-sizes`;
 
-t.test('every option of release 1.24 is there under its own name', async (t) => {
+t.test('every option of release 1.24 exists under its own name', async (t) => {
   const table: OptionTable = apiServerOptions(kubernetesDialect);
   const accepted = new Set(Object.entries(table).flatMap(([name, { aliases = [] }]) => [name, ...aliases]));
   t.same(
@@ -78,7 +78,7 @@ t.test('every option of release 1.24 is there under its own name', async (t) => 
   );
 });
 
-t.test('defaults of release 1.24', async (t) => {
+t.test('options have the defaults of release 1.24', async (t) => {
   t.match(parse([]).values, {
     'anonymous-auth': true,
     'audit-log-version': 'audit.orch.io/v1',
@@ -103,7 +103,7 @@ t.test('defaults of release 1.24', async (t) => {
   });
 });
 
-t.test('a complete command line', async (t) => {
+t.test('a complete command line is parsed', async (t) => {
   const argv =
     `--dialect=kubernetes --advertise-address=192.0.2.4 --allow-privileged=true --authorization-mode=Node,RBAC
     --client-ca-file=/pki/ca.crt --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true
@@ -137,7 +137,7 @@ t.test('a complete command line', async (t) => {
   t.ok(parsed.warnings.some((text) => text.startsWith('Flag --logtostderr has been deprecated')));
 });
 
-t.test('valid values', async (t) => {
+t.test('valid values are accepted', async (t) => {
   const rows: string[][] = [
     [],
     ['--secure-port=1', '--goaway-chance=0.02', '--max-requests-inflight=0'],

@@ -68,9 +68,7 @@ export interface Removed {
   readonly answer?: ApiObjectShape | undefined;
 }
 
-/**
- * Deletes as far as finalizers and grace period allow. Throws 404, 409 for failed preconditions, and admission's refusals.
- */
+/** Deletes as far as finalizers and grace period allow. Throws 404, 409 for failed preconditions, and admission's refusals. */
 export async function remove(operation: Operation, { name, options: requested }: Removal): Promise<Removed> {
   const { context, resource } = operation;
   // A negative grace period means one second.

@@ -182,10 +182,7 @@ const statusAlone = ['spec', 'metadata'];
 /** Virtual resources are never stored, so they reset nothing. */
 const nothing: readonly string[] = [];
 
-/**
- * Fields reset by the endpoints whose reset is unusual (1.24: `GetResetFields` of its strategies), by group, resource and
- * subresource.
- */
+/** Fields that endpoints with an unusual reset reset (1.24: `GetResetFields`), by group, resource and subresource. */
 const unusualResets: ReadonlyMap<string, Unmanaged> = new Map(
   Object.entries({
     'apiextensions/customresourcedefinitions/status': statusAlone,

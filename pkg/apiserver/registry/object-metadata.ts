@@ -71,9 +71,7 @@ export function dropClusterName(context: RequestContext, metadata: Draft<ObjectM
 /** Before or after mutating admission. */
 export type Stage = 'received' | 'admitted';
 
-/**
- * Drops repeated owner references in place, with a warning. 1.24 accepts them, too, although its warning threatens refusal.
- */
+/** Drops repeated owner references in place, with a warning. 1.24 accepts them, too, although its warning threatens refusal. */
 export function dropRepeatedOwners(context: RequestContext, { metadata }: OwnMetadata, stage: Stage): void {
   const references = metadata.ownerReferences;
   if (references === undefined || references.length < 2) return;

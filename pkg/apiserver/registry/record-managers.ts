@@ -30,8 +30,7 @@ export interface Sized {
 }
 
 /**
- * Writes an object, without its managers if it is too large for the store with them, as 1.24 does. Throws the errors of
- * `write`.
+ * Writes an object, like 1.24 without its managers if it is too large for the store with them. Throws the errors of `write`.
  */
 export async function writeFitting<T>(
   { metadata }: OwnMetadata,

@@ -19,7 +19,7 @@ scrape_error 0
 const last = readingOf(text(13, 1_000_000));
 const previous = readingOf(text(10, 985_000));
 
-t.test('a reading', async (t) => {
+t.test('a reading has the usage of the node and of its containers', async (t) => {
   t.same(last.node, { timestampMs: 1_000_000, cpuSeconds: 130, memoryBytes: 4096, startedMs: 0 });
   t.same(last.pods.get('shop/web')?.get('a'), {
     timestampMs: 1_000_000,
@@ -30,7 +30,7 @@ t.test('a reading', async (t) => {
   t.same([...last.pods.keys()], ['shop/web']);
 });
 
-t.test('what no agent should say is passed over', async (t) => {
+t.test('invalid values and malformed lines are ignored', async (t) => {
   const cpu = 'container_cpu_usage_seconds_total';
   for (const line of [
     `${cpu}{container="x",namespace="n",pod="p"} NaN 1000`,
@@ -47,10 +47,10 @@ t.test('what no agent should say is passed over', async (t) => {
     t.same([readingOf(line).node, readingOf(line).pods.size], [undefined, 0], line);
   }
   const odd = readingOf(text(1, 1000).replaceAll('pod="web"', 'pod="a\\"b\\\\c,pod=d"'));
-  t.same([...odd.pods.keys()], ['shop/a"b\\c,pod=d'], 'texts may contain anything');
+  t.same([...odd.pods.keys()], ['shop/a"b\\c,pod=d'], 'names may contain escaped characters');
 });
 
-t.test('the rate between two measurements', async (t) => {
+t.test('CPU usage is the rate between two measurements', async (t) => {
   const usage = nodeUsage({ last, previous }) as Usage;
   t.same(usage, { timestampMs: 1_000_000, windowMs: 15_000, nanoCores: 2e9, memoryBytes: 4096 });
   t.same(quantitiesOf(usage), { cpu: '2', memory: '4Ki' });
@@ -66,13 +66,13 @@ t.test('the rate between two measurements', async (t) => {
   t.equal(podUsage({ last, previous }, 'shop/other'), undefined);
 });
 
-t.test('one measurement alone says nothing of what goes on', async (t) => {
+t.test('a single measurement gives no usage', async (t) => {
   t.equal(nodeUsage({ last }), undefined);
   t.equal(podUsage({ last }, 'shop/web'), undefined);
-  t.equal(nodeUsage({ last, previous: last }), undefined, 'nor two of one moment');
+  t.equal(nodeUsage({ last, previous: last }), undefined, 'two measurements at the same time give none either');
 });
 
-t.test('containers that began again', async (t) => {
+t.test('the window of a restarted container begins at its start', async (t) => {
   const point = (cpuSeconds: number, timestampMs: number, startedMs: number) => ({
     ...{ cpuSeconds, timestampMs, startedMs },
     memoryBytes: 1,
@@ -82,10 +82,10 @@ t.test('containers that began again', async (t) => {
     ...{ timestampMs: 100_000, windowMs: 14_000, memoryBytes: 1 },
     nanoCores: Math.round((3 / 14_000) * 1e12),
   });
-  t.equal(usageOf(point(3, 100_000, 95_000), before), undefined, 'too young to tell');
+  t.equal(usageOf(point(3, 100_000, 95_000), before), undefined, 'too young for a meaningful usage');
   t.match(usageOf(point(2, 100_000, 80_000), undefined), { nanoCores: 1e8 }, 'young, and never measured before');
   t.equal(usageOf(point(2, 100_000, 1000), undefined), undefined, 'old, and never measured before');
-  t.equal(usageOf(point(2, 100_000, 1000), before), undefined, 'a counter that goes back');
+  t.equal(usageOf(point(2, 100_000, 1000), before), undefined, 'the counter decreased');
   const partly = { last: { ...last, pods: new Map([['n/p', new Map([['a', point(3, 1e6, 1000)]])]]) }, previous };
   t.equal(podUsage(partly, 'n/p'), undefined);
 });

@@ -123,9 +123,7 @@ export interface ServedResource {
   readonly edition?: string;
   /** Custom kinds: aborts when the definition changes; then watches end, as in 1.24. */
   readonly retired?: Cancellation;
-  /**
-   * Custom kinds: the resource with its full type, built for each caller and not kept. Throws 404 once the version is gone.
-   */
+  /** Custom kinds: the resource with its full type, built for each caller and not kept. Throws 404 once the version is gone. */
   described?(): DescribedResource;
 }
 

@@ -125,9 +125,7 @@ export class ResourceStorages {
     return storage;
   }
 
-  /**
-   * The storage of a custom resource, whose cache is created on first use. Ends with these storages, or when it is closed.
-   */
+  /** The storage of a custom resource, whose cache is created on first use. Ends with these storages, or when it is closed. */
   custom(group: string, resource: string): LazyStorage {
     const prefix = `${this.#root}/${group}/${resource}/`;
     const make = () => this.#makeCustom(group, resource, prefix);

@@ -68,9 +68,7 @@ interface NameError extends Error {
   readonly cert?: Pick<PeerCertificate, 'subjectaltname'>;
 }
 
-/**
- * Go's message for a refused server certificate, without the common prefix; undefined for other errors. Pure.
- */
+/** Go's message for a refused server certificate, without the common prefix; undefined for other errors. Pure. */
 function certificateWords(error: NodeJS.ErrnoException): string | undefined {
   const { code = '' } = error;
   return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? wrongName(error) : wordsOfCodes[code];

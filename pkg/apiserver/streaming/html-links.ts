@@ -46,9 +46,7 @@ const linkAttributes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['video', new Set(['poster', 'src'])],
 ]);
 
-/**
- * The link through the proxy. Relative links, links to other hosts, and links with the proxy's path stay unchanged.
- */
+/** The link through the proxy. Relative links, links to other hosts, and links with the proxy's path stay unchanged. */
 export function rewriteLink(link: string, { prefix, hosts }: LinkContext): string {
   const match = /^(?:(?:[a-z][a-z0-9+.-]*:)?\/\/(?:[^/?#@]*@)?([^/?#]*))?(\/.*)$/is.exec(link);
   if (match === null) return link;

@@ -88,9 +88,7 @@ async function removeUnchanged(
   }
 }
 
-/**
- * True if a budget was charged or none applies, so the pod may be deleted as it is. Throws 429 if the budget is exhausted.
- */
+/** True if a budget was charged or none applies, so the pod may be deleted as it is. Throws 429 if the budget is exhausted. */
 async function useBudget(
   { registry, context }: Operation,
   { pod, dryRun }: { pod: Pod; dryRun: boolean },

@@ -1,6 +1,5 @@
 /**
- * Reads changes from before the caches were filled, so that watches survive a restart of the API server without listing
- * again.
+ * Reads changes from before the caches were filled, so that watches survive a restart of the API server without a list.
  * Uses one watch of all resources with previous values. The number of revisions is limited, so it costs little even
  * with a busy store.
  */

@@ -167,9 +167,7 @@ export class CacheState {
     this.#advance(revision);
   }
 
-  /**
-   * Adds changes from before the cache was filled to the history, unless the history has dropped its oldest changes.
-   */
+  /** Adds changes from before the cache was filled to the history, unless the history has dropped its oldest changes. */
   remember(past: StoreHistory): void {
     const before = past.events.filter((event) => event.kv.modRevision <= this.#filledAt);
     const cachedAt = (key: string, revision: Revision) => this.cachedAt(key, revision);

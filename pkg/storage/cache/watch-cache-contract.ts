@@ -138,7 +138,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     }
   });
 
-  await t.test('unavailable versions', async (t) => {
+  await t.test('unavailable versions are refused', async (t) => {
     const store = newStore();
     const cache = runCache(t, store, { waitMs: 20 });
     const first = await create(cache, 'ns/a', 1);
@@ -157,7 +157,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     t.equal(await cache.get('ns/a', notOlderThan(second.revision)), second);
   });
 
-  await t.test('an unfilled cache', async (t) => {
+  await t.test('reads of an unfilled cache wait briefly, then get 429', async (t) => {
     const store = newStore();
     const silent = methodsOf(store);
     silent.range = ({ signal }) =>

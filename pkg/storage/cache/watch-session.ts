@@ -226,7 +226,7 @@ export class WatchSession implements ResourceWatch {
   }
 }
 
-/** The initial state's events; undefined for unselected objects. A generator, so that a large state takes memory only as it is read. */
+/** The initial state's events, undefined for unselected objects. A generator, so that a large state is not in memory at once. */
 function* initialEvents(
   entries: readonly CacheEntry[],
   revision: Revision,

@@ -250,10 +250,7 @@ export class Watcher {
     this.notify();
   }
 
-  /**
-   * All queued events; `ended` after the last one, undefined if there are none yet. Throws the error that ended the
-   * watch.
-   */
+  /** All queued events; `ended` after the last one, undefined if there are none yet. Throws the error that ended the watch. */
   poll(): readonly ResourceEvent[] | 'ended' | undefined {
     this.isNotified = false;
     const batch = this.#batch();

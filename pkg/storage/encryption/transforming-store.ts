@@ -1,6 +1,4 @@
-/**
- * A store that transforms values. Keys, revisions, conditions, leases and watches are those of the underlying store.
- */
+/** A store that transforms values. Keys, revisions, conditions, leases and watches are those of the underlying store. */
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { TransformError } from '#storage/encryption/value-cipher.js';
 import { ForwardingStore } from '#storage/forwarding-store.js';

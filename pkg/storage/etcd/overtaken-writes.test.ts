@@ -3,7 +3,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { type LeaderState, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
 
-t.test('writes that a new leader may not have', async (t) => {
+t.test('writes that a new leader may have lost are abandoned', async (t) => {
   const clock = new VirtualClock();
   let leader: LeaderState | undefined = { term: 2, isThere: true };
   let reads = 0;

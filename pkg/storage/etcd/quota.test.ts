@@ -24,7 +24,7 @@ async function disarm(etcd: TestEtcd): Promise<void> {
   for (const alarm of alarms as object[]) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' });
 }
 
-t.test('writes are refused with advice, reads and deletions are not; afterwards all work again', async (t) => {
+t.test('a full etcd refuses only writes, with advice; after space is freed, all work again', async (t) => {
   const etcd = await startEtcd({ args: ['--quota-backend-bytes', String(quotaBytes)] });
   t.teardown(() => etcd.stop());
   const store = new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });

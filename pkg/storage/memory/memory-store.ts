@@ -1,7 +1,4 @@
-/**
- * A store in memory with etcd's revisions, history, watches, leases and compaction, for in-process clusters and fast
- * tests.
- */
+/** A store in memory with etcd's revisions, history, watches, leases and compaction, for in-process clusters and tests. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { EventLog } from '#storage/memory/event-log.js';

@@ -108,7 +108,7 @@ t.test('similar objects keep little more than their own bytes', (t) => {
     t.equal(templateOf(packed)?.bytes, first);
     t.ok(ownLength(packed) < 250 && ownLength(packed) < packed.length / 8, `${ownLength(packed)}`);
   }
-  t.test('with unrelated names, too', async (t) => {
+  t.test('similar objects with unrelated names share bytes, too', async (t) => {
     t.equal(templateOf(packing.pack('/registry/pods/other/alone', 'json', pod(99)))?.bytes, first);
   });
   t.test('the source buffer may be reused', async (t) => {

@@ -38,10 +38,7 @@ export class Template {
     this.#words = wordsOf(bytes);
   }
 
-  /**
-   * Parts of `bytes` that are in the template, in order and without overlaps; undefined if more than `maxOwn` bytes are
-   * not.
-   */
+  /** Parts of `bytes` in the template, in order and without overlaps; undefined if more than `maxOwn` bytes are in none. */
   runs(bytes: Buffer, maxOwn: number): Run[] | undefined {
     this.#blocks ??= new BlockIndex(this.#words);
     const words = wordsOf(bytes);

@@ -6,7 +6,7 @@ import { call, startServer } from '#test/integration/apiserver/server.js';
 
 testResources(t, administrationCases, kubernetesDialect);
 
-t.test('a resource of a feature that is off is not there', async (t) => {
+t.test('resources of disabled features are not served', async (t) => {
   const server = await startServer(t, { dialect: kubernetesDialect });
   const group = `/apis/${kubernetesDialect.apiVersion('apiserverinternal', 'v1alpha1')}`;
   t.equal((await call(server, 'GET', group)).status, 404);

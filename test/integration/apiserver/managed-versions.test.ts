@@ -153,7 +153,7 @@ t.test('server-side apply takes over fields of client-side apply, in its version
   t.same(await one.owners(), ['b v2: host port', 'kubectl v1: host note', 'kubectl-client-side-apply v1: ']);
 });
 
-t.test('a failing or lying webhook fails the write completely', async (t) => {
+t.test('a webhook that fails or returns wrong objects fails the write completely', async (t) => {
   const one = new Site(await shared, 'faults');
   await one.apply('a', 'v1', { host: 'x:80' });
   await one.apply('b', 'v2', { note: 'n' });

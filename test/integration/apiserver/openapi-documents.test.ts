@@ -35,7 +35,7 @@ function comparable(value: unknown, inSchema = false): unknown {
   );
 }
 
-t.test('documents of paths that are no resources', async (t) => {
+t.test('documents of paths that are not resources', async (t) => {
   const { argv } = await clusterCredentials(t, kubernetesDialect, 'token,admin,1,"system:masters"\n');
   const store = new MemoryStore({ clock: realClock });
   const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv, store });

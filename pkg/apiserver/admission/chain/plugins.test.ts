@@ -84,7 +84,7 @@ const pod = (spec: Partial<Pod['spec']> = {}, metadata: Pod['metadata'] = {}): P
 });
 const refused = (message: RegExp) => ({ name: 'StatusError', status: { reason: 'Forbidden' }, message });
 
-t.test('NamespaceLifecycle', async (t) => {
+t.test('NamespaceLifecycle refuses objects in missing and terminating namespaces', async (t) => {
   const { reader, admit } = setup('NamespaceLifecycle');
   const create = () => admit(pods, { object: pod() });
   await t.rejects(create(), { message: 'namespaces "ns" not found' });
@@ -106,7 +106,7 @@ t.test('NamespaceLifecycle', async (t) => {
   await admit(namespaces, { operation: 'DELETE', name: 'ns' });
 });
 
-t.test('LimitRanger', async (t) => {
+t.test('LimitRanger sets defaults and enforces limits', async (t) => {
   const { reader, admit } = setup('LimitRanger');
   reader.put(limitranges, {
     metadata: { name: 'l', namespace: 'ns' },
@@ -186,7 +186,7 @@ t.test('pods without containers are left to validation', async (t) => {
   }
 });
 
-t.test('Priority', async (t) => {
+t.test('Priority resolves the priority class of a pod', async (t) => {
   const { reader, admit } = setup('Priority');
   const priorityOf = async (spec: Partial<Pod['spec']>) => {
     const object = pod(spec);
@@ -279,7 +279,7 @@ t.test('volumes and claims get protection finalizers', async (t) => {
   t.equal(left.metadata.finalizers, undefined, 'finalizers removed by an update stay removed');
 });
 
-t.test('claims grow if their class allows it', async (t) => {
+t.test('claims may grow only if their class allows it', async (t) => {
   const { reader, admit } = setup('PersistentVolumeClaimResize');
   reader.put(
     storageclasses,
@@ -315,7 +315,7 @@ t.test('claims grow if their class allows it', async (t) => {
   }
 });
 
-t.test('certificates', async (t) => {
+t.test('only authorized users approve and sign certificates', async (t) => {
   const request = (signerName: string, text: string) => ({
     metadata: { name: 'r' },
     spec: { signerName, request: Buffer.from(text).toString('base64') },

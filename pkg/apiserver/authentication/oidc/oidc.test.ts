@@ -100,7 +100,7 @@ t.test('the prefix of user names', async (t) => {
   }
 });
 
-t.test('the provider rotates its keys', async (t) => {
+t.test('new keys are fetched when the provider rotates them', async (t) => {
   const { issuer, authenticator } = await world(t);
   await authenticator.authenticateToken(await issuer.token());
   issuer.keys.set('two', await pair());
