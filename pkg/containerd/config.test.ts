@@ -7,7 +7,7 @@ import { forgetPodCIDR, lastPodCIDR } from '#containerd/pod-cidr.js';
 
 const network = { name: 'cni0', bridge: 'cni0', ipamDir: '/ipam' };
 
-t.test('the template is the configuration but for ranges and routes', async (t) => {
+t.test('the template equals the configuration except for ranges and routes', async (t) => {
   const template = cniConfig(network)
     .replace(/\{\{range \$i, \$range := \.PodCIDRRanges\}\}.*\{\{end\}\}$/m, '[{"subnet": "10.0.0.0/24"}]')
     .replace(/\{\{range \$i, \$route := \.Routes\}\}.*\{\{end\}\}$/m, '{"dst": "0.0.0.0/0"}');

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readStart } from '#cluster/config/start-options.js';
 
-t.test('options that an older release does not know have their defaults', async (t) => {
+t.test('options that the JSON of an older release lacks get their defaults', async (t) => {
   const start = readStart('{"dataDir":"/d","localStorage":false,"nodeIPs":["192.0.2.1"]}');
   t.match(start, { dataDir: '/d', localStorage: false, nodeIPs: ['192.0.2.1'], bindAddress: '0.0.0.0' });
   t.same(start.daemonOptions.apiServer, []);

@@ -38,7 +38,7 @@ async function untilAvailable(cluster: Cluster, name: string, replicas: number):
   throw new Error(`${name} has no ${replicas} available replicas`);
 }
 
-t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
+t.test('a deployment runs on simulated nodes and is deleted', async (t) => {
   const cluster = await startCluster({ nodes: 3 });
   t.teardown(() => cluster.close());
   const ranges = new Map(
@@ -55,12 +55,12 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
   t.equal(new Set(items.map((pod) => pod.spec.nodeName)).size, 3, 'spread over the nodes');
   for (const { spec, status } of items) {
     const range = parseCIDR(ranges.get(spec.nodeName) ?? '');
-    t.ok(range && blockContains(range, status?.podIP ?? ''), `${status?.podIP} is of its node`);
+    t.ok(range && blockContains(range, status?.podIP ?? ''), `${status?.podIP} is in the range of its node`);
   }
   const spec = { selector: { app: 'web' }, ports: [{ port: 80 }] };
   const service = { metadata: { name: 'web', namespace: 'default' }, spec };
   const { spec: created } = await cluster.client.resource(services).create(service);
-  t.same(await cluster.resolve('web'), [created.clusterIP], 'names are found as pods find them');
+  t.same(await cluster.resolve('web'), [created.clusterIP], 'names resolve as in pods');
   t.same(await cluster.resolve('web.default.svc.cluster.local.', 'other'), [created.clusterIP]);
   t.same(await cluster.resolve('web', 'other'), []);
   const get = async (host: string, port = 80) => {
@@ -70,7 +70,7 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
   };
   const names = new Set(items.map(({ metadata }) => metadata.name));
   const isThere = () => cluster.dial('web', 80).then((stream) => stream.destroy());
-  // Its endpoints come a moment after the service.
+  // The service's endpoints follow a moment later.
   while (
     !(await isThere().then(
       () => true,
@@ -93,14 +93,14 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
   for (;;) {
     const { items, metadata } = await cluster.client.resource(pods).list(gone);
     if (items.length === 0) break;
-    // From the list on: those that go away before the watch begins are told as well.
+    // Watch from the list's version, so that pods deleted before the watch begins are reported too.
     const since = { ...gone, resourceVersion: metadata?.resourceVersion ?? '' };
     for await (const { type } of cluster.client.resource(pods).watch(since)) if (type === 'DELETED') break;
   }
-  t.pass('its pods are gone');
+  t.pass('the pods are deleted');
 });
 
-t.test('pods answer as the test says', async (t) => {
+t.test('the test answers connections to pods', async (t) => {
   const server = createServer((request, response) => response.end(`${request.headers.host} got ${request.url}`));
   const connections: string[] = [];
   const cluster = await startCluster({
@@ -129,7 +129,7 @@ t.test('pods answer as the test says', async (t) => {
   t.same(connections, ['default/web:8080']);
 });
 
-t.test('clusters side by side know nothing of each other', async (t) => {
+t.test('two clusters in one process are independent', async (t) => {
   const clusters = await Promise.all([startCluster({ nodes: 1 }), startCluster({ nodes: 0, dialect: 'kubernetes' })]);
   t.teardown(() => Promise.all(clusters.map((cluster) => cluster.close())));
   const [one, two] = clusters;
@@ -142,7 +142,7 @@ t.test('clusters side by side know nothing of each other', async (t) => {
   t.ok((await names(two)).includes('kube-system'));
 });
 
-t.test('rights hold without a socket too', async (t) => {
+t.test('requests without a socket are authorized too', async (t) => {
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
   const client = cluster.clientAs('unknown');
@@ -153,7 +153,7 @@ t.test('rights hold without a socket too', async (t) => {
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
 
-t.test('a server is known by the name that all of them share, whatever it is called by', async (t) => {
+t.test('the server certificate is valid for the name of the API Service', async (t) => {
   const cluster = await startCluster({ nodes: 0, listen: true });
   t.teardown(() => cluster.close());
   const file = join(t.testdir(), 'client.config');
@@ -168,7 +168,7 @@ t.test('a server is known by the name that all of them share, whatever it is cal
   await t.rejects(list('another.example'), /does not match certificate/);
 });
 
-t.test('each node agent tells of itself behind the proxy of its node', async (t) => {
+t.test('the proxy of each node reaches the agent of that node', async (t) => {
   const cluster = await startCluster({ nodes: 2, listen: true });
   t.teardown(() => cluster.close());
   const { clusters, users } = parse(cluster.kubeconfig()) as {
@@ -197,7 +197,7 @@ t.test('each node agent tells of itself behind the proxy of its node', async (t)
   }
 });
 
-t.test('its scheduler has a configuration file and extenders, and all daemons have the gates', async (t) => {
+t.test('the scheduler uses its configuration file and extenders, and all daemons get the feature gates', async (t) => {
   const folder = t.testdir();
   let consulted = 0;
   const extender = createServer((question, answer) => {
@@ -236,11 +236,11 @@ t.test('its scheduler has a configuration file and extenders, and all daemons ha
   for await (const { object } of cluster.client.resource(pods).watch(options)) {
     if (object.status?.phase === 'Running') break;
   }
-  t.ok(consulted > 0, 'the extender was asked');
+  t.ok(consulted > 0, 'the extender was called');
   const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'gone' } }];
   await cluster.client.resource(pods).create({ metadata: metadata('waits'), spec: { ...spec, volumes } });
   const explanation = await cluster.client.request('GET', '/debug/scheduler/explain?pod=default/waits');
-  t.match(explanation, { refused: [{ plugin: 'VolumeRestrictions' }] }, 'the scheduler has the gate, and tells by it');
+  t.match(explanation, { refused: [{ plugin: 'VolumeRestrictions' }] }, 'the scheduler has the gate');
 });
 
 t.test('a configuration that the scheduler refuses fails the start', async (t) => {

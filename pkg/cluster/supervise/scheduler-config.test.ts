@@ -5,7 +5,7 @@ const head = (domain: string, kind: string) => `apiVersion: ${domain}/v1beta3\nk
 const own = head('scheduler.config.orch.io', 'Orch');
 const kube = head('kubescheduler.config.k8s.io', 'Kube');
 
-t.test('the client is named in the words of the file, and modules are found from anywhere', (t) => {
+t.test('the client config is added in the dialect of the file, and module paths become absolute', (t) => {
   const rows: [text: string, want: object][] = [
     [own, { kind: 'OrchSchedulerConfiguration', clientConnection: { orchconfig: '/client' } }],
     [kube, { kind: 'KubeSchedulerConfiguration', clientConnection: { kubeconfig: '/client' } }],

@@ -1,4 +1,4 @@
-/** A node agent on containerd of its own and the fake API, for tests with real containers. */
+/** A node agent on its own containerd and the fake API, for tests with real containers. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export async function skipWithoutContainers(): Promise<string | false> {
 }
 
 export interface ContainerdFixture {
-  /** Below it is everything that the agent and the runtime write; its `manifests` is the directory of static pods. */
+  /** Contains all files of the agent and the runtime; static pods are in its directory `manifests`. */
   readonly dir: string;
   /** Beginning of the pods' addresses. */
   readonly podPrefix: string;
@@ -38,26 +38,26 @@ export interface ContainerdFixture {
   readonly images: ClusterImages;
   readonly missingFields: MissingFields;
   readonly agent: () => AgentFixture;
-  /** Stops the agent, and starts another in its place. */
+  /** Stops the agent, calls `between`, and starts a new agent. */
   restartAgent(between?: () => Promise<void> | void): Promise<void>;
-  /** Kills the runtime, calls back, and starts it again. */
+  /** Kills the runtime, calls `between`, and starts the runtime again. */
   restartRuntime(between: () => void): Promise<void>;
-  /** Of the pod of that name in the namespace `default`. */
+  /** Status of the pod of that name in the namespace `default`. */
   status(name: string): PodStatus | undefined;
   isReady(name: string): boolean;
-  /** Lets the pod end, and resolves when it is gone. */
+  /** Deletes the pod, and resolves when it is gone. */
   remove(name: string, graceSeconds?: number): Promise<void>;
-  /** The status of a pod and all events, for the message of a failure. */
+  /** The status of a pod and all events, for failure messages. */
   describe(name: string): string;
 }
 
 export interface ContainerdFixtureOptions {
   readonly dialect?: Dialect;
-  /** More options of the agent. */
+  /** Additional options of the agent. */
   readonly args?: readonly string[];
-  /** Puts something between agent and runtime: takes the runtime's socket, and resolves with the agent's. */
+  /** Starts a proxy between agent and runtime: gets the runtime's socket, and resolves with the agent's. */
   readonly between?: (runtime: { readonly dir: string; readonly socket: string }) => Promise<string>;
-  /** Of the agent's calls to the runtime; ms. */
+  /** Deadline of the agent's calls to the runtime; ms. */
   readonly timeoutMs?: number;
 }
 
@@ -68,7 +68,7 @@ export async function containerdFixture(
 ): Promise<ContainerdFixture> {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
-  // Its own: the bridge of another run may be there still.
+  // A random range, since the bridge of an earlier run may still exist.
   const podPrefix = `10.${200 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.`;
   const runtimeOptions = { dir, podCIDR: `${podPrefix}0/24`, sandboxImage: clusterImages('test').pause };
   let containerd: Containerd = await startContainerd(runtimeOptions);
@@ -147,7 +147,7 @@ export async function containerdFixture(
     async remove(name, gracePeriodSeconds = 1) {
       await api.client.resource(pods).delete(name, { namespace: 'default', gracePeriodSeconds });
       for (let i = 0; i < 2000 && api.get(pods, `default/${name}`) !== undefined; i++) await realClock.sleep(10);
-      if (api.get(pods, `default/${name}`) !== undefined) throw new Error(`pod ${name} does not go`);
+      if (api.get(pods, `default/${name}`) !== undefined) throw new Error(`pod ${name} still exists after 20 seconds`);
     },
     describe: (name) => JSON.stringify([status(name), api.list(events).map((event) => event.message)], null, 1),
   };

@@ -1,4 +1,4 @@
-/** What pods are to the kernel and to the runtime that runs them: cgroups, mounts, processes, the OCI configuration. */
+/** Scenarios that check pods in the kernel and the runtime: cgroups, mounts, processes, the OCI configuration. */
 
 import { existsSync } from 'node:fs';
 import { open, readdir, readFile, readlink } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { serveHealth } from '#nodeagent/testing/health-server.js';
 import type { Scenario, World } from '#nodeagent/testing/scenarios.js';
 
-/** Listens on the loopback until the test ends. */
+/** Listens on loopback until the test ends, and resolves with the port. */
 async function listen(t: Test, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
@@ -38,7 +38,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
 
   return [
     {
-      name: 'each class of pods has a cgroup, and each pod and container its share of it',
+      name: 'QoS classes, pods and containers have cgroups with their limits',
       async run(t) {
         const both = { cpu: '100m', memory: '32Mi' };
         world.run('class-g', { containers: [sleeping({ resources: { requests: both, limits: both } })] });
@@ -64,14 +64,14 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         t.equal(await kernel.cgroupFile('memory', `${b}/${own}`, limit), String(64 * mi));
         const pid = await kernel.pid(own);
         const score = Number(await readFile(`/proc/${pid}/oom_score_adj`, 'utf8'));
-        t.ok(score >= 3 && score < 1000, `the kernel kills a burstable container by ${score}`);
+        t.ok(score >= 3 && score < 1000, `oom_score_adj of a burstable container is ${score}`);
         t.match(await readFile(`/proc/${pid}/cgroup`, 'utf8'), `/${b}/${own}`);
         const enforced = fixture.api.list(events).some((event) => event.reason === 'NodeAllocatableEnforced');
-        t.ok(enforced, 'all pods are held to what the node gives out');
+        t.ok(enforced, 'all pods are limited to the allocatable resources');
       },
     },
     {
-      name: 'what of /proc a container sees is what it asks for',
+      name: 'procMount, privilege escalation and SELinux options apply to the container',
       async run(t) {
         world.run('masked', { containers: [sleeping()] });
         world.run('unmasked', {
@@ -98,11 +98,11 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         t.ok(unmasked.process.noNewPrivileges);
         t.notOk(masked.process.noNewPrivileges);
         const { selinux_options } = await kernel.securityContext(kernel.container('unmasked'));
-        t.match(selinux_options, { level: 's0:c1,c2', type: 'container_t' }, 'what only other kernels do is passed on');
+        t.match(selinux_options, { level: 's0:c1,c2', type: 'container_t' }, 'SELinux options reach the runtime');
       },
     },
     {
-      name: 'names are looked up where the policy says',
+      name: 'the DNS policy determines the resolver configuration',
       async run(t) {
         const containers = [world.shell('cat /etc/resolv.conf; exit 7')];
         const options = [{ name: 'ndots', value: '2' }];
@@ -120,7 +120,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
       },
     },
     {
-      name: 'a runtime class brings its handler and what it costs, and a pod its kernel parameters',
+      name: 'handler and overhead of a runtime class and sysctls of a pod apply',
       async run(t) {
         world.api.seed(runtimeclasses, { metadata: { name: 'plain' }, handler: 'runc' });
         const amount = { cpu: '200m', memory: '40Mi' };
@@ -139,7 +139,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         const limit = (await cgroupVersion()) === 2 ? 'memory.max' : 'memory.limit_in_bytes';
         const path = `pod${world.uid('classed')}`;
         t.equal(await kernel.cgroupFile('memory', path, limit), String(64 * mi), 'the overhead counts');
-        // Runtimes before 1.6 do not pass it on.
+        // containerd before 1.6 has no such annotation.
         const specMemory = Spec.annotations['io.kubernetes.cri.sandbox-memory'];
         if (specMemory !== undefined) t.equal(specMemory, String(40 * mi));
       },
@@ -160,7 +160,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
       },
     },
     {
-      name: 'probes over the network decide',
+      name: 'HTTP, TCP and gRPC probes determine readiness',
       async run(t) {
         const http = await listen(
           t,
@@ -198,18 +198,18 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
       },
     },
     {
-      name: 'the hook comes before the signal, and both within the grace period',
+      name: 'the preStop hook runs before SIGTERM, both within the grace period',
       async run(t) {
         const script = "trap 'echo signal; exit 0' TERM; echo up; while :; do sleep 0.1; done";
         const lifecycle = { preStop: { exec: { command: ['sh', '-c', 'echo hook > /proc/1/fd/1'] } } };
         world.run('polite', { containers: [world.shell(script, { lifecycle })] });
         await ready('polite');
-        // Its name goes with the pod, what was written stays to be read.
+        // The file is deleted with the pod, but stays readable through this descriptor.
         const log = await open(join(kernel.logDirectory('polite'), '0.log'));
         t.teardown(() => log.close());
         await world.until(
           async () => (await readFile(join(kernel.logDirectory('polite'), '0.log'), 'utf8')).includes('up'),
-          'it runs',
+          'the container runs',
         );
         const uid = world.uid('polite');
         await world.delete('polite', 600);
@@ -223,7 +223,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
       },
     },
     {
-      name: 'a log is rotated while it is written, and what is old is compressed',
+      name: 'a log is rotated while it grows, and old files are compressed',
       async run(t) {
         world.run('talking', {
           containers: [world.shell('i=0; while :; do i=$((i+1)); echo line $i; sleep 0.02; done')],
@@ -265,12 +265,12 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         t.same(
           all,
           all.map((_, i) => first + i),
-          'no line is lost, and none is there twice',
+          'no line is lost or repeated',
         );
       },
     },
     {
-      name: 'files tell of the pod, and follow it',
+      name: 'downwardAPI files contain values of the pod and follow its changes',
       async run(t) {
         const items = [
           { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },

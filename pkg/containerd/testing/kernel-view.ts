@@ -1,4 +1,4 @@
-/** Looks at pods from outside of the agent: through `ctr`, `/proc` and the files of cgroups. */
+/** Inspects pods without the agent: through `ctr`, `/proc` and the files of cgroups. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { World } from '#nodeagent/testing/scenarios.js';
 
 const run = promisify(execFile);
 
-/** What `ctr` shows of a container or a sandbox. */
+/** Output of `ctr containers info` for a container or a sandbox. */
 interface RuntimeView {
   readonly Spec: {
     readonly annotations: Readonly<Record<string, string>>;
@@ -26,31 +26,31 @@ interface RuntimeView {
   readonly Extensions: Readonly<Record<string, { readonly value: string }>>;
 }
 
-/** The machine behind a fixture: what the runtime and the kernel hold of its pods. */
+/** The pods of a fixture as the runtime and the kernel have them. */
 export class KernelView {
   readonly #dir: string;
   readonly #world: World;
 
-  /** @param dir Of the containerd, and of all that the agent writes. */
+  /** @param dir Directory of containerd and of the agent's files. */
   constructor(dir: string, world: World) {
     this.#dir = dir;
     this.#world = world;
   }
 
-  /** The runtime's own view of a container or a sandbox. */
+  /** The runtime's record of a container or a sandbox. */
   async view(id: string): Promise<RuntimeView> {
     const { socket } = containerdPaths(this.#dir);
     const { stdout } = await run('ctr', ['-a', socket, '-n', 'k8s.io', 'containers', 'info', id]);
     return JSON.parse(stdout) as RuntimeView;
   }
 
-  /** What the runtime was told of a container's security, in the names of the protocol. */
+  /** The security context that the runtime got for a container, with the protocol's names. */
   async securityContext(id: string): Promise<Readonly<Record<string, unknown>>> {
     const { value = '' } = (await this.view(id)).Extensions['io.cri-containerd.container.metadata'] ?? {};
     return JSON.parse(Buffer.from(value, 'base64').toString()).Metadata.Config.linux.security_context;
   }
 
-  /** Id of a running container of a pod; `main` unless told. */
+  /** ID of a container of the pod; by default, of its container `main`. */
   container(pod: string, name = 'main'): string {
     const status = this.#world.status(pod);
     const all = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
@@ -62,13 +62,13 @@ export class KernelView {
     return all.find(({ metadata }) => metadata.name === pod)?.id ?? '';
   }
 
-  /** The number of a container's first process on this machine. */
+  /** PID of a container's first process on this machine. */
   async pid(id: string): Promise<string> {
     const { stateDir } = containerdPaths(this.#dir);
     return readFile(join(stateDir, 'io.containerd.runtime.v2.task', 'k8s.io', id, 'init.pid'), 'utf8');
   }
 
-  /** A file of the cgroup, below that of all pods. */
+  /** Content of a cgroup's file. `path`: relative to the cgroup of all pods. */
   async cgroupFile(controller: string, path: string, file: string): Promise<string> {
     const folder = (await cgroupVersion()) === 2 ? '' : controller;
     const { cgroupRoot } = containerdPaths(this.#dir);

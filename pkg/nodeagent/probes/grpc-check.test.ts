@@ -29,7 +29,7 @@ function respond(stream: ServerHttp2Stream, body: Buffer, trailers: Record<strin
   stream.end(body);
 }
 
-t.test('a serving server', async (t) => {
+t.test('a serving server passes the check', async (t) => {
   const requests: Buffer[] = [];
   const check = await server(t, (stream, request) => {
     requests.push(request);
@@ -43,7 +43,7 @@ t.test('a serving server', async (t) => {
   ]);
 });
 
-t.test('servers that are not serving', async (t) => {
+t.test('servers with other statuses fail the check', async (t) => {
   for (const [status, name] of [
     [0, 'UNKNOWN'],
     [2, 'NOT_SERVING'],
@@ -55,7 +55,7 @@ t.test('servers that are not serving', async (t) => {
   }
 });
 
-t.test('failing calls', async (t) => {
+t.test('failing calls have the outputs of 1.24', async (t) => {
   for (const [headers, output] of [
     [
       { ...grpc, 'grpc-status': '12', 'grpc-message': 'unknown service%21' },
@@ -77,7 +77,7 @@ t.test('failing calls', async (t) => {
   t.match(await reset(), { success: false, output: /^error: health rpc probe failed: rpc error: code = Unavailable/ });
 });
 
-t.test('an endless response, and none', async (t) => {
+t.test('an endless or missing response times out', async (t) => {
   const endless = await server(t, (stream) => {
     stream.respond(grpc);
     const more = () => {
@@ -93,7 +93,7 @@ t.test('an endless response, and none', async (t) => {
   t.match(await silent('', 500), { success: false, output: late });
 });
 
-t.test('no server, and one of another protocol', async (t) => {
+t.test('a missing server and one of another protocol time out', async (t) => {
   const other = createTCPServer((socket) => {
     socket.on('error', () => undefined);
     socket.resume();

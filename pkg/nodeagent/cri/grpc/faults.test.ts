@@ -1,6 +1,4 @@
-/**
- * The gRPC client turns every kind of invalid response into one of its own errors, in time, and the next call works.
- */
+/** The gRPC client turns each invalid response into one of its own errors, in time, and the next call works. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { ServerHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';

@@ -77,7 +77,7 @@ t.test('a disconnecting client ends the session and the connection only', async 
   await ended(sockets);
 });
 
-t.test('a client that disconnects before the session begins', async (t) => {
+t.test('a client that disconnects before the session begins gets an error', async (t) => {
   const { url, sockets } = await runtime(t, () => undefined);
   await t.rejects(runSession(url, streams(AbortSignal.abort())));
   await ended(sockets);
@@ -106,7 +106,7 @@ t.test('a failing output ends the session with its error', async (t) => {
   await ended(sockets);
 });
 
-t.test('a runtime that resets the connection after its last output, while input arrives', async (t) => {
+t.test('no output is lost if the runtime resets the connection while input arrives', async (t) => {
   const requested = streams();
   const stdin = requested.stdin as PassThrough;
   const outputs: SpdyStream[] = [];
@@ -131,7 +131,7 @@ t.test('a runtime that resets the connection after its last output, while input 
   t.equal(String((requested.stdout as PassThrough).read()), 'last words');
 });
 
-t.test('a runtime that closes the connection after the status without closing the streams', async (t) => {
+t.test('output and exit code are read if the runtime closes the connection before the streams', async (t) => {
   const outputs = new Map<string, SpdyStream>();
   const { url } = await runtime(t, (stream, socket) => {
     outputs.set(stream.headers['streamtype'] ?? '', stream);
