@@ -153,7 +153,7 @@ async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, path
     try {
       await writeFileAtomic(paths.pidFile, `${child.pid}\n`, 0o644);
     } catch (error) {
-      // A later run could not find and stop it.
+      // Without the file a later run could not find and stop the process.
       child.kill('SIGKILL');
       throw error;
     }
@@ -197,10 +197,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   return { endpoint: `unix://${paths.socket}`, socket: paths.socket, pid, bridge: paths.bridge, stop };
 }
 
-/**
- * Starts the containerd of `dir` with its existing configuration, unless it is running, to stop its containers. Rejects like
- * `startContainerd`.
- */
+/** Like `startContainerd`, but with the existing configuration: for stopping the containers of `dir`. */
 export async function resumeContainerd(dir: string, clock: Clock = realClock): Promise<void> {
   if ((await runningContainerd(dir)) !== undefined) return;
   const paths = containerdPaths(dir);

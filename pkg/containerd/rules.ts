@@ -11,8 +11,7 @@ const run = promisify(execFile);
 const sandboxChain = /^CNI-(?:DN-|SN-)?[0-9a-f]{16,}$/;
 
 /**
- * Input of `iptables-restore --noflush` that removes the rules of a network's sandboxes; undefined without such rules.
- * Pure.
+ * Input of `iptables-restore --noflush` to remove the rules of a network's sandboxes; undefined without rules. Pure.
  * @param saved Output of `iptables-save -t nat`.
  * @param network Name of the network, which the plugins write into a comment on each rule.
  */

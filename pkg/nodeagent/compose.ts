@@ -146,10 +146,7 @@ interface EvictionInput extends Pick<PodParts, 'manager' | 'statics' | 'statuses
   readonly metrics: AgentMetrics;
 }
 
-/**
- * Evicts pods that exceed their storage limits. Undefined on nodes without files, or without the gate
- * LocalStorageCapacityIsolation.
- */
+/** Undefined on nodes without files, or without the gate LocalStorageCapacityIsolation. */
 function newStorageEvictor(
   values: NodeAgentOptions,
   { clock, log, cri }: NodeAgentDependencies,

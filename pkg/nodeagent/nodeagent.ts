@@ -204,10 +204,7 @@ const pollMs = 200;
 /** 1.24's limit: ten tries after 1 s, 2 s, 4 s, … */
 const giveUpMs = 1023_000;
 
-/**
- * Implements `--runonce`: resolves once every container of every static pod runs, or `signal` aborts. Rejects if one of
- * them fails.
- */
+/** Implements `--runonce`: resolves once all containers of static pods run or `signal` aborts; rejects if one fails. */
 async function untilContainersRun({ statics, statuses, clock, signal }: RunOnceInput): Promise<void> {
   const end = clock.monotonic() + giveUpMs;
   while (!signal.aborted) {

@@ -24,8 +24,8 @@ import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 /**
- * Time limit of the cluster's own process, which stops its parts one by one, and containers within five seconds. After it
- * the process is killed, and its remaining programs are stopped by pid.
+ * Time for the cluster's own process to stop its parts one by one, and containers within five seconds. Then the process is
+ * killed, and its remaining programs are stopped by pid.
  */
 const clusterGraceMs = 45_000;
 const programGraceMs = 10_000;

@@ -1,6 +1,5 @@
 /**
- * Connects a machine with the API servers of its cluster: a port on loopback, whose connections are forwarded to a working
- * server.
+ * Connects a machine with the API servers of its cluster: a port on loopback forwards connections to a working server.
  *
  * Why not a list of servers in each client: a client config names one server, and programs such as kubectl read it. One
  * port serves all clients of the machine. Each client checks the server's certificate, which is valid for the loopback

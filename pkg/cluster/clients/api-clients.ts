@@ -56,7 +56,7 @@ function listedServer(layout: Layout, { server }: JoinedCluster): Promise<string
   return firstReady(all, layout.joinedCa);
 }
 
-/** The first ready one of the servers that this machine's API server knows beside itself. */
+/** The first ready server among those that this machine's API server lists beside itself. */
 async function otherServer(layout: Layout, settings: ClusterSettings): Promise<string> {
   const { apiPort, server } = settings;
   const client = await adminClient(layout, settings, { timeoutMs: requestTimeoutMs });

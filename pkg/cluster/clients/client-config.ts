@@ -4,8 +4,7 @@ import { formatKubeconfig, type Kubeconfig, parseKubeconfig } from '#client/kube
 import { replaceFile } from '#cluster/process/replace-file.js';
 
 /**
- * Writes the file when `edit` has changed its content. Does nothing where there is no file. Throws KubeconfigErrors, and
- * the file system's errors.
+ * Writes the file if `edit` changes it; does nothing without a file. Throws KubeconfigErrors and the file system's errors.
  */
 export function editClientConfig(file: string, edit: (config: Kubeconfig) => void): void {
   let text: string;

@@ -33,10 +33,7 @@ export interface Part {
   /** Shown while the part is being stopped. */
   readonly name: string;
   close(): Promise<void>;
-  /**
-   * Stops the work of this process, and leaves what running pods need: programs of another release take over. Absent:
-   * `close`.
-   */
+  /** Stops this process's work, but leaves what running pods need to programs of another release. Absent: `close`. */
   leave?(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export async function dial(host: string, port: number, options: DialOptions): Pr
   throw failure('ECONNREFUSED', `connect ECONNREFUSED ${address}:${port}`);
 }
 
-/** An endpoint of the Service with that address; another address itself; undefined without such a port or an endpoint. */
+/** An endpoint of the Service with that address, or `to` if no Service has it; undefined if port or endpoints are missing. */
 async function endpointOf(to: Destination, client: Client, random: () => number): Promise<Destination | undefined> {
   const { items } = await client.resource(services).list();
   const service = serviceAt(items, to.address);

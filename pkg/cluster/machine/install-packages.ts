@@ -20,8 +20,8 @@ export interface InstallRequest {
 const services: Readonly<Record<string, string>> = { containerd: 'containerd', 'etcd-server': 'etcd' };
 
 /**
- * Does nothing when no package is missing, the user disagrees, or has no right to install; a later check refuses the machine
- * then. Rejects with a SetupError that has apt-get's message.
+ * Does nothing when no package is missing, or when the user disagrees or may not install; a later check then refuses the
+ * machine. Rejects with a SetupError that has apt-get's message.
  */
 export async function installMissing({ server, isRequested }: InstallRequest, sink: ProgressSink): Promise<void> {
   const path = env['PATH'] ?? '';

@@ -136,9 +136,9 @@ async function retry<T>(
 }
 
 export interface Departure {
-  /** Whether it must leave before it stops. */
+  /** Whether the member must leave before it stops. */
   readonly isDueFirst: boolean;
-  /** Removes its member. Rejects with etcd's error. */
+  /** Removes the member. Rejects with etcd's error. */
   leave(): Promise<void>;
   close(): void;
 }

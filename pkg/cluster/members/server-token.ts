@@ -1,7 +1,6 @@
 /**
- * The token of a new server: a bootstrap token, and a key that is never stored in the cluster. The bootstrap token reads
- * the cluster's encrypted authorities, and the key decrypts them. Secrets, store and backups of the cluster do not contain
- * the key.
+ * The token of a new server: a bootstrap token that reads the cluster's encrypted authorities, and the key that decrypts
+ * them. The key is never stored in the cluster, neither in Secrets nor in the store or backups.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { type BootstrapToken, parseBootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';

@@ -104,7 +104,7 @@ export class Child {
       try {
         writeIdentity(this.#identityFile, child.pid ?? 0);
       } catch (error) {
-        // A later run could not find and stop it.
+        // Without the file a later run could not find and stop the process.
         child.kill('SIGKILL');
         throw error;
       }

@@ -10,10 +10,7 @@ export function portIsFree(port: number, host: string): Promise<boolean> {
   });
 }
 
-/**
- * Below the ports of services and below the ephemeral ports, one of which a client could get while the listener
- * restarts.
- */
+/** Below ports of services and ephemeral ports: clients could get an ephemeral port while the listener restarts. */
 const listeningPorts = { first: 20_000, count: 10_000 };
 
 /**
@@ -49,10 +46,7 @@ export function freePort(host = '127.0.0.1'): Promise<number> {
   });
 }
 
-/**
- * Reserves a name on this machine until the process ends; false when another process has reserved it. An abstract socket
- * stands for the reservation.
- */
+/** Reserves a name on this machine until the process ends, by an abstract socket; false when another process has it. */
 export function claimName(name: string): Promise<boolean> {
   const socket = createServer().unref();
   return new Promise((resolve) => {

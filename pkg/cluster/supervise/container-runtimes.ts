@@ -75,8 +75,8 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
 }
 
 /**
- * Removes bridges of killed runs that conflict with the runtime of this directory: its own one, which may have an address
- * of another range, and those of other clusters in its range. Resolves with their names.
+ * Removes bridges of killed runs that conflict with the runtime of this directory: the directory's own bridge, which may have
+ * an address of another range, and bridges of other clusters in its range. Resolves with their names.
  */
 export async function removeStaleBridges(dir: string, podRange: string): Promise<string[]> {
   const { bridge: own } = containerdPaths(dir);

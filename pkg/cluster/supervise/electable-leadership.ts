@@ -34,7 +34,7 @@ export class ElectableLeadership implements Leadership {
   readonly #opened = deferred<LeaderElector>();
   readonly #leads = deferred();
   #elector: LeaderElector | undefined;
-  /** The work began without the lock, which was not acquired yet. */
+  /** True while the work runs without the lock, which is not acquired yet. */
   #isUnlocked = false;
 
   constructor(options: ElectableLeadershipOptions) {

@@ -41,7 +41,7 @@ export class InProcessDaemons implements DaemonSupervisor {
     this.metrics = createRegistry({ dialect, process: context.process });
     this.#process = new ClusterProcess({
       ...{ dialect, clock, log, verbosity, env, random: Math.random, metrics: this.metrics, pki: infrastructure.pki },
-      // The machine is known by the address of its nodes.
+      // Addresses of nodes come first: the API server is advertised at the first address.
       machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
       ...(settings.server === undefined ? {} : { candidate: settings.server.name }),
       ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),

@@ -19,7 +19,7 @@ import { type ProgressSink, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import type { RunningProgram } from '#cluster/upgrade/running-program.js';
 
-/** Time limit of the cluster's process, which stops its parts one by one. After it the process is killed. */
+/** Time for the cluster's process to stop its parts one by one. Then the process is killed. */
 const graceMs = 60_000;
 const programGraceMs = 10_000;
 /** Time limit of a restart by systemd, which waits two seconds; ms. */

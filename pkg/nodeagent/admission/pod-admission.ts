@@ -16,18 +16,18 @@ export interface PodAdmissionOptions {
   readonly refreshNode: () => Promise<Node>;
   /** All pods of the node, with their newest statuses. */
   readonly pods: () => readonly Pod[];
-  /** Whether the runtime has anything of the pod. By UID. */
+  /** Whether the runtime has a sandbox or container of the pod with that UID. */
   readonly isKnown: (uid: string) => boolean;
-  /** Whether it is a static pod. By UID. */
+  /** Whether the pod with that UID is static. */
   readonly isStatic: (uid: string) => boolean;
-  /** Ends a pod, by UID, for a critical one that lacks `resource`. */
+  /** Ends the pod with that UID, because a critical pod lacks `resource`. */
   readonly preempt: (uid: string, resource: string) => void;
 }
 
 export type AdmissionVerdict =
   | { readonly type: 'admitted' }
   | { readonly type: 'refused'; readonly refusal: Refusal }
-  /** Other pods are being preempted for it. */
+  /** Other pods are being preempted for this pod. */
   | { readonly type: 'waiting' };
 
 export class PodAdmission {

@@ -69,10 +69,7 @@ export class Announcer {
     this.#slices.addIndexers({ [announcedIndex]: (slice) => [this.#serviceOf(slice)] });
   }
 
-  /**
-   * Runs until `signal` aborts. The addresses then stay for the rest of their lifetime, so a restart interrupts
-   * nothing.
-   */
+  /** Runs until `signal` aborts. Addresses then stay for the rest of their lifetime, so restarts interrupt nothing. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const changed = () => this.#wake.abort();

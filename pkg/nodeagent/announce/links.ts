@@ -104,8 +104,5 @@ const hostPrefix = (address: string): string => `${address}/${ipFamily(address) 
 
 const lifetime = (seconds: number): string[] => ['valid_lft', String(seconds), 'preferred_lft', '0'];
 
-/**
- * Without duplicate address detection: the previous node may still have the address, and the cluster has already
- * decided.
- */
+/** No duplicate address detection: the previous node may still have the address, but the cluster has decided. */
 const flags = (address: string): string[] => (ipFamily(address) === 4 ? ['noprefixroute'] : ['noprefixroute', 'nodad']);

@@ -15,7 +15,7 @@ export interface ClusterDNS {
 }
 
 const maxServers = 3;
-/** Some resolvers abort on longer ones. */
+/** Some resolvers abort on longer search domains. */
 const maxSearch = 253;
 
 export interface SearchLimits {
@@ -133,7 +133,7 @@ export function hostDNSReader(
 ): () => Promise<DNSConfig> {
   let cache: { at: number; config: Promise<DNSConfig> } | undefined;
   return () => {
-    // Prevents any lookup: without a line, the runtime would give the container the host's own configuration.
+    // These entries prevent any lookup; an empty configuration would make the runtime use the host's.
     if (path === '') {
       const servers = hostIPs().map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
       return Promise.resolve({ servers, searches: ['.'], options: [] });

@@ -42,10 +42,7 @@ function decodeMountPath(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
-/**
- * Mount points at and below a directory, deepest first; stacked mounts appear several times. Empty if it does not
- * exist.
- */
+/** Mount points at and below a directory, deepest first, one per stacked mount. Empty if it does not exist. */
 export async function mountsBelow(dir: string): Promise<string[]> {
   const [real, points] = await Promise.all([realPath(dir), mountPoints()]);
   if (real === undefined) return [];

@@ -20,9 +20,7 @@ class NotRegularFileError extends Error {
   override readonly name = 'NotRegularFileError';
 }
 
-/**
- * Opens for reading; undefined if nothing exists. Throws NotRegularFileError for links, pipes, devices and the like.
- */
+/** Opens for reading; undefined if nothing exists. Throws NotRegularFileError for links, pipes, devices and so on. */
 export async function openRegularFile(path: string): Promise<FileHandle | undefined> {
   const pathHandle = await openUnlessMissing(path);
   if (pathHandle === undefined) return undefined;

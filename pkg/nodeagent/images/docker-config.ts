@@ -20,10 +20,7 @@ export interface Credential {
   readonly value: ImageAuth;
 }
 
-/**
- * The registry entries of `config.json` (`json`) or of the older `.dockercfg` (`cfg`). Throws SyntaxError for invalid
- * JSON.
- */
+/** Registry entries of `config.json` (`json`) or of the older `.dockercfg` (`cfg`). Throws SyntaxError for bad JSON. */
 export function parseDockerConfig(text: string, format: 'json' | 'cfg'): Plain {
   const config: unknown = JSON.parse(text === '' ? '{}' : text);
   const entries = format === 'cfg' ? config : isPlain(config) ? config['auths'] : undefined;

@@ -8,9 +8,7 @@ const run = promisify(execFile);
 /** containerd's namespace of CRI objects. */
 const criNamespace = 'k8s.io';
 
-/**
- * Imports all images of an OCI archive. Rejects with ctr's message if it fails. `socket`: path of containerd's socket.
- */
+/** Imports all images of an OCI archive. Rejects with ctr's message. `socket`: path of containerd's socket. */
 export async function loadImageArchive(file: string, socket: string): Promise<void> {
   const ctr = await findProgram('ctr');
   if (ctr === undefined) throw new Error('ctr is not installed; it comes with containerd');

@@ -71,8 +71,8 @@ export function matchesRegistry(key: string, repository: string): boolean {
 const defaultRegistryKey = 'index.docker.io';
 
 /**
- * The matching entries in the order in which they are tried: keys in descending order, so that longer paths come first;
- * equal keys in their own order. Docker's own registry also has another key.
+ * Values of the matching entries in the order of use: keys in descending order, so that longer paths come first, and
+ * entries of equal keys in their original order. Images of Docker's own registry fall back to `defaultRegistryKey`.
  */
 export function matchingEntries<T>(
   entries: readonly { readonly key: string; readonly value: T }[],

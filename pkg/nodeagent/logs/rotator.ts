@@ -1,6 +1,4 @@
-/**
- * Rotates large logs of running containers: renames them, makes the runtime open a new file, and removes the oldest.
- */
+/** Rotates large logs of running containers: renames them, makes the runtime open new files, removes the oldest. */
 import { basename, dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';

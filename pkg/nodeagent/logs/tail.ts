@@ -32,7 +32,7 @@ export async function tailOffset(file: LogFile, lines: number): Promise<number> 
   return 0;
 }
 
-/** Read from the end of the log; includes 80 line prefixes and the text. */
+/** Bytes to read from the end of the log: 80 line prefixes and the text. */
 const maxTailBytes = 64 * 1024;
 
 /** Text of the last lines, limited to `bytes` (less than 32 KiB); empty if there is no log. */

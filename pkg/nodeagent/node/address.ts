@@ -76,7 +76,7 @@ const refusals: { readonly [range in SpecialRange]?: string } = {
   unspecified: "nodeIP can't be an all zeros address",
 };
 
-/** Why it cannot be the node's address, in 1.24's texts; undefined if it can. */
+/** Why an address cannot be the node's, in 1.24's texts; undefined if it can. */
 function addressProblem(address: string, interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>): string | undefined {
   const bytes = ipBytes(address);
   if (bytes === undefined) return 'nodeIP must be a valid IP address';

@@ -38,7 +38,7 @@ const maxCached = 1000;
 
 interface Query {
   readonly answered: Promise<void>;
-  /** It has exceeded `queryTimeoutMs`. */
+  /** The query has exceeded `queryTimeoutMs`. */
   isLate: boolean;
 }
 

@@ -21,10 +21,7 @@ export function statusEvent(nodeName: string, reason: string): NodeEvent {
   return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
 }
 
-/**
- * The events of a status change; `old` undefined: the node is new. A new node has no event for Ready, but for its
- * pressures. Pure.
- */
+/** The events of a status change. A new node (`old` undefined) has events for pressures, but not for Ready. Pure. */
 export function statusEvents(nodeName: string, old: NodeStatus | undefined, fresh: NodeStatus): NodeEvent[] {
   const events: NodeEvent[] = [];
   const bootID = fresh.nodeInfo?.bootID ?? '';

@@ -63,7 +63,7 @@ const runtimeWaitMs = 1000;
 const retryMs = 500;
 const maxRetryMs = 7000;
 
-/** How often to ask a runtime whose network is not ready: initially, and at most (1.24's fixed period). */
+/** Polling periods while the runtime's network is not ready: the first, and the longest (1.24's fixed period). */
 const networkMs = { initialMs: 50, maxMs: 5000 };
 /** After this many tries, sends the runtime the pods' addresses again. */
 const networkTries = 4;
@@ -74,7 +74,7 @@ export class NodeRegistrar {
   #facts: MachineFacts | undefined;
   /** Empty while the requested addresses cannot be the machine's. */
   #addresses: readonly string[] = [];
-  /** The last logged problem with them. */
+  /** The last logged problem with the addresses. */
   #addressProblem: string | undefined;
   #addressRefresh: Promise<void> | undefined;
   #resources: Resources = { capacity: {}, allocatable: {} };

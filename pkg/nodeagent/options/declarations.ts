@@ -45,10 +45,7 @@ const common = {
   inert: 'the agent measures containers itself',
 } as const;
 
-/**
- * Options of a metrics collector inside 1.24's node agent, which became the agent's by mistake: accepted, without
- * effect.
- */
+/** Options of the metrics collector inside 1.24's node agent, exposed there by mistake: accepted, without effect. */
 export const collectorOptions = {
   'application-metrics-count-limit': { ...common, type: 'int', default: 100, meaning: 'Metrics per container.' },
   'boot-id-file': {

@@ -93,8 +93,8 @@ function reportedStatus({ status }: Pod, name: string): ContainerStatus | undefi
 }
 
 /**
- * Runs in the API's status that the runtime has lost, as after a wiped disk: the count continues from there. A
- * container that was created may also have run.
+ * Number of runs that the API's status has and the runtime has lost, as after a wiped disk: the count continues from
+ * it. A container that was created may also have run.
  */
 function lostRuns(pod: Pod, name: string): number {
   const status = reportedStatus(pod, name);

@@ -306,7 +306,7 @@ export class PodSync {
     }
   }
 
-  /** Records the created object. If the call fails, its result is unknown, so the next look refreshes the pod. */
+  /** Records the created object. The result of a failed call is unknown, so the next plan refreshes the pod. */
   async #create(call: () => Promise<CreatedObject>): Promise<void> {
     const before = this.#needsRefresh;
     this.#needsRefresh = true;

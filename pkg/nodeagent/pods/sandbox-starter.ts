@@ -62,9 +62,7 @@ export class SandboxStarter {
     });
   }
 
-  /**
-   * Creates and starts the pod's sandbox, and returns its ID. Throws StartError after a FailedCreatePodSandBox event.
-   */
+  /** Creates and starts the pod's sandbox; returns its ID. Throws StartError after a FailedCreatePodSandBox event. */
   async start(pod: Pod, attempt: number): Promise<string> {
     const { cri, cgroups, logFiles, events, metrics, clock } = this.#options;
     metrics.startedPods.inc();

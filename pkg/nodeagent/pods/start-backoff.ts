@@ -1,7 +1,4 @@
-/**
- * Back-off of one pod's sandbox and containers after failed starts, and their waiting reasons. Instants are monotonic
- * ms.
- */
+/** Back-off after failed starts of one pod's sandbox and containers, and waiting reasons. Instants: monotonic ms. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';

@@ -128,9 +128,7 @@ export class StatusReporter {
     statuses.set(uid, status);
   }
 
-  /**
-   * Measures only pods that were not running when this agent first saw them. A fast start is never reported as pending.
-   */
+  /** Measures only pods that did not run when this agent first saw them. A fast start is never reported as pending. */
   #measureStart(before: string | undefined, phase: string | undefined): void {
     if ((before ?? 'Pending') !== 'Pending' || phase !== 'Running') return;
     const { metrics, clock } = this.#services;

@@ -1,7 +1,4 @@
-/**
- * Measures and traces the passes of one pod's worker, each from its first task until the worker rests or restarts a
- * sync.
- */
+/** Measures and traces a pod worker's passes, each from its first task until the worker rests or restarts a sync. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';

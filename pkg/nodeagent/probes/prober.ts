@@ -211,7 +211,7 @@ export class Prober {
     if (probed.stopped || probed.series.get(series.type) !== series) return;
     const again = () => this.#schedule(probed, series, periodMs(probe));
     if (isUnknown) {
-      // Does not count.
+      // A check that could not be made changes no result.
       const message = `${titles[series.type]} probe errored: ${output}`;
       this.#options.events.container(pod, container, 'Warning', 'Unhealthy', message);
       again();

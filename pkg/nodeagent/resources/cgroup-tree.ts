@@ -165,10 +165,7 @@ export class CgroupTree {
     return [...names];
   }
 
-  /**
-   * Kills all processes of the cgroup and removes it with its children. Does nothing if it does not exist. Throws if
-   * something stays.
-   */
+  /** Kills the cgroup's processes and removes it with its children, if it exists. Throws if something stays. */
   async remove(path: string): Promise<void> {
     const { files, units } = this.#options;
     const dirs = await this.#directories(path);

@@ -1,7 +1,4 @@
-/**
- * Creates, limits and removes the cgroups of pods: `<root>/<pods>/[burstable|besteffort]/pod<uid>`. The runtime puts
- * containers below.
- */
+/** Creates, limits and removes pods' cgroups: `<root>/<pods>/[burstable|besteffort]/pod<uid>`. Containers are below. */
 import { join } from 'node:path';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { Pod } from '#api/core/v1/types.gen.js';

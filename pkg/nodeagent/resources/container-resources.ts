@@ -127,9 +127,7 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
   return resources;
 }
 
-/**
- * Total resources of a pod's containers, and its sandbox's overhead. Runtimes with virtual machines size them by it.
- */
+/** Total resources of a pod's containers, and its sandbox's overhead. Some runtimes size a virtual machine by them. */
 export function sandboxResources(
   { spec }: Pod,
   quota: CPUQuota,

@@ -11,7 +11,7 @@ import { errorCode } from '#nodeagent/resources/cgroup-files.js';
 import type { CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
 
 export interface SystemCgroupsOptions {
-  /** Of directories: these cgroups are none of systemd's. */
+  /** These cgroups are plain directories, not systemd's slices. */
   readonly tree: CgroupTree;
   readonly processes: Processes;
   readonly clock: Clock;

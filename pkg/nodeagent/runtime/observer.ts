@@ -309,8 +309,7 @@ export class RuntimeObserver {
     const detail = await this.#detailOf(object);
     const latest = this.#pods.get(uid);
     const isOvertaken = latest !== undefined && latest.observation > observation;
-    // Refresh if the object is not running yet: only a listing confirms that. A newer observation has included this
-    // object.
+    // Refresh if the object does not run yet, which only a listing confirms. A newer observation has included it.
     if (detail === undefined || !startedStates.has(detail.state) || isOvertaken) return this.refresh(uid);
     const { sandboxes = [], containers = [] } = latest?.runtime ?? {};
     const runtime = isContainer(detail)

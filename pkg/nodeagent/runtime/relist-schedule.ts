@@ -1,6 +1,4 @@
-/**
- * Refreshes pods after runtime events, repeatedly until the cached state shows the event's change or the tries run out.
- */
+/** Refreshes pods after runtime events, repeatedly until the cached state shows the change or the tries run out. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 export interface Relist {

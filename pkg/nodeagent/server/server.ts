@@ -35,7 +35,7 @@ import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
 
 export interface ServeOptions {
-  /** Absent: they come later; until then all handshakes fail. */
+  /** Absent: the server gets certificates later; until then all handshakes fail. */
   readonly certificates?: ServingCertificates | undefined;
   readonly auth: DelegatedAuth;
   readonly nodeName: string;

@@ -188,10 +188,7 @@ async function serveWithReload(
   return server;
 }
 
-/**
- * Serves with a certificate requested from the cluster: listens at once, and accepts handshakes once it has the
- * certificate.
- */
+/** Serves with a certificate from the cluster: listens at once, and accepts handshakes once it has been issued. */
 async function serveWithRequested(input: AgentServerInput, options: WithAuth): Promise<AgentServer> {
   const { nodeName, client } = options;
   const manager = servingCertificateManager({

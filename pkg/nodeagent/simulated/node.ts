@@ -111,7 +111,7 @@ export class SimulatedMachine implements Machine {
     return Promise.resolve(undefined);
   }
 
-  /** It has no files. */
+  /** A simulated machine has no files. */
   filesystem(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

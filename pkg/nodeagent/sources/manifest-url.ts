@@ -62,7 +62,7 @@ export class ManifestURL {
     const { url, headers, reader, onPods } = this.#options;
     const data = await this.#download(url, headers, signal);
     if (data.length === 0) {
-      // The source has answered, so nothing waits for it.
+      // An empty response completes the source too: it has no pods.
       this.#last = data;
       onPods([]);
       throw new ManifestError(`zero-length data received from ${url}`);
@@ -72,10 +72,7 @@ export class ManifestURL {
     onPods(reader.podsOf(data, url));
   }
 
-  /**
-   * Follows redirects, as the client of 1.24 does. Throws for a status other than 200, for large bodies and for
-   * timeouts.
-   */
+  /** Follows redirects, as 1.24 does. Throws for a status other than 200, for large bodies and for timeouts. */
   async #download(url: string, headers: readonly (readonly [string, string])[], signal: AbortSignal): Promise<Buffer> {
     const over = new AbortController();
     const timer = this.#options.clock.setTimer(

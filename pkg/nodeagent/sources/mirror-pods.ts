@@ -32,9 +32,7 @@ function mirrorHash({ metadata }: Pod, { annotations }: Dialect): string | undef
   return metadata.annotations?.[annotations.configMirror];
 }
 
-/**
- * The next step. `mirror`: the mirror pod in the API, if any. `isRunning`: containers of a pod of that name still run.
- */
+/** The next step. `mirror`: the mirror pod in the API, if any. `isRunning`: containers of a pod of that name run. */
 export function mirrorStep(
   pod: Pod | undefined,
   mirror: Pod | undefined,
@@ -102,7 +100,7 @@ export class MirrorPods {
       if ((step === 'delete' || step === 'replace') && mirror !== undefined) await this.#delete(mirror);
       if ((step === 'create' || step === 'replace') && pod !== undefined) {
         if (owner === undefined) return requeueAfter(unregisteredMs);
-        // A node that is being deleted takes its pods with it.
+        // Create none for a node that is being deleted, since its pods are deleted with it.
         if (owner.metadata.deletionTimestamp === undefined) await this.#create(pod, owner);
       }
       return done;

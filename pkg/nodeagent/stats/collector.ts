@@ -1,7 +1,4 @@
-/**
- * Measures the usage of the node, its pods and their containers, from the kernel's counters if available, else the
- * runtime's.
- */
+/** Measures usage of the node, its pods and containers, from the kernel's counters if available, else the runtime's. */
 
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/core/v1/types.gen.js';

@@ -19,10 +19,7 @@ const walkMs = 60_000;
 const maxEntries = 256;
 const blockBytes = 512;
 
-/**
- * Usage below each path, within its file system; hard links count once. Omits paths that are gone or too large to walk
- * in time.
- */
+/** Usage below each path, within its file system; hard links count once. Omits paths that are gone or take too long. */
 export async function diskUsage(paths: readonly string[]): Promise<Map<string, DiskUsage>> {
   const usageByPath = new Map<string, DiskUsage>();
   const large: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Measures the disk usage of pods: their volumes and their containers' logs. Measures on request, at most once per
- * period.
- */
+/** Measures the disk usage of pods, of their volumes and logs, on request and at most once per period. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -36,7 +33,7 @@ export interface StorageMeterOptions {
   readonly podDir: ((uid: string) => string) | undefined;
   readonly podLogsDir: string;
   /**
-   * The pod's name of the volume in a directory, which may be named after the persistent volume. Default: the
+   * The pod's name for the volume in a directory, which may be named after the persistent volume. Default: the
    * directory's name.
    */
   readonly volumeName?: (uid: string, path: string) => string | undefined;

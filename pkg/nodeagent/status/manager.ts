@@ -164,8 +164,7 @@ export class StatusManager {
         this.#release(entry);
         return isConflict(error) ? retry(error) : done;
       }
-      // The UID conflict means another pod has replaced it. Until the informer confirms that, it may be another
-      // conflict.
+      // A conflict means that another pod has replaced this one only if the informer no longer has this one.
       const isReplaced = isConflict(error) && this.#getPod(uid) === undefined;
       if (!isNotFound(error) && !isReplaced) return this.#failed(entry, error);
       this.forget(uid);

@@ -46,9 +46,8 @@ export function openWebSocketCommand(
     stdin?.end();
     connection.abort();
   });
-  // An empty message on the lowest channel tells clients of release 1.24 that the session is open. Clients of protocol
-  // 5, which is newer, do not wait for it, and some (client-go 0.29 and 0.30) would read it before they know their
-  // channels.
+  // An empty message on the lowest channel tells clients of release 1.24 that the session is open. Newer clients, with
+  // protocol 5, do not wait for it; some (client-go 0.29 and 0.30) would read it before they know their channels.
   const lowest = requested.stdout ? channel.stdout : requested.stderr ? channel.stderr : channel.error;
   if (protocol !== v5) channels.send(lowest, Buffer.alloc(0));
   return {

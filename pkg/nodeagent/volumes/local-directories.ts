@@ -17,10 +17,7 @@ const removedPrefix = '.removed-';
 
 /** Directories that the agent's server creates and removes. Throws RangeError for an invalid volume name. */
 export interface LocalVolumeDirectories {
-  /**
-   * Creates the directory, writable for any user, unless it exists. Returns its path. `bytes`: its size limit;
-   * undefined: none.
-   */
+  /** Creates the directory, writable for any user, unless it exists; returns its path. `bytes`: size limit, if any. */
   make(name: string, bytes: number | undefined): Promise<string>;
   /**
    * Does nothing if it does not exist. Throws VolumeInUseError while it is mounted for a pod, even for one that is gone

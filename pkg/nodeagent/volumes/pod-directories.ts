@@ -50,7 +50,7 @@ export class PodDirectories {
     return (await this.list()).map((uid) => this.volume(uid, plugin, name));
   }
 
-  /** The same without one of the pods. */
+  /** Like `ofAll`, without the path of one pod. */
   async ofOthers(uid: string, plugin: string, name: string): Promise<string[]> {
     const own = this.volume(uid, plugin, name);
     return (await this.ofAll(plugin, name)).filter((path) => path !== own);

@@ -141,7 +141,7 @@ export class PodVolumes {
         if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: state.digests });
         state.mounted.set(name, mounted);
       }
-      // Only now: before, the claim may change until the next try.
+      // Cached only after success: until then the claim may change between two tries.
       state.claims.set(name, target);
       return payload?.renewAt ?? never;
     } catch (error) {
@@ -192,9 +192,7 @@ export class PodVolumes {
     digests.set(name, newDigest);
   }
 
-  /**
-   * Unmounts and removes the volumes of a pod that has ended, and stops watching their objects; keeps its other files.
-   */
+  /** Unmounts and removes the volumes of an ended pod, and stops watching their objects; keeps its other files. */
   async release(podUID: string): Promise<void> {
     if (this.#options.keepsEnded === true) return;
     this.#forget(podUID);

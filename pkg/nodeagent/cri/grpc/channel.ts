@@ -135,10 +135,7 @@ export class GrpcChannel {
     };
   }
 
-  /**
-   * One unary call. `method`: such as `runtime.v1.RuntimeService/Version`. `timeoutMs`: deadline; 0 for none. `signal`
-   * cancels it.
-   */
+  /** A unary call. `method`: such as `runtime.v1.RuntimeService/Version`. `timeoutMs`: 0 for no deadline. */
   call(method: string, request: Message, timeoutMs = this.#timeoutMs, signal?: AbortSignal): Promise<Message> {
     const { serialize, deserialize } = this.#method(method);
     if (signal?.aborted === true) return Promise.reject(new CRIError('Cancelled', 'the call was cancelled'));

@@ -149,10 +149,7 @@ function sessionFailure(error: unknown, signal: AbortSignal | undefined): CRIErr
     : new CRIError('Unknown', messageOf(error), { cause: error });
 }
 
-/**
- * Runs one exec or attach session to its end; returns the exit code if the runtime reports one, else 0. Throws
- * CRIError.
- */
+/** Runs an exec or attach session; returns the exit code if the runtime reports one, else 0. Throws CRIError. */
 export async function runSession(url: string, streams: SessionStreams): Promise<number> {
   const { signal } = streams;
   const connection = await upgrade(url, channelProtocol.v4, signal);
