@@ -43,7 +43,7 @@ t.test('the node registers, reports and renews its lease', async (t) => {
   t.ok(api.takeWrites().includes(`patch nodes/status ${nodeName}`), 'but its status every five minutes');
 });
 
-t.test("a dual-stack node and its pods on the host's network", async (t) => {
+t.test("a dual-stack node and its pods on the host's network have both addresses", async (t) => {
   const { api, status, isTrue, until } = await virtualAgent(t, { args: ['--node-ip=192.0.2.7,2001:db8::7'] });
   t.same(api.get(nodes, nodeName)?.status?.addresses, [
     { type: 'InternalIP', address: '192.0.2.7' },

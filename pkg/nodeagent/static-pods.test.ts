@@ -168,7 +168,7 @@ t.test('of two pods with one name the first is used', async (t) => {
   t.same(changes, [`+${one.metadata.uid}`, `-${one.metadata.uid}`]);
 });
 
-t.test('actions on a mirror pod', async (t) => {
+t.test('a mirror pod is created, replaced, kept or deleted', async (t) => {
   const pod = parse(manifest('web'));
   const image = (hash: string, deleted = false): Pod => ({
     ...pod,
@@ -190,7 +190,7 @@ t.test('actions on a mirror pod', async (t) => {
   t.equal(step(undefined, undefined), 'none');
 });
 
-t.test('a static pod and its mirror', async (t) => {
+t.test('a static pod has a mirror pod that follows it', async (t) => {
   const dir = await manifestDir(t);
   const file = join(dir, 'web.json');
   await writeFile(file, manifest('web'));

@@ -11,7 +11,7 @@ import { silentLogger } from '#daemon/log/logger.js';
 import { clientCertificateManager, servingCertificateManager } from '#nodeagent/certificates/managers.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
-t.test('metrics of both certificates', async (t) => {
+t.test('both certificates have metrics', async (t) => {
   const clock = new VirtualClock();
   const directory = await mkdtemp(join(tmpdir(), 'certificates-'));
   t.teardown(() => rm(directory, { recursive: true }));

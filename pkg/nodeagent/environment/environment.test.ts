@@ -41,7 +41,7 @@ t.test('$(NAME) is replaced if the variable is defined', async (t) => {
   }
 });
 
-t.test('field and resource references', async (t) => {
+t.test('field and resource references yield values of the pod and its node', async (t) => {
   for (const [path, expected] of [
     ['metadata.name', 'p'],
     ['metadata.namespace', 'ns'],
@@ -201,7 +201,7 @@ t.test('a resolver configuration is cut to the limits of resolvers', async (t) =
   ]);
 });
 
-t.test('resolver configuration by DNS policy', async (t) => {
+t.test('the DNS policy determines the resolver configuration', async (t) => {
   const host = parseResolvConf('# x\nnameserver 9.9.9.9\nsearch corp.example lan.\noptions timeout:1\n');
   t.same(host, { servers: ['9.9.9.9'], searches: ['corp.example', 'lan'], options: ['timeout:1'] });
   const cluster = { servers: ['10.0.0.10'], domain: 'cluster.local' };
@@ -229,7 +229,7 @@ t.test('resolver configuration by DNS policy', async (t) => {
   });
 });
 
-t.test('hostnames and the hosts file', async (t) => {
+t.test('hostname and hosts file follow the spec of the pod', async (t) => {
   const withSpec = (spec: object): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } });
   t.same(podHostname(pod, 'cluster.local'), { hostname: 'p', hostDomain: '' });
   const named = withSpec({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '1.2.3.4', hostnames: ['x', 'y'] }] });

@@ -36,7 +36,7 @@ t.test('long paths are rejected, not truncated', async (t) => {
   t.throws(() => tar([{ type: 'directory', path: 'x'.repeat(200), mode: 0o755 }]), RangeError);
 });
 
-t.test('image references', async (t) => {
+t.test('image references get the default tag, and invalid ones are rejected', async (t) => {
   for (const [image, tagged] of [
     ['busybox', 'busybox:latest'],
     ['busybox:1', 'busybox:1'],

@@ -53,7 +53,7 @@ t.test('log options select the output', async (t) => {
   t.equal(await readTail(files, path, { lines: 80, bytes: 5 }), 'err\n\n');
 });
 
-t.test('the tail of a log larger than a block', async (t) => {
+t.test('the last lines of a log larger than a block are read', async (t) => {
   const path = await logFile(t, Array.from({ length: 3000 }, (_, i) => line(1, `line ${i}`)).join(''));
   t.equal(await text(path, { tailLines: 2 }), 'line 2998\nline 2999\n');
   t.equal((await text(path, { tailLines: 2000 })).split('\n').length, 2001);

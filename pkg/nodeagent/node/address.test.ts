@@ -31,7 +31,7 @@ function sources({ interfaces = {}, names = {}, routes = {} }: Host): AddressSou
 
 const eth = { eth0: ['fe80::1', '192.0.2.2', '2001:db8::2'], eth1: ['198.51.100.2'] };
 
-t.test('the address of a node', async (t) => {
+t.test('the address of a node is selected as in 1.24', async (t) => {
   const rows: [name: string, Host, { nodeIPs?: string[]; nodeName?: string }, want: string][] = [
     ['as configured', { interfaces: eth }, { nodeIPs: ['198.51.100.2'] }, '198.51.100.2'],
     ['both families', { interfaces: eth }, { nodeIPs: ['2001:db8::2', '192.0.2.2'] }, '2001:db8::2 192.0.2.2'],
@@ -102,7 +102,7 @@ t.test('the address of a node', async (t) => {
   }
 });
 
-t.test('default routes from /proc', (t) => {
+t.test('default routes are parsed from /proc', (t) => {
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 eth1\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
 eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0

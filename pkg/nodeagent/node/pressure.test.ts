@@ -26,7 +26,7 @@ t.test('without a transition period pressure ends at once', async (t) => {
   t.equal(pressure.observe(memory(100), 1).memory, false);
 });
 
-t.test('thresholds', async (t) => {
+t.test('thresholds are compared with the readings of their signals', async (t) => {
   const rows: [name: string, options: Partial<PressureOptions>, signal: string, available: number, expected: object][] =
     [
       ['percentage', { hard: { 'nodefs.available': '10%' } }, 'nodefs.available', 99, { disk: true }],

@@ -154,7 +154,7 @@ t.test('the lease is owned by the node and renewed after failures', async (t) =>
   t.not(lease()?.spec.renewTime, before);
 });
 
-t.test('options that leave fields out of the node', async (t) => {
+t.test('options can leave fields out of the node', async (t) => {
   const nodeOf = async (...args: string[]) => (await virtualAgent(t, { args })).api.get(nodes, nodeName);
   const [usual, other] = [
     await nodeOf(),

@@ -116,7 +116,7 @@ t.test('defaults are valid', async (t) => {
 
 const alpha = (gate: string) => `--feature-gates=${gate}=true`;
 
-t.test('valid values', async (t) => {
+t.test('valid values are accepted', async (t) => {
   const rows: string[][] = [
     ['--port=0', '--read-only-port=0', '--healthz-port=0'],
     ['--enforce-node-allocatable=none', '--cgroups-per-qos=false'],
@@ -143,7 +143,7 @@ t.test('valid values', async (t) => {
   for (const argv of rows) t.same(messages(argv), [], argv.join(' '));
 });
 
-t.test('invalid values', async (t) => {
+t.test('invalid values are refused with a message', async (t) => {
   const rows: [string[], RegExp][] = [
     [['--port=65536'], /^invalid configuration: port \(--port\) 65536 must be between 0 and 65535, inclusive$/],
     [['--read-only-port=-1'], /^invalid configuration: readOnlyPort .* must be between/],

@@ -403,7 +403,7 @@ function outcome(state: State, input: Input): string {
   }
 }
 
-t.test('every input in every state', async (t) => {
+t.test('every input in every state has the outcome of the table', async (t) => {
   for (const [name, state] of Object.entries(states)) {
     for (const [given, input] of Object.entries(inputs)) {
       const expected = table[name as keyof typeof states][given as keyof typeof inputs];

@@ -26,7 +26,7 @@ function pod(...resources: NonNullable<Draft<Container>['resources']>[]): Draft<
   return { metadata: { name: 'p' }, spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) } };
 }
 
-t.test('values of release 1.24', async (t) => {
+t.test('shares, quotas and weights are those of release 1.24', async (t) => {
   t.same([0, 1, 100, 1000, 1e9].map(milliCPUToShares), [2, 2, 102, 1024, 262_144]);
   t.same(
     [0, 1, 100, 1500].map((milli) => milliCPUToQuota(milli, 100_000)),
@@ -35,7 +35,7 @@ t.test('values of release 1.24', async (t) => {
   t.same([2, 1024, 262_144].map(weightOfShares), [1, 39, 10_000]);
 });
 
-t.test('container resources by QoS class', async (t) => {
+t.test('container resources depend on the QoS class', async (t) => {
   const resourcesOf = (p: Pod, facts = node) => containerResources(p, p.spec.containers[0] as Container, facts);
   const guaranteed = { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '500m', memory: '1Gi' } };
   t.same(resourcesOf(pod(guaranteed)), {

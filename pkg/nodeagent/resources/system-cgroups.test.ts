@@ -84,7 +84,7 @@ const skip = await tree.create(agent).then(
   () => 'cannot create cgroups',
 );
 
-t.test('a real process', { skip }, async (t) => {
+t.test('a real process is moved', { skip }, async (t) => {
   const child = spawn('sleep', ['300'], { stdio: 'ignore' });
   t.teardown(async () => {
     child.kill('SIGKILL');

@@ -81,7 +81,7 @@ for (const version of [1, 2] as const) {
   });
 }
 
-t.test('errors of systemd', async (t) => {
+t.test('an existing slice is accepted, and other errors of systemd are thrown', async (t) => {
   const { units, answers } = fixture(2);
   answers.push(`Call failed: Unit ${slice} was already loaded or has a fragment file.`);
   await units.start(slice, 'kubepods-burstable.slice');
@@ -91,7 +91,7 @@ t.test('errors of systemd', async (t) => {
   });
 });
 
-t.test('limits as unit properties', async (t) => {
+t.test('limits are converted to unit properties', async (t) => {
   const quota = (quotaMicros: number) => limitProperties({ cpuQuota: { quotaMicros, periodMicros: 100_000 } }, 2);
   const period = ['CPUQuotaPeriodUSec', 't', '100000'];
   t.same(quota(-1), [period, ['CPUQuotaPerSecUSec', 't', '18446744073709551615']]);

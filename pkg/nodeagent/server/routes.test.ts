@@ -51,12 +51,12 @@ t.test('errors have the messages of 1.24', async (t) => {
     t.same(await send(agent.port, path, { method }), { status, body }, `${method} ${path}`);
 });
 
-t.test('unauthorized requests', async (t) => {
+t.test('requests without credentials get 401 if anonymous access is off', async (t) => {
   const { agent } = await serving(t, ['--anonymous-auth=false']);
   t.same(await send(agent.port, '/pods'), { status: 401, body: 'Unauthorized' });
 });
 
-t.test('without debugging handlers', async (t) => {
+t.test('debugging paths are rejected if their handlers are disabled', async (t) => {
   const { agent } = await serving(t, ['--enable-debugging-handlers=false']);
   const disabled = { status: 405, body: 'Debug endpoints are disabled.\n' };
   for (const path of [
@@ -71,7 +71,7 @@ t.test('without debugging handlers', async (t) => {
   t.equal((await send(agent.port, '/pods')).status, 200);
 });
 
-t.test('individually disabled handlers', async (t) => {
+t.test('handlers can be disabled one by one', async (t) => {
   const { agent } = await serving(t, [
     '--enable-system-log-handler=false',
     '--enable-profiling-handler=false',
@@ -134,7 +134,7 @@ t.test('the read-only port only serves reads', async (t) => {
   t.equal((await send(agent.port, '/pods')).status, 401, 'the other port asks who it is');
 });
 
-t.test("the node's logs", async (t) => {
+t.test('logs of the node are served, and links lead to logs of pods only', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'orch-system-logs-'));
   const [dir, podLogsDir, outside] = ['log', 'pods', 'outside'].map((name) => join(folder, name)) as [
     string,

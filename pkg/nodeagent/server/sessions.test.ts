@@ -198,7 +198,7 @@ t.test('impossible sessions are rejected with the messages and codes of 1.24', a
   }
 });
 
-t.test('session requests without an upgrade', async (t) => {
+t.test('session requests without an upgrade are rejected', async (t) => {
   const rows: [string, string, number, RegExp][] = [
     ['GET', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],
     ['POST', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],

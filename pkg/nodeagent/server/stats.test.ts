@@ -56,7 +56,7 @@ t.test('terminated containers have no usage and the current time', async (t) => 
   );
 });
 
-t.test('the system cgroups set by options', async (t) => {
+t.test('the summary contains the system cgroups that options name', async (t) => {
   const mountPoint = await mkdtemp(join(tmpdir(), 'orch-system-'));
   t.teardown(() => rm(mountPoint, { recursive: true }));
   for (const [i, name] of ['agent', 'containerd', 'system', 'pods'].entries()) {

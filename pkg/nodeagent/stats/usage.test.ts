@@ -19,7 +19,7 @@ async function folder(t: Test, files: Readonly<Record<string, string>>): Promise
   return mountPoint;
 }
 
-t.test('cgroups of version 1', async (t) => {
+t.test('usage is read from cgroups of version 1', async (t) => {
   const mountPoint = await folder(t, {
     'cpuacct/p/cpuacct.usage': '2500000000\n',
     'cpuacct/p/cpuacct.stat': 'user 150\nsystem 100\n',
@@ -78,7 +78,7 @@ t.test('cgroups of version 1', async (t) => {
   t.same(await reader.processes('/gone'), []);
 });
 
-t.test('cgroups of version 2', async (t) => {
+t.test('usage is read from cgroups of version 2', async (t) => {
   const mountPoint = await folder(t, {
     'p/cpu.stat': 'usage_usec 2500000\nuser_usec 1500000\nsystem_usec 1000000\nnr_throttled 3\nthrottled_usec 500000\n',
     'p/cpu.max': 'max 100000\n',
@@ -109,7 +109,7 @@ t.test('cgroups of version 2', async (t) => {
   t.same(await reader.processes('/p'), []);
 });
 
-t.test('network and machine usage', (t) => {
+t.test('usage of networks, machine and disks is parsed', (t) => {
   const table = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:     100       1    0    0    0     0          0         0      100       1    0    0    0     0       0          0
@@ -151,7 +151,7 @@ t.test('network and machine usage', (t) => {
   t.end();
 });
 
-t.test('open files of processes', async (t) => {
+t.test('open files of processes are counted', async (t) => {
   const proc = await folder(t, {
     '7/limits':
       'Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096                 files\n',
@@ -167,7 +167,7 @@ t.test('open files of processes', async (t) => {
   t.ok(own.descriptors > 0 && own.sockets <= own.descriptors);
 });
 
-t.test('thread states', async (t) => {
+t.test('threads are counted by state', async (t) => {
   const proc = await folder(t, {
     '7/task/7/stat': '7 (a) b) (c) S 1 7 7 0\n',
     '7/task/8/stat': '8 (main) R 1 7 7 0\n',
@@ -191,7 +191,7 @@ t.test('the load average is smoothed over ten seconds', async (t) => {
   t.equal(loads.next('/p', 3, 10_000_000), 3000, 'an entry unused for long restarts');
 });
 
-t.test('the cgroup of this process', (t) => {
+t.test('the cgroup of this process is parsed in both versions', (t) => {
   const first = '12:memory:/system.slice/agent.service\n5:cpu,cpuacct:/\n0::/unified\n';
   t.equal(parseOwnCgroup(first, 1), '/system.slice/agent.service');
   t.equal(parseOwnCgroup(first, 2), '/unified');

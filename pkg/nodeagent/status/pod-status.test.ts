@@ -34,7 +34,7 @@ function statusOf(old: Partial<ContainerStatus> | undefined, input: Partial<PodS
   return containerStatuses[0];
 }
 
-t.test('a container missing in the runtime', async (t) => {
+t.test('a container that the runtime lost keeps its state or counts as lost', async (t) => {
   const waiting = { state: { waiting: { reason: 'ContainerCreating' } } };
   t.match(statusOf(undefined, {}), waiting);
   t.match(statusOf({ state: terminated }, {}), { state: terminated, restartCount: 1 }, 'keeps its end');

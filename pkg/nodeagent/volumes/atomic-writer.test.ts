@@ -120,7 +120,7 @@ t.test("files have their mode, and the pod's group can read them", { skip: noRoo
   t.same(await modeOf('.'), ['2755', 0, 77]);
 });
 
-t.test('hostPath types', async (t) => {
+t.test('a hostPath is created or checked as its type requires', async (t) => {
   const dir = await directory(t);
   await writeFile(join(dir, 'file'), '');
   await mkdir(join(dir, 'dir'));

@@ -47,7 +47,7 @@ t.test('every directory has its own project', async (t) => {
   t.equal(Number(/-p (\d+)/.exec(second.ran[1] ?? '')?.[1]), project + 1);
 });
 
-t.test('without quotas', async (t) => {
+t.test('missing quotas are logged once and change nothing', async (t) => {
   const { quotas, ran, messages } = setUp({ ...quotaMount, options: ['rw', 'noquota'] });
   for (const path of ['/data/a', '/data/b']) await quotas.limit(path, 1);
   await quotas.release('/data/a', async () => undefined);
@@ -66,7 +66,7 @@ t.test('without quotas', async (t) => {
   );
 });
 
-t.test('output of lsattr', (t) => {
+t.test('project IDs are parsed from the output of lsattr', (t) => {
   t.same(
     [...projectsIn('    0 --------------e------- /data/a b\n1073741900 --------------e----P-- /data/pvc-1\n\n')],
     [

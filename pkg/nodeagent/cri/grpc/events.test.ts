@@ -11,7 +11,7 @@ function message(fields: Readonly<Record<number, string>>): Buffer {
 
 const envelope = (topic: string, value: Uint8Array) => ({ topic, event: { value } });
 
-t.test("containerd's container events", async (t) => {
+t.test('events of containerd name the container and its new state', async (t) => {
   for (const [topic, fields, event] of [
     ['/tasks/start', { 1: 'a' }, { id: 'a', became: 'running' }],
     ['/tasks/exit', { 1: 'a', 2: 'a' }, { id: 'a', became: 'stopped' }],

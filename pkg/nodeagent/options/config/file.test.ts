@@ -69,7 +69,7 @@ t.test('defaults of a file are stricter than those of options', async (t) => {
   t.equal(apply({ authentication: { anonymous: { enabled: true } } }).values['authentication-token-webhook'], true);
 });
 
-t.test('value formats', async (t) => {
+t.test('fields are converted to values of options', async (t) => {
   const rows: [object, Record<string, unknown>][] = [
     [
       { maxPods: 50, syncFrequency: '1m30s' },
@@ -197,7 +197,7 @@ featureGates: { RotateKubeletServerCertificate: false }
   t.same(errors({ kubeAPIQPS: 5 }), ['file: unknown field "kubeAPIQPS"']);
 });
 
-t.test('rejected files', async (t) => {
+t.test('invalid files are rejected with all problems', async (t) => {
   const rows: [object | string, RegExp][] = [
     ['a: [', /^file: /],
     ['- a', /^file: must be an object$/],
@@ -264,7 +264,7 @@ t.test('fields without effect are warned about', async (t) => {
   t.match(gates[0], /^file: Feature gate APIServerTracing has no effect/);
 });
 
-t.test('settings from a file', async (t) => {
+t.test('a file is read from its path', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'config-file-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const path = join(dir, 'config.yaml');
