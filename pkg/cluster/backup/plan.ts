@@ -1,4 +1,4 @@
-/** The schedule of backups: a file of the data directory, and pure decisions. */
+/** The schedule of backups: its file in the data directory, and pure functions that apply it. */
 import { readFileSync } from 'node:fs';
 import type { BackupManifest } from '#cluster/backup/contents.js';
 

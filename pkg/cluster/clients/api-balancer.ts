@@ -157,7 +157,7 @@ export class ServerBalancer {
     this.#suspects.delete(suspect);
     if (this.#closed) return;
     if (replacement === undefined) {
-      // A silent server without a better one is checked again at the next look.
+      // A silent server that no better one replaces is checked again in the next round.
       if (state !== 'silent') detector.checked(clock.monotonic());
       return;
     }

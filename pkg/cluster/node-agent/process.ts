@@ -52,7 +52,7 @@ export class NodeAgentProcess implements Daemon {
     const watched = informers.start(watching.signal);
     const collecting = collectWhenIdle(idleCollection, watching.signal);
     const certifying = credentials?.manager?.run(watching.signal);
-    // They run until the agent has ended, since ending containers may still need them.
+    // These daemons run until the agent has ended, since ending containers may still need them.
     const accompanying = beside.map((daemon) => daemon.start(watching.signal));
     try {
       // If the informers fail, the agent must not continue with stale caches.

@@ -40,7 +40,7 @@ export interface PlacedNode extends NodeInfrastructure {
   readonly network: PodNetworkArguments | undefined;
 }
 
-/** Starts all daemons. Parts that pods need are set up before their users, so that they are removed after them. */
+/** Starts all daemons. Parts that pods need start before the daemons that use them, and so stop after them. */
 export async function runDaemons(
   context: ClusterContext,
   infrastructure: Infrastructure,
