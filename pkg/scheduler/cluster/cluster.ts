@@ -13,12 +13,10 @@ import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { TermIndex } from '#scheduler/cluster/term-index.js';
 import { Topology } from '#scheduler/cluster/topology.js';
 
-/** Runs one part of counting a pod: its labels for selectors, or its own affinity terms. */
+/** Measures the counting of one part of a pod (its labels, or its own affinity terms). Must call `count`. */
 export type CountPart = (part: 'labels' | 'terms', by: 1 | -1, count: () => void) => void;
 
-/**
- * Guarantees: a pod counts on exactly one node. An assumed pod counts until it is confirmed, deleted or forgotten.
- */
+/** Guarantees: a pod counts on exactly one node. An assumed pod counts until it is confirmed, deleted or forgotten. */
 export class Cluster {
   readonly objects: ClusterObjects;
   readonly labels: Dialect['labels'];

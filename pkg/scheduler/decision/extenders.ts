@@ -13,7 +13,7 @@ export interface Consultation {
   readonly onFailure: ExtenderFailure;
 }
 
-/** The extenders that are interested in the pod, the ignorable ones last. */
+/** The extenders that are interested in the pod: the required (not ignorable) ones first. */
 export function interestedIn(pod: PodInfo, extenders: readonly Extender[]): readonly Extender[] {
   if (extenders.length === 0) return extenders;
   const interested = extenders.filter((extender) => extender.isInterested(pod));
@@ -29,10 +29,7 @@ export interface Filtered {
   readonly refusals: ReadonlyMap<NodeInfo, Refusal>;
 }
 
-/**
- * Calls the extenders in turn, each with the nodes that the previous ones left. Rejects if one fails that is not
- * ignorable.
- */
+/** Calls the extenders in turn, each with the nodes that the previous ones left. Rejects if a required one fails. */
 export async function filterByExtenders(
   pod: PodInfo,
   nodes: readonly NodeInfo[],

@@ -42,7 +42,7 @@ export class PodFilters {
   readonly nodeNames: ReadonlySet<string> | undefined;
   readonly #local: LocalFilters;
   readonly #global: readonly PreparedFilter[];
-  /** The non-idle ones of them in this decision. */
+  /** The global filters that are not idle in this decision. */
   #active: readonly PreparedFilter[] = [];
 
   /** `local` run first; their owner closes them. */

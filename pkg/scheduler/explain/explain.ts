@@ -157,7 +157,7 @@ async function decide(
   return explanation({ outcome: 'FitsNowhere', message, preemption, remedies });
 }
 
-/** Notes on remedies that change a controller's pod that the change belongs in the pod template. */
+/** Tells users to make changes of a controller's pod in its pod template. */
 function inTemplate({ pod: { metadata } }: PodInfo, remedies: readonly Remedy[]): readonly Remedy[] {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return remedies;

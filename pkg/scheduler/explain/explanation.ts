@@ -23,7 +23,7 @@ export type Outcome =
   /** The API server refuses to create it. */
   | 'NotAdmitted';
 
-/** A lacking resource or other counted thing. CPU in cores (`100m`), memory in bytes, as in resource lists. */
+/** A resource, or the number of pods, that is short on the node. Amounts are quantities, as in resource lists. */
 export interface Shortage {
   readonly resource: string;
   readonly requested: string;

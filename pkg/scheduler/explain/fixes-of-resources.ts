@@ -5,7 +5,7 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { amountsOn, lackingResource, quantity } from '#scheduler/explain/refusals.js';
 import { canLeaveNode, type Fix, type Trial } from '#scheduler/explain/trial.js';
 
-/** Lower requests, or fewer pods on the node. */
+/** Lowers the pod's requests, or deletes pods from the node. */
 export function resourceFixes({ rejection }: Refusal, trial: Trial): Fix[] {
   const lacking = rejection.reasons.map(lackingResource);
   const fixes: Fix[] = [];
@@ -39,7 +39,7 @@ export function resourceFixes({ rejection }: Refusal, trial: Trial): Fix[] {
 /** Limit of pods that a remedy deletes. */
 const maxDeletedPods = 5;
 
-/** The least important pods whose deletion frees enough; undefined if more than the limit would be needed. */
+/** The least important pods whose deletion frees enough; undefined if that takes more than the limit. */
 function podsToDelete({ info, node }: Trial, lacking: readonly string[]): PodInfo[] | undefined {
   const shares = (pod: PodInfo) => lacking.some((resource) => amountsOn(pod, node, resource).requested > 0);
   const candidates = [...node.pods.values()].filter((pod) => canLeaveNode(pod.pod) && shares(pod));

@@ -1,4 +1,4 @@
-/** Forecasts placements of several pods in turn, by deciding on a copy. */
+/** Forecasts the placement of several pods, by scheduling them one after the other on a copy of the cluster. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';

@@ -33,7 +33,7 @@ export interface Snapshot {
   readonly objects: ClusterObjects;
 }
 
-/** Yields to the event loop after each slice of work; a slice lasts at most this long; ms. */
+/** Maximum time between yields to the event loop; ms. */
 const sliceMs = 2;
 
 export class Pace {

@@ -14,10 +14,7 @@ export interface ConnectionOptions {
   readonly env: ProxyEnvironment;
 }
 
-/**
- * An answer is hardly longer than the request: it repeats node names, each with at most one reason. This much is
- * always allowed.
- */
+/** Limit for answers to small requests. Larger requests allow twice their size: answers only repeat node names. */
 const minAnswerBytes = 16 * 1024 * 1024;
 
 export class ExtenderConnection {

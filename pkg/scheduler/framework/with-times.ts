@@ -9,7 +9,7 @@ export interface Times {
   readonly recorder: () => PluginRecorder | undefined;
 }
 
-/** The profile with timed plugin calls after the decision; the decision itself is timed elsewhere. */
+/** The profile with timed calls of the plugins that run after the decision; the algorithm times the decision itself. */
 export function withTimes(profile: Profile, times: Times): Profile {
   const timed = <A extends readonly unknown[], R>(
     name: ExtensionPoint,

@@ -167,7 +167,6 @@ export class SchedulingLoop {
     });
   }
 
-  /** Input of explanations. */
   pod(key: string): Pod | undefined {
     return this.#informers.informer(pods).get(key);
   }
@@ -194,7 +193,7 @@ export class SchedulingLoop {
     const ended = new AbortController();
     const own = this.#options.informers === undefined ? this.#informers : undefined;
     const informing = own?.start(AbortSignal.any([stop, ended.signal]));
-    // It is awaited below; this handler keeps an earlier failure from counting as unhandled.
+    // Handle a failure that occurs before the promise is awaited below.
     informing?.catch(() => undefined);
     try {
       await this.#informers.waitForSync(stop);

@@ -16,7 +16,7 @@ const noClaim = (name: string): Rejection => ({
 });
 
 /**
- * A disk mounted directly by pods may be used once per node, except for some kinds that are mounted read-only by all.
+ * Only one pod per node may mount a disk directly, unless disks of its kind can be shared and all mount it read-only.
  * `singlePods`: enforce ReadWriteOncePod, which allows one pod in the cluster per claim.
  */
 export function volumeRestrictions({ singlePods }: { readonly singlePods: boolean }): Plugin {

@@ -19,7 +19,7 @@ export interface PreemptionOptions {
   readonly random: () => number;
 }
 
-/** The chosen candidate, or why there is none. `final`: an earlier nomination is void, too. */
+/** The chosen candidate, or why there is none. `final`: the pod also loses its earlier nomination. */
 export type Preempted = Candidate | { readonly message: string; readonly final: boolean };
 
 /** The candidate nodes; `message`: why there are none. */
@@ -206,7 +206,7 @@ class Trials {
   }
 }
 
-/** Lets extenders review the candidates in turn. Rejects if one fails that is not ignorable. Rules of release 1.24. */
+/** Lets extenders review the candidates in turn. Rejects if a required one fails. Rules of release 1.24. */
 export async function reviewByExtenders(
   pod: PodInfo,
   candidates: readonly Candidate[],
