@@ -171,7 +171,7 @@ function lockOf(values: ControlLoopValues): LockChoice {
   };
 }
 
-/** Covers every election of this process. */
+/** Fails when this process leads in an election but has not renewed the lease in time. */
 function electionCheck(elections: readonly Election[]): HealthCheck {
   return {
     name: 'leader-election',

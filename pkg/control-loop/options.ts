@@ -1,4 +1,4 @@
-/** The options that `createControlLoop` acts on, for a daemon's table. */
+/** The options of all control loop daemons, which `createControlLoop` applies. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
@@ -19,7 +19,6 @@ export interface ControlLoopDefaults {
   readonly securePort: number;
 }
 
-/** The options that all control loop daemons have. */
 export function controlLoopOptions(dialect: Dialect, { name, securePort }: ControlLoopDefaults) {
   const table = {
     ...genericOptions,

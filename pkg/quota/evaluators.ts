@@ -86,9 +86,7 @@ function claimEvaluator(dialect: Dialect): QuotaEvaluator {
   };
 }
 
-/**
- * In whole bytes, as quotas require. After a claim's request was lowered, the larger allocated amount still counts.
- */
+/** In whole bytes, as quotas require. After a claim's request was lowered, the larger allocated amount still counts. */
 function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined {
   const requested = spec.resources?.requests?.['storage'];
   if (requested === undefined) return undefined;

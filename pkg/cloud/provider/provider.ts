@@ -1,7 +1,4 @@
-/**
- * The interface of cloud providers, as in release 1.24. All parts are optional; the controller of an absent part is not
- * started.
- */
+/** The interface of cloud providers, as in 1.24. Each part is optional; without it, its controller is not started. */
 import type { LoadBalancerStatus, Node, NodeAddress, Service } from '#api/core/v1/types.gen.js';
 
 export interface CloudProvider {

@@ -37,7 +37,7 @@ export class AttachDetachController implements Controller {
   readonly #cache: Informer<VolumeAttachment>;
   readonly #attachments: LatestObjects<VolumeAttachment>;
   readonly #loop: ReconcileLoop;
-  /** The monotonic time (ms) since when an attachment is not needed, by name. */
+  /** When each attachment became unneeded, in monotonic ms, by name. */
   readonly #unneededSince = new Map<string, number>();
   /** The recorded failures (pod UID and volume), by node. */
   readonly #recordedFailures = new Map<string, ReadonlySet<string>>();

@@ -92,7 +92,7 @@ t.test('plan of a node', (t) => {
     reported: [],
     unneededForMs: () => 0,
   });
-  t.same([foreign.detach, foreign.report], [[], undefined], "somebody else's attachment is left");
+  t.same([foreign.detach, foreign.report], [[], undefined], 'an attachment of another client stays');
   t.end();
 });
 

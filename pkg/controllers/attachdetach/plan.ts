@@ -19,7 +19,7 @@ export interface NodeObservation {
   readonly inUse: ReadonlySet<string>;
   /** `status.volumesAttached` of the node. */
   readonly reported: readonly AttachedVolume[];
-  /** Milliseconds since the attachment is not needed. */
+  /** Milliseconds since the attachment became unneeded. */
   readonly unneededForMs: (attachment: VolumeAttachment) => number;
 }
 

@@ -71,10 +71,7 @@ export class BootstrapSignerController implements Controller {
   }
 }
 
-/**
- * Returns the map with exactly one signature for each signing token; undefined when nothing changes or the map has no
- * content to sign.
- */
+/** The map with one signature per signing token; undefined when unchanged or without content to sign. */
 export function signedInfo(
   dialect: Dialect,
   info: ConfigMap,

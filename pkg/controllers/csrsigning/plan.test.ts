@@ -109,8 +109,8 @@ t.test('requests that are not signed', async (t) => {
       sign('apiServerClient'),
     ],
     ['issued', client, { conditions: approved, certificate: 'x' }, ignore],
-    ["somebody else's", 'example.com/signer', { conditions: approved }, ignore],
-    ["the other dialect's", orchDialect.signers.apiServerClient, { conditions: approved }, ignore],
+    ['of an unknown signer', 'example.com/signer', { conditions: approved }, ignore],
+    ['of a signer of the other dialect', orchDialect.signers.apiServerClient, { conditions: approved }, ignore],
   ];
   for (const [name, signer, options, plan] of rows) {
     t.same(planSigning(kubernetesDialect, await signingRequest('a', signer, options)), plan, name);

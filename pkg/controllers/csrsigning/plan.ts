@@ -62,13 +62,10 @@ const minuteMs = 60_000;
 /** Backdates certificates for clients whose clock is behind. */
 const backdateMs = 5 * minuteMs;
 const shortestMs = 2 * backdateMs;
-/** Backdating does not shorten shorter lifetimes. */
+/** Backdating does not reduce the remaining time of certificates with a shorter lifetime than this. */
 const shortMs = 480 * minuteMs;
 
-/**
- * The requested validity, limited by `maxMs` and by the signer's certificate. Throws when the signer's certificate has
- * expired.
- */
+/** The requested validity, limited by `maxMs` and the signer's certificate. Throws if that certificate has expired. */
 export function validityOf(
   { spec }: CertificateSigningRequest,
   { maxMs, signerNotAfter, now }: { readonly maxMs: number; readonly signerNotAfter: number; readonly now: number },

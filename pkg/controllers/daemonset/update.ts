@@ -37,7 +37,7 @@ interface UpdatedNode {
   readonly name: string;
   readonly newPod?: Pod;
   readonly oldPod?: Pod;
-  /** Several new or several old pods; the surplus is deleted first. */
+  /** The node has several new or several old pods, of which the surplus is deleted first. */
   readonly crowded: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Hashes that the functions of 1.24.17 (k8s.io/kubernetes/pkg/util/hash, with go-spew 1.1.1) gave of these templates, once
- * they had been through Protobuf as they go to its controllers. The first one's is what kube-controller-manager named a
- * ReplicaSet and a ControllerRevision of a DaemonSet by.
+ * Compares hashes with those of 1.24.17 (k8s.io/kubernetes/pkg/util/hash, go-spew 1.1.1) for templates decoded from
+ * Protobuf, as its controllers receive them. kube-controller-manager used the first hash to name a ReplicaSet and a
+ * DaemonSet's ControllerRevision.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';

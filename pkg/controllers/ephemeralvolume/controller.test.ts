@@ -29,7 +29,7 @@ t.test('missing claims of a pod', (t) => {
     ['no such volume', pod([{ name: 'v', emptyDir: {} }]), undefined, []],
     ['none yet', pod([scratch]), undefined, [{ volume: 'scratch', name: 'p-scratch', claim: desired }]],
     ['its own', pod([scratch]), claim({ ownerReferences: [owner] }), []],
-    ["nobody's", pod([scratch]), claim(), [{ volume: 'scratch', name: 'p-scratch', conflict }]],
+    ['the claim has no owner', pod([scratch]), claim(), [{ volume: 'scratch', name: 'p-scratch', conflict }]],
     [
       "another pod's",
       pod([scratch]),

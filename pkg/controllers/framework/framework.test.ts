@@ -17,7 +17,7 @@ t.test('claims', (t) => {
     ['own and matching', owner, object(match, { ownerReferences: ref('o') }), 'owned'],
     ['own and no longer matching', owner, object({}, { ownerReferences: ref('o') }), 'release'],
     ['own and no longer matching, owner leaving', leaving, object({}, { ownerReferences: ref('o') }), 'ignore'],
-    ["somebody else's", owner, object(match, { ownerReferences: ref('p') }), 'ignore'],
+    ['managed by another owner', owner, object(match, { ownerReferences: ref('p') }), 'ignore'],
     ['an orphan', owner, object(match), 'adopt'],
     ['an orphan of another kind', owner, object({ a: 'c' }), 'ignore'],
     ['an orphan, owner leaving', leaving, object(match), 'ignore'],

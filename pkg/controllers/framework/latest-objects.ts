@@ -16,9 +16,7 @@ interface Written<T> {
 export class LatestObjects<T extends ApiObject> {
   readonly #cache: Informer<T>;
   readonly #clock: Clock;
-  /**
-   * By key. An entry is removed when the cache shows the write, so the map is as large as the cache's lag.
-   */
+  /** By key. An entry is removed when the cache shows the write, so the map is as large as the cache's lag. */
   readonly #written = new Map<string, Written<T>>();
 
   constructor(cache: Informer<T>, clock: Clock) {
@@ -36,7 +34,7 @@ export class LatestObjects<T extends ApiObject> {
     return this.#ahead(key) ?? this.#cache.get(key);
   }
 
-  /** Objects of an index, and all unseen writes: callers must filter the result again. */
+  /** Objects of an index, and all writes that the cache does not show: callers must filter the result again. */
   byIndex(index: string, value: string): T[] {
     const ahead = new Map([...this.#written.keys()].map((key) => [key, this.#ahead(key)]));
     const objects = this.#cache.byIndex(index, value).filter((object) => ahead.get(keyOf(object)) === undefined);

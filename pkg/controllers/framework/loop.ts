@@ -67,9 +67,7 @@ export class ReconcileLoop implements Reporting {
     return { name, concurrency, ...this.#journal.report(this.queue, limit) };
   }
 
-  /**
-   * Waits for the caches, then works until `signal` aborts. Calls `watches`, which remove event handlers, in the end.
-   */
+  /** Waits for the caches, then works until `signal` aborts. At the end, calls `watches` to remove event handlers. */
   async run(signal: AbortSignal, watches: readonly (() => void)[] = []): Promise<void> {
     try {
       if (await cachesSynced(this.#context, signal)) await this.work(signal);
@@ -158,7 +156,7 @@ function spanOutcome({ controller, key, outcome, requeues }: Reconcile): SpanOut
       requeues,
       ...('ms' in outcome ? { 'requeue.after_ms': Math.round(outcome.ms) } : {}),
     },
-    // A conflict with a stale cache is normal, as in the log.
+    // As in the log, a conflict does not count as a failure: it only shows that the cache was stale.
     failed: error !== undefined && result !== 'conflict',
     ...(error === undefined ? {} : { message: messageOf(error) }),
   };

@@ -1,7 +1,7 @@
 /** Orders objects and texts. Pure. */
 import type { ApiObject } from '#client/client.js';
 
-/** By code units. */
+/** Compares UTF-16 code units, independent of the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -45,9 +45,7 @@ export class PodOwners<T extends ApiObject> {
     });
   }
 
-  /**
-   * Adopts and releases pods as necessary, and returns the pods that the owner manages; see `claimObjects`.
-   */
+  /** Adopts and releases pods as necessary, and returns the pods that the owner manages; see `claimObjects`. */
   claim(owner: T, { finalizers }: { readonly finalizers?: readonly string[] } = {}): Promise<Pod[]> {
     const { context, type, pods, loop, selector, ignores } = this.#options;
     const { client, dialect } = context;

@@ -8,9 +8,7 @@ export interface ResourceCache {
   readonly informer: Informer<ApiObject>;
   /** Resolves when the cache is filled; may reject if the cache stops before. */
   readonly synced: Promise<void>;
-  /**
-   * Stops a cache that was started here. Callers remove their handlers themselves. Rejects if the watch failed.
-   */
+  /** Stops a cache that was started here. Callers remove their handlers themselves. Rejects if the watch failed. */
   stop(): Promise<void>;
 }
 

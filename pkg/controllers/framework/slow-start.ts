@@ -11,7 +11,7 @@ export interface SlowStartResult {
 /**
  * Makes `count` calls. Concurrency starts at one and grows by one with each success. No call starts after a failure, so
  * that a condition that fails all calls, such as an exhausted quota, costs only a few requests. Release 1.24 doubles
- * batch sizes instead, where calls wait for the slowest of a batch.
+ * batch sizes instead, so that each batch waits for its slowest call.
  */
 export function slowStart(count: number, call: () => Promise<void>): Promise<SlowStartResult> {
   let started = 0;

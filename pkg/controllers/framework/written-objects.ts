@@ -27,9 +27,7 @@ interface PendingWrites {
   polls: number;
 }
 
-/**
- * The timeout of expectations in 1.24. A store restored from a backup may never reach a written version.
- */
+/** The timeout of expectations in 1.24. A store restored from a backup may never reach a written version. */
 export const writtenTimeoutMs = 300_000;
 
 /** Pauses between polls double from `first` to `last`. */

@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 
 type Past = readonly (readonly [number, number])[];
 
-/** `[what, seconds ago]`. */
+/** Each entry: number of pods, seconds ago. */
 interface Remembered {
   readonly recommendations?: Past;
   readonly ups?: Past;
@@ -42,7 +42,7 @@ function requestOf(request: Partial<DesiredScale>): DesiredScale {
   return { behavior: undefined, ...base, ...request };
 }
 
-/** Without a behavior: desired size, history, then replicas, reasons of AbleToScale and ScalingLimited, and its status. */
+/** Desired size, history, then replicas, the reasons of AbleToScale and ScalingLimited, and the latter's status. */
 const defaults: readonly [string, Partial<DesiredScale>, Remembered, [number, string, string, boolean]][] = [
   ['stays', {}, {}, [5, 'ReadyForNewScale', 'DesiredWithinRange', false]],
   ['up', { desired: 8 }, {}, [8, 'ReadyForNewScale', 'DesiredWithinRange', false]],

@@ -95,7 +95,7 @@ function withBehavior(request: DesiredScale, behavior: HorizontalPodAutoscalerBe
   const defaultSeconds = Math.trunc(request.downscaleStabilizationMs / 1000);
   const downMs = (scaleDown.stabilizationWindowSeconds ?? defaultSeconds) * 1000;
   const recent = (windowMs: number) => history.recommendations.filter(({ atMs }) => atMs > nowMs - windowMs);
-  // The size stays unchanged between the two.
+  // A current size between these two stays unchanged.
   const lowest = furthest(recent(upMs), desired, Math.min);
   const highest = furthest(recent(downMs), desired, Math.max);
   const stable = Math.min(Math.max(current, lowest), highest);

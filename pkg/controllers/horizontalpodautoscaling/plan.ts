@@ -51,9 +51,7 @@ function minOf({ minReplicas }: HorizontalPodAutoscaler['spec']): number {
   return minReplicas ?? 1;
 }
 
-/**
- * Updates the history: confirms a resize whose response was lost, and records the size as the first recommendation.
- */
+/** Updates the history: confirms a resize whose response was lost, and records the size as the first recommendation. */
 export function currentHistory(
   history: History | undefined,
   { metadata, spec }: HorizontalPodAutoscaler,

@@ -23,7 +23,7 @@ function setUp(t: Test) {
   const remove = () =>
     api.change<Namespace>(namespaces, 'a', (object) => {
       object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
-      // Keeps the fake from deleting it at once: finalizers of namespaces are in their spec.
+      // Keep the object: the fake ignores a namespace's finalizers, which are in its spec.
       object.metadata.deletionGracePeriodSeconds = 1;
     });
   const read = () => api.get(namespaces, 'a');

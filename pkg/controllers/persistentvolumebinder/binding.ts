@@ -1,7 +1,4 @@
-/**
- * Changes of claims and volumes when they are bound or unbound. Each function returns the same object when nothing
- * changes. Pure.
- */
+/** Binds and unbinds claims and volumes. Each function returns the same object when nothing changes. Pure. */
 import { annotate } from '#api/core/v1/persistentvolume/binding.js';
 import type {
   PersistentVolume,
@@ -15,7 +12,7 @@ import { compareQuantities } from '#apimachinery/quantity.js';
 
 const yes = 'yes';
 
-/** Removes the claim if the controller had boundByController it; otherwise only the claim's UID. */
+/** Removes the reference to the claim if the controller set it; removes only the UID if a user reserved the volume. */
 export function unboundVolume(volume: PersistentVolume, dialect: Dialect): PersistentVolume {
   const { claimRef, ...spec } = volume.spec;
   const { [dialect.annotations.boundByController]: boundByController, ...annotations } =

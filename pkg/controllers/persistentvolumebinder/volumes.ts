@@ -64,8 +64,8 @@ export class VolumeSync {
   }
 
   /**
-   * Reads the claim from the API server when the cache contradicts the volume's phase. A lagging cache would release bound
-   * volumes, and two managers could undo each other's writes forever.
+   * Reads the claim from the API server when the cache contradicts the volume's phase. Otherwise, a lagging cache would
+   * release bound volumes, and two managers could undo each other's writes forever.
    */
   async #claimOf(volume: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { objects } = this.#options;
@@ -152,7 +152,7 @@ export class VolumeSync {
   }
 }
 
-/** A failed volume has been released before. */
+/** Failed volumes count, because they were released before. */
 function isReleased({ status }: PersistentVolume): boolean {
   return status?.phase === 'Released' || status?.phase === 'Failed';
 }

@@ -41,10 +41,7 @@ export interface ReplicaFailure {
   readonly message: string;
 }
 
-/**
- * The new status; undefined when unchanged. `managed` is false when nothing was attempted, so that the failure condition
- * stays.
- */
+/** The new status; undefined when unchanged. Without `managed` no write was attempted: the failure condition stays. */
 export function planStatus(
   set: Replicated,
   pods: readonly Pod[],

@@ -208,7 +208,7 @@ export class ServiceController implements Controller {
 
 const emptyStatus: LoadBalancerStatus = {};
 
-/** Adds a prefix to errors other than conflicts and missing objects. */
+/** Adds the prefix `what` to errors, except for conflicts and missing objects. */
 async function failingAs<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -223,9 +223,7 @@ interface ServiceChange {
   readonly event?: readonly [reason: string, message: string];
 }
 
-/**
- * The first change that affects the load balancer, with the event of 1.24; undefined when there is none. Pure.
- */
+/** The first change that affects the load balancer, with the event of 1.24; undefined when there is none. Pure. */
 export function changeOf(old: Service, service: Service): ServiceChange | undefined {
   const [wasBalanced, isBalanced] = [wantsLoadBalancer(old), wantsLoadBalancer(service)];
   if (!wasBalanced && !isBalanced) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Fills in token secrets that users create, and deletes them with their service account. Creates a token secret for every
- * account only if the feature gate LegacyServiceAccountTokenNoAutoGeneration is off.
+ * Fills in token secrets that users create, and deletes them with their service account. Creates a token secret for
+ * every account only if the feature gate LegacyServiceAccountTokenNoAutoGeneration is off.
  */
 import { serviceaccounts as accountType, secrets as secretType } from '#api/core/v1/resources.gen.js';
 import { secretTokenClaims } from '#api/core/v1/secret/token-claims.js';
@@ -196,7 +196,7 @@ export class ServiceAccountTokenController implements Controller {
   }
 }
 
-/** An empty secret names no UID. */
+/** A secret that is not filled in yet has no UID. */
 function isOwner({ metadata }: ServiceAccount, { uid }: TokenOwner): boolean {
   return uid === '' || metadata.uid === uid;
 }

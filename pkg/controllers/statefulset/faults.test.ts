@@ -61,7 +61,7 @@ for (const seed of seeds) {
         gracePeriodSeconds?: number;
       };
       if (gracePeriodSeconds !== undefined) broken.push(`${call.name} is deleted with a grace period of its own`);
-      if (preconditions?.uid === undefined) broken.push(`${call.name} is deleted whoever it is`);
+      if (preconditions?.uid === undefined) broken.push(`${call.name} is deleted without a UID precondition`);
       if (pod === undefined || pod.metadata.uid !== preconditions?.uid || isTerminating(pod)) return undefined;
       if (disturbed.has(pod.metadata.uid ?? '')) return undefined;
       const name = call.name ?? '';

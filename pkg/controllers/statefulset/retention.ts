@@ -29,9 +29,7 @@ export function withOwners(
   return owners === old ? claim : { ...claim, metadata: { ...claim.metadata, ownerReferences: [...owners] } };
 }
 
-/**
- * Whether the claim belongs to an earlier pod with the same name and will be deleted with it.
- */
+/** Whether the claim belongs to an earlier pod with the same name and will be deleted with it. */
 export function isStaleClaim(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (set.spec.persistentVolumeClaimRetentionPolicy?.whenScaled !== 'Delete') return false;
   const { name, uid } = pod.metadata;

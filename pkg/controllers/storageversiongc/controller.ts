@@ -88,9 +88,7 @@ export class StorageVersionGC implements Controller {
   }
 }
 
-/**
- * The object without deleted servers; `delete` when no server is left, undefined when all exist. Pure.
- */
+/** The object without deleted servers; `delete` when no server is left, undefined when all exist. Pure. */
 export function withoutDeletedServers(
   object: StorageVersion,
   exists: (server: string) => boolean,
