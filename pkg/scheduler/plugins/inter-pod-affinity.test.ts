@@ -42,15 +42,15 @@ const where = (spec: PodFields['spec'], pods: readonly PodFields[], labels: Reco
 
 // Nodes n and m of zone 1, o of zone 2, q without a zone.
 table('required affinity', where, [
-  ['none', {}, [is('db')], 'ok ok ok ok'],
-  ['an empty list', near(), [is('db')], 'ok ok ok ok'],
+  ['no affinity', {}, [is('db')], 'ok ok ok ok'],
+  ['an empty list of terms', near(), [is('db')], 'ok ok ok ok'],
   ['by host', near(term('db', 'host')), [is('db')], 'ok no no no'],
   ['by zone', near(term('db', 'zone')), [is('db')], 'ok ok no no'],
-  ['by zone, the pod is elsewhere', near(term('db', 'zone')), [is('db', 'o')], 'no no ok no'],
-  ['by zone, the pod is in none', near(term('db', 'zone')), [is('db', 'q')], 'no no no no'],
-  ['another pod', near(term('db', 'host')), [is('web')], 'no no no no'],
-  ['no pods at all', near(term('db', 'host')), [], 'no no no no'],
-  ['a label that no node has', near(term('db', 'rack')), [is('db')], 'no no no no'],
+  ['by zone, the pod is in another zone', near(term('db', 'zone')), [is('db', 'o')], 'no no ok no'],
+  ['by zone, the pod is on a node without a zone', near(term('db', 'zone')), [is('db', 'q')], 'no no no no'],
+  ['only other pods exist', near(term('db', 'host')), [is('web')], 'no no no no'],
+  ['no pods exist', near(term('db', 'host')), [], 'no no no no'],
+  ['a topology label that no node has', near(term('db', 'rack')), [is('db')], 'no no no no'],
   ['two pods', near(term('db', 'host')), [is('db'), is('db', 'o')], 'ok no ok no'],
   [
     'a pod that is being deleted counts',
@@ -58,23 +58,23 @@ table('required affinity', where, [
     [is('db', 'n', { terminating: true })],
     'ok no no no',
   ],
-  ['two terms, one pod', near(term('db', 'host'), term('db', 'zone')), [is('db')], 'ok no no no'],
+  ['two terms that one pod matches', near(term('db', 'host'), term('db', 'zone')), [is('db')], 'ok no no no'],
   [
-    'two terms, each met by another pod',
+    'two terms that different pods match',
     near(term('db', 'zone'), term('web', 'zone')),
     [is('db'), is('web')],
     'no no no no',
   ],
   [
-    'two terms, one pod meets both',
+    'two terms that the same pod matches',
     near(term('db', 'zone'), { topologyKey: 'zone', labelSelector: { matchLabels: { tier: 'x' } } }),
     [is('db', 'n', { labels: { app: 'db', tier: 'x' } })],
     'ok ok no no',
   ],
-  ['an empty selector: all pods', near({ topologyKey: 'zone', labelSelector: {} }), [is('db')], 'ok ok no no'],
-  ['no selector: no pods', near({ topologyKey: 'zone' }), [is('db')], 'no no no no'],
+  ['an empty selector matches all pods', near({ topologyKey: 'zone', labelSelector: {} }), [is('db')], 'ok ok no no'],
+  ['an absent selector matches no pods', near({ topologyKey: 'zone' }), [is('db')], 'no no no no'],
   [
-    'by expression',
+    'a selector expression',
     near({
       topologyKey: 'host',
       labelSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] },
@@ -86,33 +86,33 @@ table('required affinity', where, [
 
 const first = (app: string, terms: readonly PodAffinityTerm[], pods: readonly PodFields[]) =>
   where(near(...terms), pods, { app });
-table('the first of pods that want to be together', first, [
-  ['no matching pod', 'web', [term('web', 'host')], [], 'ok ok ok ok'],
-  ['no matching pod, by zone', 'web', [term('web', 'zone')], [], 'ok ok ok no'],
-  ['others are there', 'web', [term('web', 'host')], [is('db')], 'ok ok ok ok'],
-  ['one is there', 'web', [term('web', 'host')], [is('web')], 'ok no no no'],
-  ['one is there, in no zone', 'web', [term('web', 'zone')], [is('web', 'q')], 'ok ok ok no'],
-  ['it is no such pod itself', 'db', [term('web', 'host')], [], 'no no no no'],
-  ['it meets one of two terms', 'web', [term('web', 'host'), term('db', 'host')], [], 'no no no no'],
+table('the first pod of a group with affinity for itself', first, [
+  ['no matching pod exists', 'web', [term('web', 'host')], [], 'ok ok ok ok'],
+  ['no matching pod exists, by zone', 'web', [term('web', 'zone')], [], 'ok ok ok no'],
+  ['only other pods exist', 'web', [term('web', 'host')], [is('db')], 'ok ok ok ok'],
+  ['a matching pod exists', 'web', [term('web', 'host')], [is('web')], 'ok no no no'],
+  ['a matching pod exists on a node without a zone', 'web', [term('web', 'zone')], [is('web', 'q')], 'ok ok ok no'],
+  ['the pod does not match its own term', 'db', [term('web', 'host')], [], 'no no no no'],
+  ['the pod matches one of its two terms', 'web', [term('web', 'host'), term('db', 'host')], [], 'no no no no'],
   [
-    'one is there in another namespace',
+    'a matching pod exists in another namespace',
     'web',
     [term('web', 'host')],
     [is('web', 'n', { namespace: 'other' })],
     'ok ok ok ok',
   ],
-  ['terms about another namespace', 'web', [term('web', 'host', { namespaces: ['other'] })], [], 'no no no no'],
+  ['a term for another namespace', 'web', [term('web', 'host', { namespaces: ['other'] })], [], 'no no no no'],
 ]);
 
 table('required anti-affinity', where, [
   ['by host', far(term('db', 'host')), [is('db')], 'no ok ok ok'],
   ['by zone', far(term('db', 'zone')), [is('db')], 'no no ok ok'],
-  ['by zone, the pod is in none', far(term('db', 'zone')), [is('db', 'q')], 'ok ok ok ok'],
-  ['another pod', far(term('db', 'zone')), [is('web')], 'ok ok ok ok'],
-  ['a label that no node has', far(term('db', 'rack')), [is('db')], 'ok ok ok ok'],
-  ['two terms, either', far(term('db', 'host'), term('web', 'zone')), [is('db'), is('web', 'o')], 'no ok no ok'],
-  ['an empty selector: all pods', far({ topologyKey: 'zone', labelSelector: {} }), [is('db')], 'no no ok ok'],
-  ['no selector: no pods', far({ topologyKey: 'zone' }), [is('db')], 'ok ok ok ok'],
+  ['by zone, the pod is on a node without a zone', far(term('db', 'zone')), [is('db', 'q')], 'ok ok ok ok'],
+  ['only other pods exist', far(term('db', 'zone')), [is('web')], 'ok ok ok ok'],
+  ['a topology label that no node has', far(term('db', 'rack')), [is('db')], 'ok ok ok ok'],
+  ['two terms', far(term('db', 'host'), term('web', 'zone')), [is('db'), is('web', 'o')], 'no ok no ok'],
+  ['an empty selector matches all pods', far({ topologyKey: 'zone', labelSelector: {} }), [is('db')], 'no no ok ok'],
+  ['an absent selector matches no pods', far({ topologyKey: 'zone' }), [is('db')], 'ok ok ok ok'],
   ['the pod itself does not count', far(term('p', 'host')), [], 'ok ok ok ok'],
   [
     'a pod that is being deleted counts',
@@ -120,20 +120,20 @@ table('required anti-affinity', where, [
     [is('db', 'n', { terminating: true })],
     'no ok ok ok',
   ],
-  ['in another namespace', far(term('db', 'host')), [is('db', 'n', { namespace: 'other' })], 'ok ok ok ok'],
+  ['a pod of another namespace', far(term('db', 'host')), [is('db', 'n', { namespace: 'other' })], 'ok ok ok ok'],
 ]);
 
 const theirs = (app: string, ...terms: PodAffinityTerm[]) =>
   where({}, [{ on: 'n', spec: far(...terms) ?? {} }], { app });
-table('anti-affinity of one that is on the first node', theirs, [
+table('required anti-affinity of a pod on the first node', theirs, [
   ['by host', 'web', term('web', 'host'), 'no ok ok ok'],
   ['by zone', 'web', term('web', 'zone'), 'no no ok ok'],
-  ['about others', 'web', term('db', 'zone'), 'ok ok ok ok'],
-  ['by a label that no node has', 'web', term('web', 'rack'), 'ok ok ok ok'],
-  ['an empty selector', 'web', { topologyKey: 'host', labelSelector: {} }, 'no ok ok ok'],
-  ['no selector', 'web', { topologyKey: 'host' }, 'ok ok ok ok'],
-  ['about another namespace', 'web', term('web', 'host', { namespaces: ['other'] }), 'ok ok ok ok'],
-  ['about all namespaces', 'web', term('web', 'host', { namespaceSelector: {} }), 'no ok ok ok'],
+  ['a term for other pods', 'web', term('db', 'zone'), 'ok ok ok ok'],
+  ['a topology label that no node has', 'web', term('web', 'rack'), 'ok ok ok ok'],
+  ['an empty selector matches all pods', 'web', { topologyKey: 'host', labelSelector: {} }, 'no ok ok ok'],
+  ['an absent selector matches no pods', 'web', { topologyKey: 'host' }, 'ok ok ok ok'],
+  ['a term for another namespace', 'web', term('web', 'host', { namespaces: ['other'] }), 'ok ok ok ok'],
+  ['a term for all namespaces', 'web', term('web', 'host', { namespaceSelector: {} }), 'no ok ok ok'],
 ]);
 
 const inOther = (more: Partial<PodAffinityTerm>, namespace: string) =>
@@ -145,23 +145,23 @@ const inOther = (more: Partial<PodAffinityTerm>, namespace: string) =>
 const team = (value: string) => ({ namespaceSelector: { matchLabels: { team: value } } });
 const [met, unmet] = ['ok no no no', 'no no no no'];
 table('namespaces of a term of a pod in `default`', inOther, [
-  ['nothing said: its own', {}, 'default', met],
-  ['nothing said: no other', {}, 'other', unmet],
-  ['an empty list: its own', { namespaces: [] }, 'default', met],
-  ['a list', { namespaces: ['other'] }, 'other', met],
-  ['a list without its own', { namespaces: ['other'] }, 'default', unmet],
-  ['a list of two', { namespaces: ['default', 'other'] }, 'default', met],
-  ['an empty selector: all', { namespaceSelector: {} }, 'other', met],
-  ['an empty selector: its own too', { namespaceSelector: {} }, 'default', met],
-  ['an empty selector: one that is not known', { namespaceSelector: {} }, 'unknown', met],
-  ['a selector', team('b'), 'other', met],
-  ['a selector of another', team('c'), 'other', unmet],
-  ['a selector does not mean its own', team('b'), 'default', unmet],
-  ['a selector, a namespace without labels', team('b'), 'third', unmet],
-  ['a selector, one that is not known', team('b'), 'unknown', unmet],
-  ['a list or a selector: by the list', { namespaces: ['third'], ...team('b') }, 'third', met],
-  ['a list or a selector: by the selector', { namespaces: ['third'], ...team('b') }, 'other', met],
-  ['a list or a selector: neither', { namespaces: ['third'], ...team('b') }, 'default', unmet],
+  ['no namespaces: includes the own namespace', {}, 'default', met],
+  ['no namespaces: excludes other namespaces', {}, 'other', unmet],
+  ['an empty list: includes the own namespace', { namespaces: [] }, 'default', met],
+  ['a list with the namespace', { namespaces: ['other'] }, 'other', met],
+  ['a list without the own namespace', { namespaces: ['other'] }, 'default', unmet],
+  ['a list of two namespaces', { namespaces: ['default', 'other'] }, 'default', met],
+  ['an empty selector: includes other namespaces', { namespaceSelector: {} }, 'other', met],
+  ['an empty selector: includes the own namespace', { namespaceSelector: {} }, 'default', met],
+  ['an empty selector: includes a namespace that is not in the cache', { namespaceSelector: {} }, 'unknown', met],
+  ['a matching selector', team('b'), 'other', met],
+  ['a selector that does not match', team('c'), 'other', unmet],
+  ['a selector does not include the own namespace', team('b'), 'default', unmet],
+  ['a selector and a namespace without labels', team('b'), 'third', unmet],
+  ['a selector and a namespace that is not in the cache', team('b'), 'unknown', unmet],
+  ['a list and a selector: the list includes the namespace', { namespaces: ['third'], ...team('b') }, 'third', met],
+  ['a list and a selector: the selector includes the namespace', { namespaces: ['third'], ...team('b') }, 'other', met],
+  ['a list and a selector: neither includes the namespace', { namespaces: ['third'], ...team('b') }, 'default', unmet],
 ]);
 
 const refusalAt = (spec: PodFields['spec'], pods: readonly PodFields[]) =>
@@ -173,11 +173,11 @@ const hermit: PodFields = { on: 'n', spec: far(term('web', 'host')) ?? {} };
 table('reasons on the first node', refusalAt, [
   ['affinity', near(term('db', 'host')), [], notNear],
   ['anti-affinity', far(term('db', 'host')), [is('db')], notFar],
-  ['of another', {}, [hermit], others],
-  ['affinity comes first', both, [is('cache'), hermit], notNear],
-  ['then anti-affinity', both, [is('db'), is('cache'), hermit], notFar],
-  ['then that of others', both, [is('db'), hermit], others],
-  ['all are met', both, [is('db')], 'ok'],
+  ['anti-affinity of a placed pod', {}, [hermit], others],
+  ['affinity is checked first', both, [is('cache'), hermit], notNear],
+  ['anti-affinity is checked second', both, [is('db'), is('cache'), hermit], notFar],
+  ['anti-affinity of placed pods is checked last', both, [is('db'), hermit], others],
+  ['all terms are met', both, [is('db')], 'ok'],
 ]);
 
 type Weighted = readonly [weight: number, term: PodAffinityTerm];
@@ -202,28 +202,28 @@ const wish = (affinity: NonNullable<PodFields['spec']>['affinity'], on: string):
 
 table('scores', score, [
   ['no preference', {}, [is('db')], undefined, '0 0 0 0'],
-  ['near by host', want([5, term('db', 'host')]), [is('db')], undefined, '100 0 0 0'],
-  ['near by zone', want([5, term('db', 'zone')]), [is('db')], undefined, '100 100 0 0'],
-  ['no pod to be near', want([5, term('db', 'zone')]), [is('web')], undefined, '0 0 0 0'],
-  ['far by host', avoid([5, term('db', 'host')]), [is('db')], undefined, '0 100 100 100'],
-  ['far by zone', avoid([5, term('db', 'zone')]), [is('db')], undefined, '0 0 100 100'],
-  ['each pod counts', want([1, term('db', 'zone')]), [is('db'), is('db'), is('db', 'o')], undefined, '100 100 50 0'],
+  ['affinity by host', want([5, term('db', 'host')]), [is('db')], undefined, '100 0 0 0'],
+  ['affinity by zone', want([5, term('db', 'zone')]), [is('db')], undefined, '100 100 0 0'],
+  ['affinity without matching pods', want([5, term('db', 'zone')]), [is('web')], undefined, '0 0 0 0'],
+  ['anti-affinity by host', avoid([5, term('db', 'host')]), [is('db')], undefined, '0 100 100 100'],
+  ['anti-affinity by zone', avoid([5, term('db', 'zone')]), [is('db')], undefined, '0 0 100 100'],
+  ['number of pods', want([1, term('db', 'zone')]), [is('db'), is('db'), is('db', 'o')], undefined, '100 100 50 0'],
   [
-    'each by its weight',
+    'each term counts by its weight',
     want([1, term('db', 'host')], [3, term('cache', 'host')]),
     [is('db'), is('cache', 'o')],
     undefined,
     '33 0 100 0',
   ],
-  ['weights add up', want([1, term('db', 'host')], [1, term('db', 'zone')]), [is('db')], undefined, '100 50 0 0'],
+  ['sum of weights', want([1, term('db', 'host')], [1, term('db', 'zone')]), [is('db')], undefined, '100 50 0 0'],
   [
-    'near and far',
+    'affinity and anti-affinity',
     { ...want([2, term('db', 'zone')]), ...avoid([1, term('cache', 'host')]) },
     [is('db'), is('cache')],
     undefined,
     '50 100 0 0',
   ],
-  ['a label that no node has', want([5, term('db', 'rack')]), [is('db')], undefined, '0 0 0 0'],
+  ['a topology label that no node has', want([5, term('db', 'rack')]), [is('db')], undefined, '0 0 0 0'],
   ['another namespace', want([5, term('db', 'host')]), [is('db', 'n', { namespace: 'other' })], undefined, '0 0 0 0'],
   [
     'all namespaces',
@@ -232,34 +232,34 @@ table('scores', score, [
     undefined,
     '100 0 0 0',
   ],
-  ['another wants it near', {}, [wish(want([5, term('web', 'host')]), 'm')], undefined, '0 100 0 0'],
-  ['another wants it far', {}, [wish(avoid([5, term('web', 'zone')]), 'm')], undefined, '0 0 100 100'],
-  ['another wants others', {}, [wish(want([5, term('db', 'host')]), 'm')], undefined, '0 0 0 0'],
-  ['another has to have it near', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], undefined, '100 100 0 0'],
-  ['another has to, which weighs nothing', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], 0, '0 0 0 0'],
+  ['affinity of a placed pod', {}, [wish(want([5, term('web', 'host')]), 'm')], undefined, '0 100 0 0'],
+  ['anti-affinity of a placed pod', {}, [wish(avoid([5, term('web', 'zone')]), 'm')], undefined, '0 0 100 100'],
+  ['affinity of a placed pod for other pods', {}, [wish(want([5, term('db', 'host')]), 'm')], undefined, '0 0 0 0'],
+  ['required by a placed pod', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], undefined, '100 100 0 0'],
+  ['required, with weight zero', {}, [{ on: 'm', spec: near(term('web', 'zone')) ?? {} }], 0, '0 0 0 0'],
   [
-    'required by another pod, against a preference',
+    'required affinity of a placed pod, and anti-affinity of the pod',
     avoid([10, term('db', 'host')]),
     [is('db'), { on: 'm', spec: near(term('web', 'host')) ?? {} }],
     10,
     '0 100 50 50',
   ],
   [
-    'required anti-affinity of others scores nothing',
+    'required anti-affinity of placed pods does not score',
     {},
     [{ on: 'm', spec: far(term('web', 'host')) ?? {} }],
     undefined,
     '0 0 0 0',
   ],
   [
-    'its own required affinity scores nothing',
+    'required affinity of the pod does not score',
     { podAffinity: required([term('db', 'zone')]) },
     [is('db')],
     undefined,
     '0 0 0 0',
   ],
   [
-    'both prefer each other',
+    'both pods prefer each other',
     want([5, term('db', 'host')]),
     [is('db', 'n', wish(want([5, term('web', 'zone')]), 'n'))],
     undefined,

@@ -6,27 +6,27 @@ const ask = (required: string | undefined, name: string) =>
   answer(nodeName, { spec: required === undefined ? {} : { nodeName: required } }, { nodes: [node(name)] }, name);
 
 table('the node that a pod names', ask, [
-  ['none', undefined, 'a', 'ok'],
-  ['an empty name is none', '', 'a', 'ok'],
-  ['this one', 'a', 'a', 'ok'],
-  ['another', 'b', 'a', no],
-  ['one that begins like it', 'a', 'a1', no],
-  ['one that it begins like', 'a1', 'a', no],
-  ['one that ends like it', '1', 'a1', no],
-  ['large letters are others', 'A', 'a', no],
-  ['a blank counts', 'a ', 'a', no],
-  ['a blank alone is a name', ' ', 'a', no],
-  ['with dots', 'a.example.com', 'a.example.com', 'ok'],
-  ['short for it', 'a', 'a.example.com', no],
-  ['a name of many words', 'ip-10-0-0-1', 'ip-10-0-0-1', 'ok'],
-  ['another number', 'ip-10-0-0-1', 'ip-10-0-0-10', no],
-  ['no pattern', '*', 'a', no],
-  ['no list', 'a,b', 'a', no],
+  ['the pod names no node', undefined, 'a', 'ok'],
+  ['an empty name means no node', '', 'a', 'ok'],
+  ['the same name', 'a', 'a', 'ok'],
+  ['another name', 'b', 'a', no],
+  ['a prefix of the node name', 'a', 'a1', no],
+  ['the node name is a prefix', 'a1', 'a', no],
+  ['a suffix of the node name', '1', 'a1', no],
+  ['names are case-sensitive', 'A', 'a', no],
+  ['a trailing space counts', 'a ', 'a', no],
+  ['a single space is a name', ' ', 'a', no],
+  ['a name with dots', 'a.example.com', 'a.example.com', 'ok'],
+  ['the first part of a name with dots', 'a', 'a.example.com', no],
+  ['a name with hyphens', 'ip-10-0-0-1', 'ip-10-0-0-1', 'ok'],
+  ['a name with another number', 'ip-10-0-0-1', 'ip-10-0-0-10', no],
+  ['wildcards are not supported', '*', 'a', no],
+  ['lists are not supported', 'a,b', 'a', no],
 ]);
 
 const nodes = ['a', 'b', 'c'].map((name) => node(name));
 table('among several nodes', (required: string) => answers(nodeName, { spec: { nodeName: required } }, { nodes }), [
-  ['one', 'b', 'no ok no'],
-  ['none of them', 'd', 'no no no'],
-  ['any', '', 'ok ok ok'],
+  ['one node has the name', 'b', 'no ok no'],
+  ['no node has the name', 'd', 'no no no'],
+  ['any node without a name', '', 'ok ok ok'],
 ]);

@@ -27,12 +27,12 @@ function ask(
   );
 }
 
-table('few pods are good', ask, [
+table('nodes with fewer pods score higher', ask, [
   ['nothing selects the pod', [1, 2, 0], [], {}, undefined, [0, 0, 0]],
-  ['no pods yet', [0, 0, 0], [], {}, web, [100, 100, 100]],
+  ['the selector matches no pods', [0, 0, 0], [], {}, web, [100, 100, 100]],
   ['by node', [4, 2, 0], [], {}, web, [0, 50, 100]],
-  ['by zone, too', [2, 0, 1], ['x', 'x', 'y'], {}, web, [0, 33, 50]],
-  ['a node without a zone counts by itself', [2, 1, 0], ['x', 'x'], {}, web, [0, 16, 100]],
-  ['constraints of its own', [4, 2, 0], [], { spec: { topologySpreadConstraints: [constraint] } }, web, [0, 0, 0]],
+  ['by node and zone', [2, 0, 1], ['x', 'x', 'y'], {}, web, [0, 33, 50]],
+  ['a node without a zone', [2, 1, 0], ['x', 'x'], {}, web, [0, 16, 100]],
+  ['a pod with constraints', [4, 2, 0], [], { spec: { topologySpreadConstraints: [constraint] } }, web, [0, 0, 0]],
   ['pods of another namespace', [4, 2, 0], [], { namespace: 'other' }, web, [100, 100, 100]],
 ]);

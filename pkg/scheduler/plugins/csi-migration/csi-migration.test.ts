@@ -117,7 +117,7 @@ const ofDriver = (name: Name, where: Where = {}) => {
 };
 
 table(
-  'each kind of disk counts for its driver, as the driver’s disk of that name',
+  'each kind of disk counts for its driver, like a CSI volume with the same handle',
   (name: Name) => [
     ofDriver(name, { limit: 0 }),
     ofDriver(name, { there: 'other' }),
@@ -128,26 +128,26 @@ table(
   (Object.keys(disks) as Name[]).map((name) => [name, name, [no, no, 'ok', no, 'ok']] as const),
 );
 
-table('what decides whether it does', ofDriver, [
-  ['the plugin among others', 'aws', { limit: 0, migrated: `${named('x')},${named('aws-ebs')}` }, no],
-  ['other plugins alone', 'aws', { limit: 0, migrated: named('gce-pd') }, 'ok'],
-  ['a longer name', 'aws', { limit: 0, migrated: named('aws-ebs-2') }, 'ok'],
-  ['the gate of all is off', 'aws', { limit: 0, gates: { CSIMigration: false } }, 'ok'],
+table('when a disk counts for its driver', ofDriver, [
+  ['the node has migrated several plugins', 'aws', { limit: 0, migrated: `${named('x')},${named('aws-ebs')}` }, no],
+  ['the node has migrated other plugins only', 'aws', { limit: 0, migrated: named('gce-pd') }, 'ok'],
+  ['the node has migrated a plugin with a longer name', 'aws', { limit: 0, migrated: named('aws-ebs-2') }, 'ok'],
+  ['CSIMigration is off', 'aws', { limit: 0, gates: { CSIMigration: false } }, 'ok'],
   [
     'CSIMigration is off, for a plugin without its own gate',
     'cinder',
     { limit: 0, gates: { CSIMigration: false } },
     'ok',
   ],
-  ['the gate of the cloud is off', 'aws', { limit: 0, gates: { CSIMigrationCloudA: false } }, 'ok'],
-  ['the gate of another cloud is off', 'aws', { limit: 0, gates: { CSIMigrationCloudC: false } }, no],
-  ['gates that are off by default', 'rbd', { limit: 0, gates: {} }, 'ok'],
-  ['gates that are off by default, portworx', 'portworx', { limit: 0, gates: {} }, 'ok'],
-  ['the driver’s own volumes always', 'aws', { limit: 0, migrated: '', own: 'other' }, no],
-  ['those that the driver will make always', 'aws', { limit: 0, migrated: '', own: 'late' }, no],
-  ['those that are there, too', 'aws', { there: 'disk', own: 'other' }, no],
-  ['those that are there, not handed over', 'aws', { there: 'disk', own: 'other', migrated: '' }, 'ok'],
-  ['one that will be made, there and here', 'aws', { there: 'new', own: 'new' }, 'ok'],
+  ['the gate of the plugin is off', 'aws', { limit: 0, gates: { CSIMigrationCloudA: false } }, 'ok'],
+  ['the gate of another plugin is off', 'aws', { limit: 0, gates: { CSIMigrationCloudC: false } }, no],
+  ['a plugin whose gate is off by default, RBD', 'rbd', { limit: 0, gates: {} }, 'ok'],
+  ['a plugin whose gate is off by default, Portworx', 'portworx', { limit: 0, gates: {} }, 'ok'],
+  ['existing CSI volumes count without migration', 'aws', { limit: 0, migrated: '', own: 'other' }, no],
+  ['volumes to be provisioned count without migration', 'aws', { limit: 0, migrated: '', own: 'late' }, no],
+  ['disks on the node count', 'aws', { there: 'disk', own: 'other' }, no],
+  ['disks on the node do not count without migration', 'aws', { there: 'disk', own: 'other', migrated: '' }, 'ok'],
+  ['both pods use a volume that is not provisioned yet', 'aws', { there: 'new', own: 'new' }, 'ok'],
 ]);
 
 const ofPlugin = (kind: keyof typeof diskKinds, name: Name, where: Where = {}) => {
@@ -155,14 +155,14 @@ const ofPlugin = (kind: keyof typeof diskKinds, name: Name, where: Where = {}) =
   return answer(diskLimits(diskKinds[kind], dialect, 1, migration), fields, there);
 };
 const two = { own: 'disk new' };
-table('the plugin’s own limit', ofPlugin, [
-  ['AWS, handed over', 'ebs', 'aws', two, 'ok'],
-  ['AWS, not handed over', 'ebs', 'aws', { ...two, migrated: '' }, no],
+table('limits of in-tree plugins', ofPlugin, [
+  ['AWS, migrated', 'ebs', 'aws', two, 'ok'],
+  ['AWS, not migrated', 'ebs', 'aws', { ...two, migrated: '' }, no],
   ['AWS, the gate is off', 'ebs', 'aws', { ...two, gates: { CSIMigrationCloudA: false } }, no],
-  ['GCE, handed over', 'gce', 'gce, one zone', two, 'ok'],
-  ['GCE, not handed over', 'gce', 'gce, one zone', { ...two, migrated: '' }, no],
-  ['Azure, handed over', 'azure', 'azure', two, 'ok'],
-  ['Azure, not handed over', 'azure', 'azure', { ...two, migrated: '' }, no],
-  ['OpenStack, handed over', 'cinder', 'cinder', two, 'ok'],
-  ['OpenStack, not handed over', 'cinder', 'cinder', { ...two, migrated: '' }, no],
+  ['GCE, migrated', 'gce', 'gce, one zone', two, 'ok'],
+  ['GCE, not migrated', 'gce', 'gce, one zone', { ...two, migrated: '' }, no],
+  ['Azure, migrated', 'azure', 'azure', two, 'ok'],
+  ['Azure, not migrated', 'azure', 'azure', { ...two, migrated: '' }, no],
+  ['OpenStack, migrated', 'cinder', 'cinder', two, 'ok'],
+  ['OpenStack, not migrated', 'cinder', 'cinder', { ...two, migrated: '' }, no],
 ]);

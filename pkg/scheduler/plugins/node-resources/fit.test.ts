@@ -35,35 +35,35 @@ const fits = (allocatable: List, requests: List, there?: List, args: NodeResourc
   );
 const one = (allocatable: List, requests: List, there: List) => fits(allocatable, requests, there);
 
-table('one container, and one that is there', one, [
-  ['asks for nothing', {}, {}, {}, 'ok'],
-  ['as much as there is', { cpu: '1' }, { cpu: '1' }, {}, 'ok'],
-  ['more than there is', { cpu: '1' }, { cpu: '1001m' }, {}, no('cpu')],
-  ['as much as is left', { cpu: '1' }, { cpu: '400m' }, { cpu: '600m' }, 'ok'],
-  ['more than is left', { cpu: '1' }, { cpu: '401m' }, { cpu: '600m' }, no('cpu')],
-  ['nothing is left', { cpu: '1' }, { cpu: '1m' }, { cpu: '1' }, no('cpu')],
-  ['CPU of a node that has none', { memory: '1Gi' }, { cpu: '1m' }, {}, no('cpu')],
-  ['zero of a node that has none', {}, { cpu: '0' }, {}, 'ok'],
-  ['memory, as much as is left', { memory: '1Gi' }, { memory: '512Mi' }, { memory: '512Mi' }, 'ok'],
-  ['memory, a byte more', { memory: '1Gi' }, { memory: '536870913' }, { memory: '512Mi' }, no('memory')],
-  ['memory in powers of ten', { memory: '1Gi' }, { memory: '1G' }, {}, 'ok'],
+table('the requests of one container on a node with one pod', one, [
+  ['no requests', {}, {}, {}, 'ok'],
+  ['the whole capacity', { cpu: '1' }, { cpu: '1' }, {}, 'ok'],
+  ['more than the capacity', { cpu: '1' }, { cpu: '1001m' }, {}, no('cpu')],
+  ['exactly the free amount', { cpu: '1' }, { cpu: '400m' }, { cpu: '600m' }, 'ok'],
+  ['more than the free amount', { cpu: '1' }, { cpu: '401m' }, { cpu: '600m' }, no('cpu')],
+  ['nothing is free', { cpu: '1' }, { cpu: '1m' }, { cpu: '1' }, no('cpu')],
+  ['CPU on a node without CPU', { memory: '1Gi' }, { cpu: '1m' }, {}, no('cpu')],
+  ['zero CPU on a node without CPU', {}, { cpu: '0' }, {}, 'ok'],
+  ['memory, the free amount', { memory: '1Gi' }, { memory: '512Mi' }, { memory: '512Mi' }, 'ok'],
+  ['memory, a byte too much', { memory: '1Gi' }, { memory: '536870913' }, { memory: '512Mi' }, no('memory')],
+  ['memory in decimal units', { memory: '1Gi' }, { memory: '1G' }, {}, 'ok'],
   ['CPU as a fraction', { cpu: '1' }, { cpu: '0.5' }, { cpu: '0.5' }, 'ok'],
-  ['CPU below a thousandth is rounded up', { cpu: '1m' }, { cpu: '0.0011' }, {}, no('cpu')],
-  ['both', { cpu: '1', memory: '1Gi' }, { cpu: '2', memory: '2Gi' }, {}, `${no('cpu')}, ${no('memory')}`],
+  ['fractions of a millicore are rounded up', { cpu: '1m' }, { cpu: '0.0011' }, {}, no('cpu')],
+  ['CPU and memory', { cpu: '1', memory: '1Gi' }, { cpu: '2', memory: '2Gi' }, {}, `${no('cpu')}, ${no('memory')}`],
   ['disk', { [disk]: '1Gi' }, { [disk]: '1Gi' }, {}, 'ok'],
-  ['disk, more than is left', { [disk]: '1Gi' }, { [disk]: '1Gi' }, { [disk]: '1' }, no(disk)],
-  ['disk of a node that tells none', { cpu: '1' }, { [disk]: '1' }, {}, no(disk)],
+  ['disk, more than the free amount', { [disk]: '1Gi' }, { [disk]: '1Gi' }, { [disk]: '1' }, no(disk)],
+  ['disk on a node that reports none', { cpu: '1' }, { [disk]: '1' }, {}, no(disk)],
   ['an extended resource', { [gpu]: '2' }, { [gpu]: '1' }, { [gpu]: '1' }, 'ok'],
-  ['an extended resource, more than is left', { [gpu]: '2' }, { [gpu]: '2' }, { [gpu]: '1' }, no(gpu)],
-  ['an extended resource that the node has not', { cpu: '1' }, { [gpu]: '1' }, {}, no(gpu)],
-  ['none of an extended resource that it has not', { cpu: '1' }, { [gpu]: '0' }, {}, 'ok'],
-  ['an extended resource of zero', { [gpu]: '0' }, { [gpu]: '1' }, {}, no(gpu)],
+  ['an extended resource, more than the free amount', { [gpu]: '2' }, { [gpu]: '2' }, { [gpu]: '1' }, no(gpu)],
+  ['an extended resource that the node lacks', { cpu: '1' }, { [gpu]: '1' }, {}, no(gpu)],
+  ['zero of an extended resource that the node lacks', { cpu: '1' }, { [gpu]: '0' }, {}, 'ok'],
+  ['an extended resource with capacity zero', { [gpu]: '0' }, { [gpu]: '1' }, {}, no(gpu)],
   ['two extended resources', { [gpu]: '1', 'x.io/nic': '1' }, { [gpu]: '1', 'x.io/nic': '2' }, {}, no('x.io/nic')],
   ['huge pages', { [huge]: '8Mi' }, { [huge]: '4Mi' }, { [huge]: '4Mi' }, 'ok'],
-  ['huge pages, more than are left', { [huge]: '8Mi' }, { [huge]: '6Mi' }, { [huge]: '4Mi' }, no(huge)],
+  ['huge pages, more than the free amount', { [huge]: '8Mi' }, { [huge]: '6Mi' }, { [huge]: '4Mi' }, no(huge)],
   ['huge pages of another size', { [huge]: '1Gi' }, { 'hugepages-1Gi': '1Gi' }, {}, no('hugepages-1Gi')],
-  ['what others take does not matter to who asks for nothing', { cpu: '1' }, {}, { cpu: '9' }, 'ok'],
-  ['a node that gave away too much CPU', { cpu: '1', memory: '1Gi' }, { memory: '1' }, { cpu: '9' }, no('cpu')],
+  ['a pod without requests fits on an overcommitted node', { cpu: '1' }, {}, { cpu: '9' }, 'ok'],
+  ['CPU is overcommitted', { cpu: '1', memory: '1Gi' }, { memory: '1' }, { cpu: '9' }, no('cpu')],
   [
     'all lacking resources',
     { cpu: '1' },
@@ -83,12 +83,12 @@ const many = (pods: string | undefined, there: number, requests: List) =>
     },
   );
 table('the number of pods', many, [
-  ['room for one', '2', 1, {}, 'ok'],
-  ['no room', '2', 2, {}, 'Too many pods'],
-  ['more than there may be', '2', 3, {}, 'Too many pods'],
-  ['room for none', '0', 0, {}, 'Too many pods'],
-  ['nothing said', undefined, 0, {}, 'Too many pods'],
-  ['no room and no CPU', '1', 1, { cpu: '2' }, `Too many pods, ${no('cpu')}`],
+  ['below the limit', '2', 1, {}, 'ok'],
+  ['at the limit', '2', 2, {}, 'Too many pods'],
+  ['above the limit', '2', 3, {}, 'Too many pods'],
+  ['a limit of zero', '0', 0, {}, 'Too many pods'],
+  ['no limit reported', undefined, 0, {}, 'Too many pods'],
+  ['at the limit and without CPU', '1', 1, { cpu: '2' }, `Too many pods, ${no('cpu')}`],
 ]);
 
 const whole = (allocatable: List, containers: readonly List[], first: readonly List[], overhead?: List) =>
@@ -106,36 +106,36 @@ const cpus = (containers: readonly string[], first: readonly string[], overhead?
   );
 table('containers, init containers and overhead on 4 CPUs', cpus, [
   ['containers add up', ['2', '2'], [], undefined, 'ok'],
-  ['containers add up to too much', ['2', '2', '1m'], [], undefined, no('cpu')],
+  ['containers add up to more than the capacity', ['2', '2', '1m'], [], undefined, no('cpu')],
   ['init containers do not add up', ['1'], ['4', '4', '4'], undefined, 'ok'],
   ['the largest init container counts', ['1'], ['1', '5'], undefined, no('cpu')],
   ['containers above the largest init container', ['2', '3'], ['4'], undefined, no('cpu')],
-  ['neither is added to the other', ['3'], ['4'], undefined, 'ok'],
+  ['containers and init containers do not add up', ['3'], ['4'], undefined, 'ok'],
   ['overhead is added to containers', ['3'], [], '1', 'ok'],
-  ['overhead that is too much', ['3'], [], '1001m', no('cpu')],
+  ['overhead exceeds the capacity', ['3'], [], '1001m', no('cpu')],
   ['overhead is added to init containers', ['1'], ['4'], '1m', no('cpu')],
   ['overhead alone', [], [], '5', no('cpu')],
 ]);
 const mixed = (containers: readonly List[], first: readonly List[], overhead?: List) =>
   whole({ cpu: '4', memory: '4Gi', [gpu]: '1' }, containers, first, overhead);
 table('each resource by itself', mixed, [
-  ['an init container of much memory', [{ cpu: '4' }], [{ memory: '4Gi' }], undefined, 'ok'],
-  ['an init container of too much memory', [{ cpu: '4' }], [{ memory: '5Gi' }], undefined, no('memory')],
-  ['an init container’s extended resource', [{}], [{ [gpu]: '2' }], undefined, no(gpu)],
-  ['an init container’s and a container’s', [{ [gpu]: '1' }], [{ [gpu]: '1' }], undefined, 'ok'],
+  ['an init container with exactly the memory', [{ cpu: '4' }], [{ memory: '4Gi' }], undefined, 'ok'],
+  ['an init container with too much memory', [{ cpu: '4' }], [{ memory: '5Gi' }], undefined, no('memory')],
+  ['an extended resource of an init container', [{}], [{ [gpu]: '2' }], undefined, no(gpu)],
+  ['an extended resource of a container and an init container', [{ [gpu]: '1' }], [{ [gpu]: '1' }], undefined, 'ok'],
   ['overhead of memory', [{ memory: '4Gi' }], [], { memory: '1' }, no('memory')],
   ['overhead of another resource', [{ memory: '4Gi' }], [], { cpu: '1' }, 'ok'],
 ]);
 
 const ignoring = (args: NodeResourcesFitArgs, requests: List) => fits({}, requests, {}, args);
 table('ignored resources', ignoring, [
-  ['this one', { ignoredResources: [gpu] }, { [gpu]: '1' }, 'ok'],
-  ['another', { ignoredResources: ['x.io/nic'] }, { [gpu]: '1' }, no(gpu)],
-  ['its group', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1' }, 'ok'],
-  ['another group', { ignoredResourceGroups: ['io'] }, { [gpu]: '1' }, no(gpu)],
-  ['one of two', { ignoredResources: [gpu] }, { [gpu]: '1', 'x.io/nic': '1' }, no('x.io/nic')],
-  ['two of a group', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1', 'x.io/nic': '1' }, 'ok'],
-  ['not CPU', { ignoredResources: [gpu] }, { [gpu]: '1', cpu: '1' }, no('cpu')],
+  ['an ignored resource', { ignoredResources: [gpu] }, { [gpu]: '1' }, 'ok'],
+  ['another resource is ignored', { ignoredResources: ['x.io/nic'] }, { [gpu]: '1' }, no(gpu)],
+  ['the group of the resource is ignored', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1' }, 'ok'],
+  ['another group is ignored', { ignoredResourceGroups: ['io'] }, { [gpu]: '1' }, no(gpu)],
+  ['one of two resources is ignored', { ignoredResources: [gpu] }, { [gpu]: '1', 'x.io/nic': '1' }, no('x.io/nic')],
+  ['the group of two resources is ignored', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1', 'x.io/nic': '1' }, 'ok'],
+  ['CPU is not ignored', { ignoredResources: [gpu] }, { [gpu]: '1', cpu: '1' }, no('cpu')],
 ]);
 
 const score = (strategy: ScoringStrategy | undefined, allocatable: List, requests: List, there: List) =>

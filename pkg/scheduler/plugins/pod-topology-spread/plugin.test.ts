@@ -29,30 +29,36 @@ const plugin = podTopologySpread(dialect);
 const skew = (where: string, ...constraints: TopologySpreadConstraint[]) =>
   answers(plugin, { labels, spec: { topologySpreadConstraints: constraints } }, { nodes, pods: webs(where) });
 
-table('constraints, with pods on these nodes', skew, [
-  ['none', 'aaa', 'ok ok ok ok'],
+table('constraints, with one pod on each of these nodes', skew, [
+  ['no constraints', 'aaa', 'ok ok ok ok'],
   ['no pods yet', '', spread(1), 'ok ok ok no'],
-  ['one in the first zone', 'a', spread(1), 'no no ok no'],
-  ['one in the second zone', 'c', spread(1), 'ok ok no no'],
-  ['one in each', 'ac', spread(1), 'ok ok ok no'],
-  ['two and one', 'abc', spread(1), 'no no ok no'],
-  ['two and none, and that is more than allowed', 'ab', spread(1), 'no no ok no'],
-  ['two may be more', 'a', spread(2), 'ok ok ok no'],
-  ['two are more already', 'aa', spread(2), 'no no ok no'],
-  ['those without the label do not count', 'ddd', spread(1), 'ok ok ok no'],
+  ['one pod in the first zone', 'a', spread(1), 'no no ok no'],
+  ['one pod in the second zone', 'c', spread(1), 'ok ok no no'],
+  ['one pod in each zone', 'ac', spread(1), 'ok ok ok no'],
+  ['two pods and one pod', 'abc', spread(1), 'no no ok no'],
+  ['two pods and no pod, above the skew', 'ab', spread(1), 'no no ok no'],
+  ['a skew of two allows one more pod', 'a', spread(2), 'ok ok ok no'],
+  ['a skew of two is used up', 'aa', spread(2), 'no no ok no'],
+  ['pods on nodes without the label do not count', 'ddd', spread(1), 'ok ok ok no'],
   ['by host', 'a', spread(1, hostname), 'no ok ok ok'],
-  ['by host, one on each', 'abcd', spread(1, hostname), 'ok ok ok ok'],
-  ['by host, one is missing', 'abc', spread(1, hostname), 'no no no ok'],
-  ['by a label that no node has', '', spread(1, 'rack'), 'no no no no'],
-  ['a preference refuses no node', 'aaa', spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' }), 'ok ok ok ok'],
+  ['by host, one pod on each', 'abcd', spread(1, hostname), 'ok ok ok ok'],
+  ['by host, one node without a pod', 'abc', spread(1, hostname), 'no no no ok'],
+  ['a topology label that no node has', '', spread(1, 'rack'), 'no no no no'],
+  ['a soft constraint refuses no node', 'aaa', spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' }), 'ok ok ok ok'],
   ['two constraints', 'a', spread(1), spread(1, hostname), 'no no ok no'],
-  ['two constraints: by zone it would do, not by host', 'acc', spread(1), spread(1, hostname), 'no ok no no'],
+  ['two constraints, stricter by host', 'acc', spread(1), spread(1, hostname), 'no ok no no'],
   ['two constraints: nodes without one of the labels do not count', 'd', spread(1), spread(1, hostname), 'ok ok ok no'],
-  ['two constraints of one key', 'ac', spread(1), spread(2), 'ok ok ok no'],
-  ['a preference besides', 'a', spread(1), spread(1, hostname, { whenUnsatisfiable: 'ScheduleAnyway' }), 'no no ok no'],
-  ['an empty selector: all pods', 'a', spread(1, zone, { labelSelector: {} }), 'no no ok no'],
+  ['two constraints with the same key', 'ac', spread(1), spread(2), 'ok ok ok no'],
   [
-    'a selector of other pods: the pod itself does not count',
+    'hard and soft constraints',
+    'a',
+    spread(1),
+    spread(1, hostname, { whenUnsatisfiable: 'ScheduleAnyway' }),
+    'no no ok no',
+  ],
+  ['an empty selector matches all pods', 'a', spread(1, zone, { labelSelector: {} }), 'no no ok no'],
+  [
+    'a selector that does not match the pod itself',
     'a',
     spread(1, zone, { labelSelector: { matchLabels: { app: 'db' } } }),
     'ok ok ok no',
@@ -67,36 +73,24 @@ const others = (pods: readonly PodFields[], more: More, own: PodFields = { label
   );
 const [free, occupied] = ['ok ok ok no', 'no no ok no'];
 table('which pods count', others, [
-  ['one like it', webs('a'), {}, undefined, occupied],
-  ['one of another namespace', webs('a', { namespace: 'other' }), {}, undefined, free],
-  ['one that is being deleted', webs('a', { terminating: true }), {}, undefined, free],
-  ['one with other labels', webs('a', { labels: { app: 'db' } }), {}, undefined, free],
-  ['one without labels', webs('a', { labels: {} }), {}, undefined, free],
-  ['one without labels, all are meant', webs('a', { labels: {} }), { labelSelector: {} }, undefined, occupied],
-  ['no pod matches without a selector', webs('aaa'), { labelSelector: undefined } as unknown as More, undefined, free],
-  ['the pod itself is not meant, one there is', webs('a'), {}, { labels: {} }, free],
-  ['the pod itself is not meant, two are', webs('ab'), {}, { labels: {} }, occupied],
+  ['a pod with the same labels', webs('a'), {}, undefined, occupied],
+  ['a pod of another namespace', webs('a', { namespace: 'other' }), {}, undefined, free],
+  ['a pod that is being deleted', webs('a', { terminating: true }), {}, undefined, free],
+  ['a pod with other labels', webs('a', { labels: { app: 'db' } }), {}, undefined, free],
+  ['a pod without labels', webs('a', { labels: {} }), {}, undefined, free],
+  ['a pod without labels, an empty selector', webs('a', { labels: {} }), { labelSelector: {} }, undefined, occupied],
+  ['an absent selector matches no pods', webs('aaa'), { labelSelector: undefined } as unknown as More, undefined, free],
+  ['the selector matches one pod but not the new pod', webs('a'), {}, { labels: {} }, free],
+  ['the selector matches two pods but not the new pod', webs('ab'), {}, { labels: {} }, occupied],
   [
-    'by expression',
+    'a selector expression',
     webs('a'),
     { labelSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } },
     undefined,
     occupied,
   ],
-  [
-    'nodes that the pod does not select do not count',
-    webs('a'),
-    {},
-    { labels, spec: { nodeSelector: { [zone]: '1' } } },
-    free,
-  ],
-  [
-    'nodes that its affinity excludes do not count',
-    webs('ab'),
-    {},
-    { labels, spec: { nodeSelector: { [hostname]: 'a' } } },
-    free,
-  ],
+  ['only nodes in the selected zone count', webs('a'), {}, { labels, spec: { nodeSelector: { [zone]: '1' } } }, free],
+  ['only the selected node counts', webs('ab'), {}, { labels, spec: { nodeSelector: { [hostname]: 'a' } } }, free],
 ]);
 
 const cordoned = [
@@ -109,10 +103,10 @@ const withThird = (where: string, maxSkew: number) =>
     { labels, spec: { topologySpreadConstraints: [spread(maxSkew)] } },
     { nodes: cordoned, pods: webs(where) },
   );
-table('a third zone, cordoned and tainted, counts', withThird, [
-  ['one in each of the others', 'ac', 1, 'no no no no ok'],
-  ['that are two', 'ac', 2, 'ok ok ok no ok'],
-  ['one in each', 'ace', 1, 'ok ok ok no ok'],
+table('the zone of a cordoned and tainted node counts', withThird, [
+  ['one pod in each of the other zones', 'ac', 1, 'no no no no ok'],
+  ['a skew of two', 'ac', 2, 'ok ok ok no ok'],
+  ['one pod in each zone', 'ace', 1, 'ok ok ok no ok'],
 ]);
 
 const atLeast: SpreadArgs = { ...systemDefaults(dialect), minDomains: true };
@@ -122,22 +116,22 @@ const domains = (where: string, minDomains: number | undefined, args: SpreadArgs
     { labels, spec: { topologySpreadConstraints: [spread(1, zone, minDomains === undefined ? {} : { minDomains })] } },
     { nodes, pods: webs(where) },
   );
-table('domains that there should be', domains, [
-  ['as many as there are', 'ac', 2, atLeast, free],
-  ['fewer than there are', 'ac', 1, atLeast, free],
-  ['more than there are: those that lack have none', 'ac', 3, atLeast, 'no no no no'],
-  ['more domains than exist, no pods yet', '', 3, atLeast, free],
-  ['more than there are, one', 'a', 3, atLeast, occupied],
-  ['nothing said', 'ac', undefined, atLeast, free],
-  ['without the gate it is not looked at', 'ac', 3, systemDefaults(dialect), free],
+table('minDomains', domains, [
+  ['as many domains as exist', 'ac', 2, atLeast, free],
+  ['fewer domains than exist', 'ac', 1, atLeast, free],
+  ['more domains than exist: missing domains count as empty', 'ac', 3, atLeast, 'no no no no'],
+  ['more domains than exist, without pods', '', 3, atLeast, free],
+  ['more domains than exist, with one pod', 'a', 3, atLeast, occupied],
+  ['no minDomains', 'ac', undefined, atLeast, free],
+  ['minDomains is ignored without its feature gate', 'ac', 3, systemDefaults(dialect), free],
 ]);
 
 const refusalAt = (name: string, where: string) =>
   answer(plugin, { labels, spec: { topologySpreadConstraints: [spread(1)] } }, { nodes, pods: webs(where) }, name);
 const uneven = "node(s) didn't match pod topology spread constraints";
 table('reasons', refusalAt, [
-  ['too uneven: evictions can help', 'a', 'a', uneven],
-  ['no label: they cannot', 'd', '', `!${uneven} (missing required label)`],
+  ['too much skew, which evictions can resolve', 'a', 'a', uneven],
+  ['a missing label, which evictions cannot resolve', 'd', '', `!${uneven} (missing required label)`],
 ]);
 
 const listed = (whenUnsatisfiable: string): SpreadArgs => ({
@@ -152,13 +146,13 @@ const byDefault = (args: SpreadArgs, selected: Record<string, string> | undefine
     { nodes, pods: webs('a'), ...(selected === undefined ? {} : { selected }) },
   );
 table('default constraints', byDefault, [
-  ['of a list', listed('DoNotSchedule'), labels, [], occupied],
-  ['of a list, a preference', listed('ScheduleAnyway'), labels, [], 'ok ok ok ok'],
+  ['a hard constraint', listed('DoNotSchedule'), labels, [], occupied],
+  ['a soft constraint', listed('ScheduleAnyway'), labels, [], 'ok ok ok ok'],
   ['nothing selects the pod', listed('DoNotSchedule'), undefined, [], 'ok ok ok ok'],
-  ['what selects the pod selects no other', listed('DoNotSchedule'), { app: 'db' }, [], free],
-  ['its own come instead', listed('DoNotSchedule'), labels, [spread(5)], free],
+  ['the selector does not match the other pods', listed('DoNotSchedule'), { app: 'db' }, [], free],
+  ['constraints of the pod replace the defaults', listed('DoNotSchedule'), labels, [spread(5)], free],
   [
-    'its own preference replaces the defaults',
+    'a soft constraint of the pod replaces the defaults',
     listed('DoNotSchedule'),
     labels,
     [spread(1, zone, { whenUnsatisfiable: 'ScheduleAnyway' })],
@@ -178,18 +172,18 @@ const score = (where: string, constraints: readonly TopologySpreadConstraint[], 
   );
 table('scores', score, [
   ['no constraint', 'aab', [], undefined, [0, 0, 0, 0]],
-  ['a hard one only', 'aab', [spread(1)], undefined, [0, 0, 0, 0]],
-  ['no pods yet: nodes without the label score 0', '', [anyway(1)], undefined, [100, 100, 100, 0]],
-  ['one in the first zone', 'a', [anyway(1)], undefined, [0, 0, 100, 0]],
-  ['two and one', 'aac', [anyway(1)], undefined, [33, 33, 100, 0]],
-  ['as many in each', 'ac', [anyway(1)], undefined, [100, 100, 100, 0]],
+  ['a hard constraint only', 'aab', [spread(1)], undefined, [0, 0, 0, 0]],
+  ['without pods, only nodes without the label score 0', '', [anyway(1)], undefined, [100, 100, 100, 0]],
+  ['one pod in the first zone', 'a', [anyway(1)], undefined, [0, 0, 100, 0]],
+  ['two pods and one pod', 'aac', [anyway(1)], undefined, [33, 33, 100, 0]],
+  ['one pod in each zone', 'ac', [anyway(1)], undefined, [100, 100, 100, 0]],
   ['by host', 'aab', [anyway(1, hostname)], undefined, [0, 50, 100, 100]],
-  ['by host, all alike', 'abcd', [anyway(1, hostname)], undefined, [100, 100, 100, 100]],
-  ['by both', 'aac', [anyway(1), anyway(1, hostname)], undefined, [50, 100, 100, 0]],
-  ['more may differ: it counts less', 'aac', [anyway(5)], undefined, [71, 71, 100, 0]],
-  ['a label that no node has', 'aac', [anyway(1, 'rack')], undefined, [0, 0, 0, 0]],
+  ['by host, one pod on each', 'abcd', [anyway(1, hostname)], undefined, [100, 100, 100, 100]],
+  ['by zone and host', 'aac', [anyway(1), anyway(1, hostname)], undefined, [50, 100, 100, 0]],
+  ['a larger maxSkew reduces the differences', 'aac', [anyway(5)], undefined, [71, 71, 100, 0]],
+  ['a topology label that no node has', 'aac', [anyway(1, 'rack')], undefined, [0, 0, 0, 0]],
   [
-    'others',
+    'the selector does not match the pods',
     'aac',
     [anyway(1, zone, { labelSelector: { matchLabels: { app: 'db' } } })],
     undefined,
@@ -206,8 +200,8 @@ table('scores', score, [
 
 const system = (where: string, selected: Record<string, string> | undefined) =>
   scores(plugin, { labels }, { nodes, pods: webs(where), ...(selected === undefined ? {} : { selected }) });
-table('scores by the system’s constraints', system, [
+table('scores with the system defaults', system, [
   ['nothing selects the pod', 'aab', undefined, [0, 0, 0, 0]],
   ['nodes without a zone count', '', labels, [33, 33, 33, 100]],
-  ['few on the host and in the zone are best', 'aab', labels, [14, 21, 71, 100]],
+  ['few pods on the host and in the zone score best', 'aab', labels, [14, 21, 71, 100]],
 ]);
