@@ -35,7 +35,7 @@ function setUp(t: Test, controllers: readonly string[], leadership?: Leadership)
   return { api, clock, manager, stop, metrics, turn, start: () => manager.start(stop.signal) };
 }
 
-t.test('runs the selected controllers until it is stopped', async (t) => {
+t.test('the selected controllers run until the manager stops', async (t) => {
   const { api, manager, stop, metrics, turn, start } = setUp(t, ['serviceaccount', 'route']);
   api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
   const running = start();
@@ -65,7 +65,7 @@ t.test('controllers resync after one to two times --min-resync-period', async (t
   t.ok((await reconciled()) > before);
 });
 
-t.test('waits for leadership, and stops when it is lost', async (t) => {
+t.test('the manager waits for leadership, and stops when it is lost', async (t) => {
   let begin: () => void = () => undefined;
   let lose: () => void = () => undefined;
   const leadership: Leadership = {
@@ -93,7 +93,7 @@ t.test('waits for leadership, and stops when it is lost', async (t) => {
   await failed;
 });
 
-t.test('starts only its own controllers one by one, and reports the health of each', async (t) => {
+t.test('only own controllers start, one by one, with a health check each', async (t) => {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect, clock, resources: [namespaces, serviceaccounts, nodes, pods] });
   const chosen = { controllers: ['podgc', 'serviceaccount', 'namespace'], 'controller-start-interval': 5000 };
@@ -127,7 +127,7 @@ t.test('starts only its own controllers one by one, and reports the health of ea
   t.same(manager.checks(), [], 'stopped controllers have no checks');
 });
 
-t.test('close before start', async (t) => {
+t.test('close before start does nothing', async (t) => {
   const { manager } = setUp(t, []);
   await manager.close();
   await t.rejects(manager.ready());

@@ -37,7 +37,7 @@ const podOf = (spec: Partial<PodSpec>, more: Partial<Pod> = {}): Pod => ({
 });
 const pod = (requests: Resources, limits: Resources = {}) => podOf({ containers: [container(requests, limits)] });
 
-t.test('usage of pods', (t) => {
+t.test('the usage of pods includes requests, limits and overhead', (t) => {
   const over = (phase: string): Pod => ({ ...pod({ cpu: '1' }), status: { phase } });
   const ending = (secondsAgo: number): Pod => ({
     ...pod({}),
@@ -83,7 +83,7 @@ t.test('usage of pods', (t) => {
   t.end();
 });
 
-t.test('scopes of pods', (t) => {
+t.test('scopes select pods', (t) => {
   const scope = (scopeName: string, operator = 'Exists', ...values: string[]): ScopedResourceSelectorRequirement => ({
     scopeName,
     operator,
@@ -163,7 +163,7 @@ t.test('only a deadline moves a pod into another scope', (t) => {
   t.end();
 });
 
-t.test('usage of claims', (t) => {
+t.test('the usage of claims includes storage, in total and by class', (t) => {
   const claim = (spec: PersistentVolumeClaim['spec'], more: Partial<PersistentVolumeClaim> = {}) => ({
     metadata: { name: 'c' },
     spec,
@@ -198,7 +198,7 @@ t.test('usage of claims', (t) => {
   t.end();
 });
 
-t.test('usage of services', (t) => {
+t.test('the usage of services includes load balancers and node ports', (t) => {
   const services = evaluatorOf('services');
   const rows: [spec: ServiceSpec, nodePorts: string, loadBalancers: string][] = [
     [{ ports: [{ port: 1 }] }, '0', '0'],
@@ -276,7 +276,7 @@ t.test('quotas count objects within all of their scopes, for names in their stat
   t.end();
 });
 
-t.test('amounts', (t) => {
+t.test('amounts are added, subtracted and compared by value', (t) => {
   t.same(increaseOf({ a: '2', b: '1', c: '1Gi' }, { a: '1', b: '1', c: '2Gi' }), { a: '1' });
   t.same(namesAbove({ a: '2', b: '1', c: '5' }, { a: '1', b: '1000m' }), ['a']);
   t.equal(sameAmounts({ a: '1' }, { a: '1000m' }), true);

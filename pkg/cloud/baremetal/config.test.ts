@@ -20,7 +20,7 @@ function messages(text: string): readonly string[] {
   }
 }
 
-t.test('errors name the field', (t) => {
+t.test('configuration errors name the field', (t) => {
   const range = 'must be a block (192.0.2.0/28), a range (192.0.2.1-192.0.2.9) or an address';
   const rows: [string, string[]][] = [
     [`${head}pools: []`, []],
@@ -87,7 +87,7 @@ t.test('ranges include their first and last address', (t) => {
 /** The error's message. */
 const refused = (options: CloudOptions): Promise<string> => cloudProvider(options).then(() => '', messageOf);
 
-t.test('providers by name', async (t) => {
+t.test('the option selects the provider, which reads its file on each call', async (t) => {
   const text = `${head}machines: [{name: a, addresses: [10.0.0.1], zone: z}, {name: b, shutdown: true}]`;
   let file = text;
   const options = {

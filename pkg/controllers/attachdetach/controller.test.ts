@@ -134,7 +134,7 @@ t.test('two pods start on two nodes: one waits for the volume', async (t) => {
   thaw();
 });
 
-t.test('volumes that the controller does not attach', async (t) => {
+t.test('volumes without a driver that attaches are not attached', async (t) => {
   const { harness, api, addPod, attachments, start } = setUp(t);
   api.seed<CSIDriver>(csidrivers, { metadata: { name: driver }, spec: { attachRequired: false } });
   addPod('a', 'n1');

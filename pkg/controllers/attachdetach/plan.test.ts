@@ -30,9 +30,9 @@ interface Row {
 const rows: Row[] = [
   { name: 'nothing', want: [] },
   { name: 'desired', desired: true, want: ['attach'] },
-  { name: 'desired, attached elsewhere', desired: true, elsewhere: ['n2'], want: ['blocked'] },
+  { name: 'needed, attached to another node', desired: true, elsewhere: ['n2'], want: ['blocked'] },
   {
-    name: 'desired, attached elsewhere, not exclusive',
+    name: 'needed, attached to another node, not exclusive',
     desired: true,
     exclusive: false,
     elsewhere: ['n2'],
@@ -42,10 +42,10 @@ const rows: Row[] = [
   { name: 'attached', desired: true, there: attachment(true), want: ['report 1'] },
   { name: 'attached and reported', desired: true, there: attachment(true), reported, want: [] },
   { name: 'reported and not attached', desired: true, there: attachment(false), reported, want: ['report 0'] },
-  { name: 'no longer desired', there: attachment(true), reported, want: ['detach', 'report 0'] },
-  { name: 'no longer desired, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
+  { name: 'no longer needed', there: attachment(true), reported, want: ['detach', 'report 0'] },
+  { name: 'no longer needed, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
   {
-    name: 'no longer desired, in use for long',
+    name: 'no longer needed, in use beyond the timeout',
     there: attachment(true),
     reported,
     used: true,
@@ -53,7 +53,7 @@ const rows: Row[] = [
     want: ['detach', 'forced', 'report 0'],
   },
   {
-    name: 'desired again, being detached',
+    name: 'needed again while it is being detached',
     desired: true,
     there: attachment(true, going),
     reported,
@@ -62,7 +62,7 @@ const rows: Row[] = [
   { name: 'being detached', there: attachment(true, going), want: [] },
 ];
 
-t.test('plan of a node', (t) => {
+t.test('the plan follows the attachments and the needs of a node', (t) => {
   for (const row of rows) {
     const plan = planNode({
       desired: row.desired ? [{ ...disk, exclusive: row.exclusive ?? true }] : [],
@@ -96,7 +96,7 @@ t.test('plan of a node', (t) => {
   t.end();
 });
 
-t.test('names of volumes', (t) => {
+t.test('only CSI volumes can be attached, and their names are stable', (t) => {
   const volume = (spec: PersistentVolume['spec']): PersistentVolume => ({ metadata: { name: 'v' }, spec });
   const csi = { driver: 'disk.example.com', volumeHandle: 'vol-1' };
   const disk = attachable(volume({ csi, accessModes: ['ReadWriteOnce'] }), kubernetesDialect);
@@ -124,7 +124,7 @@ t.test('names of volumes', (t) => {
   t.end();
 });
 
-t.test('message about the pods that use the volume', (t) => {
+t.test('the event names pods of the same namespace only', (t) => {
   const start = 'Multi-Attach error for volume "v" Volume is already';
   const near = (name: string) => ({ namespace: 'a', name });
   const far = { namespace: 'b', name: 'z' };

@@ -13,7 +13,7 @@ const now = Date.parse('2022-05-03T00:00:00Z');
 const info = (data: Record<string, string>): ConfigMap => ({ metadata: { name: 'cluster-info' }, data });
 const inOneMinute = formatTime(now + 60_000);
 
-t.test('valid tokens sign', (t) => {
+t.test('only valid signing tokens sign', (t) => {
   const rows: [name: string, token: Secret, signs: boolean][] = [
     ['a valid token', bootstrapToken(kubernetesDialect, 'abcdef'), true],
     ['not expired', bootstrapToken(kubernetesDialect, 'abcdef', { expiration: inOneMinute }), true],
@@ -36,7 +36,7 @@ t.test('valid tokens sign', (t) => {
   t.end();
 });
 
-t.test('signatures of the map', (t) => {
+t.test('each token has one detached signature, and others are removed', (t) => {
   const tokens = [bootstrapToken(orchDialect, 'abcdef')];
   const signed = signedInfo(
     orchDialect,

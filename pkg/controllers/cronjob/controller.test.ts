@@ -125,7 +125,7 @@ t.test('a new schedule has no missed starts', async (t) => {
   t.same(names(), [`tick-${Math.floor(clock.now() / (10 * minuteMs)) * 10}`]);
 });
 
-t.test('the clock is set forward', async (t) => {
+t.test('a clock that is set forward starts the missed job', async (t) => {
   const { harness, clock, start, names } = setUp(t, { schedule: '0 6 * * *' });
   await start();
   clock.setWallClock(8 * 60 * minuteMs);

@@ -22,7 +22,7 @@ function job(name: string, end?: 'Complete' | 'Failed', at = '2022-05-03T10:00:0
 
 const running = { active: [{ name: 'tick-1', namespace: 'default', uid: 'uid-tick-1' }] };
 
-t.test('start of a job', (t) => {
+t.test('a job starts when it is due and the policy allows it', (t) => {
   type Row = [name: string, given: CronJob, start: number | undefined, reasons: string[]];
   const last = '2022-05-03T10:30:00Z';
   const rows: Row[] = [
@@ -36,11 +36,11 @@ t.test('start of a job', (t) => {
     ['Replace: another job runs', cronJob({ concurrencyPolicy: 'Replace' }, running), due, []],
     ['too late', cronJob({ startingDeadlineSeconds: 10 }), undefined, []],
     ['late, but not too late', cronJob({ startingDeadlineSeconds: 30 }), due, []],
-    ['the last of several', cronJob({}, undefined, '2022-05-03T10:00:00Z'), due, []],
+    ['only the last of several missed starts', cronJob({}, undefined, '2022-05-03T10:00:00Z'), due, []],
     ['a hundred missed', cronJob({}, undefined, '2022-05-03T08:50:00Z'), due, []],
     ['more than a hundred missed', cronJob({}, undefined, '2022-05-03T08:49:00Z'), due, ['TooManyMissedTimes']],
     ['a year missed', cronJob({}, undefined, '2021-05-03T08:49:00Z'), due, ['TooManyMissedTimes']],
-    ['last start is still to come', cronJob({}, { lastScheduleTime: '2022-05-03T11:00:00Z' }), undefined, []],
+    ['the last start is in the future', cronJob({}, { lastScheduleTime: '2022-05-03T11:00:00Z' }), undefined, []],
     ['a schedule without instants', cronJob({ schedule: '59 23 31 2 *' }), undefined, ['InvalidSchedule']],
     ['a malformed schedule', cronJob({ schedule: 'now' }), undefined, ['UnparseableSchedule']],
     ['a zone in the schedule', cronJob({ schedule: 'TZ=UTC * * * * *' }), due, ['UnsupportedSchedule']],
@@ -70,7 +70,7 @@ t.test('start of a job', (t) => {
   t.end();
 });
 
-t.test('status of the jobs', (t) => {
+t.test('the status follows finished, missing and unexpected jobs', (t) => {
   const old = { ...running, lastSuccessfulTime: '2022-05-03T09:00:00Z' };
   const { status, events } = observeJobs(cronJob({}, old), [job('tick-1', 'Complete')], new Set());
   t.match(status, { active: [], lastSuccessfulTime: '2022-05-03T10:00:00Z' });
@@ -88,7 +88,7 @@ t.test('status of the jobs', (t) => {
   t.end();
 });
 
-t.test('jobs beyond the history limits', (t) => {
+t.test('finished jobs beyond the history limits are deleted', (t) => {
   const jobs = [
     job('c', 'Complete', '2022-05-03T03:00:00Z'),
     job('a', 'Complete', '2022-05-03T01:00:00Z'),

@@ -9,7 +9,7 @@ const next = (schedule: string, after: string, zone = 'UTC') => {
   return ms === undefined ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 };
 
-t.test('the next instant of a schedule', (t) => {
+t.test('next returns the first instant after a time', (t) => {
   const rows: [schedule: string, after: string, expected: string | undefined][] = [
     ['* * * * *', '2022-05-03T10:00:00Z', '2022-05-03T10:01:00Z'],
     ['* * * * *', '2022-05-03T10:00:59.999Z', '2022-05-03T10:01:00Z'],
@@ -34,7 +34,7 @@ t.test('the next instant of a schedule', (t) => {
   t.end();
 });
 
-t.test('daylight saving changes', (t) => {
+t.test('skipped hours do not run and repeated hours run twice', (t) => {
   const newYork = (text: string) => `TZ=America/New_York ${text}`;
   const rows: [name: string, schedule: string, after: string, expected: string][] = [
     ['a skipped hour does not run', newYork('30 2 * * *'), '2012-03-10T08:00:00Z', '2012-03-12T06:30:00Z'],
@@ -98,7 +98,7 @@ t.test('results equal a search minute by minute', (t) => {
   t.end();
 });
 
-t.test('the last instant of a range', (t) => {
+t.test('last returns the last instant of a range', (t) => {
   const rows: [schedule: string, since: string, until: string, expected: string][] = [
     ['* * * * *', '2022-01-01T00:00:00Z', '2022-05-03T10:00:30Z', '2022-05-03T10:00:00Z'],
     ['0 0 * * *', '2022-01-01T00:00:00Z', '2022-05-03T00:00:00Z', '2022-05-03T00:00:00Z'],

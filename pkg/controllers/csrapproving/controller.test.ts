@@ -26,7 +26,7 @@ const own = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: 
 const bootstrapping = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: 'system:bootstrap:abcdef' } };
 const forServing = { ...own.spec, usages: nodeServingUsages };
 
-t.test('possible approvals', async (t) => {
+t.test('only pending requests of nodes can be approved', async (t) => {
   const { apiServerClientNodeAgent: client, nodeAgentServing: serving } = kubernetesDialect.signers;
   const rows: [name: string, signer: string, options: SigningRequestOptions, rights: string[]][] = [
     ["a node's own", client, own, ['selfnodeclient', 'nodeclient']],
@@ -59,7 +59,7 @@ t.test('possible approvals', async (t) => {
   t.match(await messages(orchDialect), [/self nodeagent client/, /Auto approving nodeagent client/]);
 });
 
-t.test('names in serving certificates', async (t) => {
+t.test('serving certificates may name only the node and its addresses', async (t) => {
   const node = (name: string, ...addresses: string[]): Node => ({
     metadata: { name },
     spec: {},
@@ -68,7 +68,7 @@ t.test('names in serving certificates', async (t) => {
   const n1 = node('n1', '192.0.2.1', '2001:db8::1', 'n1');
   const rows: [name: string, names: Pick<SigningRequestOptions, 'dns' | 'ips'>, nodes: Node[], problem?: string][] = [
     ['its own', { dns: ['n1'], ips: ['192.0.2.1', '2001:db8::1'] }, [node('n2', '192.0.2.2'), n1]],
-    ['of a node that is not there', { dns: ['n1'] }, [node('n2')], 'there is no node n1'],
+    ['of a node that does not exist', { dns: ['n1'] }, [node('n2')], 'there is no node n1'],
     ['another name', { dns: ['n1', 'api'] }, [n1], 'api is not a name of the node'],
     ['another address', { ips: ['192.0.2.9'] }, [n1], '192.0.2.9 is not an address of the node'],
     [
@@ -109,7 +109,7 @@ async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string
   return { harness, api, reviews, conditions };
 }
 
-t.test('approved by the first authorized subresource', async (t) => {
+t.test('a request is approved by the first authorized subresource', async (t) => {
   const spec = { ...bootstrapping.spec, uid: 'u', groups: ['g'], extra: { a: ['b'] } };
   const { api, reviews, conditions } = await setUp(t, { ...bootstrapping, spec }, new Set(['nodeclient']));
   t.match(conditions(), [
@@ -135,7 +135,7 @@ t.test('approved by the first authorized subresource', async (t) => {
   );
 });
 
-t.test('an authorization granted afterwards counts', async (t) => {
+t.test('an authorization that is granted later leads to approval', async (t) => {
   const rights = new Set<string>();
   const { harness, reviews, conditions } = await setUp(t, own, rights);
   t.equal(conditions(), undefined);

@@ -10,7 +10,7 @@ import { createAuthority } from '#pki/certificate.js';
 
 const hourMs = 3600_000;
 
-t.test('obsolete requests', async (t) => {
+t.test('requests become obsolete after a time, or when their certificate expires', async (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const at = (agoMs: number) => formatTime(now - agoMs);
   const { certificate } = await createAuthority({ commonName: 'a', now, validityMs: hourMs });

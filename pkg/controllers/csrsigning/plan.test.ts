@@ -15,7 +15,7 @@ const sign = (signer: Signer) => ({ kind: 'sign', signer });
 const fail = (message: string) => ({ kind: 'fail', message });
 const ignore = { kind: 'ignore' };
 
-t.test('decisions of each signer', async (t) => {
+t.test('each signer checks subject, names and usages', async (t) => {
   const client = { subject: nodeSubject, spec: { usages: nodeClientUsages } };
   const serving = { subject: nodeSubject, dns: ['n1'], spec: { usages: nodeServingUsages } };
   const others = { subject: { commonName: 'system:node:n1', organizations: ['others'] } };
@@ -32,15 +32,20 @@ t.test('decisions of each signer', async (t) => {
       fail('invalid usage for client certificate: server auth'),
     ],
     [
-      'client that is none',
+      'client without the client usage',
       'apiServerClient',
       { spec: { usages: ['digital signature'] } },
       fail('missing required usage for client certificate: client auth'),
     ],
     ['node client', 'apiServerClientNodeAgent', client, sign('apiServerClientNodeAgent')],
-    ['no node', 'apiServerClientNodeAgent', { ...client, ...others }, fail('subject organization is not system:nodes')],
     [
-      'no name of a node',
+      'other organization',
+      'apiServerClientNodeAgent',
+      { ...client, ...others },
+      fail('subject organization is not system:nodes'),
+    ],
+    [
+      'a subject that is not a node',
       'apiServerClientNodeAgent',
       { ...client, ...nobody },
       fail('subject common name does not begin with system:node:'),
@@ -72,13 +77,13 @@ t.test('decisions of each signer', async (t) => {
     ],
     ['serving URI', 'nodeAgentServing', { ...serving, uris: ['a:b'] }, fail('URI subjectAltNames are not allowed')],
     [
-      'serving, no node',
+      'serving, another organization',
       'nodeAgentServing',
       { ...serving, ...others },
       fail('subject organization is not system:nodes'),
     ],
     [
-      'serving, no name of a node',
+      'serving, a subject that is not a node',
       'nodeAgentServing',
       { ...serving, ...nobody },
       fail('subject common name does not begin with system:node:'),
@@ -94,7 +99,7 @@ t.test('decisions of each signer', async (t) => {
   }
 });
 
-t.test('requests that are not signed', async (t) => {
+t.test('only approved requests of known signers are signed', async (t) => {
   const client = kubernetesDialect.signers.apiServerClient;
   const rows: [name: string, signer: string, options: SigningRequestOptions, plan: object][] = [
     ['pending', client, {}, ignore],
@@ -117,18 +122,18 @@ t.test('requests that are not signed', async (t) => {
   }
 });
 
-t.test('validity of certificates', async (t) => {
+t.test('the validity is limited by the request, the manager and the signer', async (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const [minute, hour, day] = [60_000, 3600_000, 24 * 3600_000];
   const rows: [name: string, requested: number | undefined, max: number, end: number][] = [
     ['default of the manager', undefined, 10 * day, now + 10 * day - 5 * minute],
     ['a shorter request', 5 * 24 * 3600, 10 * day, now + 5 * day - 5 * minute],
     ['a longer request than the manager allows', 20 * 24 * 3600, 10 * day, now + 10 * day - 5 * minute],
-    ['short certificates end as long after now as requested', 3600, 10 * day, now + hour],
+    ['lifetimes below eight hours count from now', 3600, 10 * day, now + hour],
     ['at least ten minutes', 60, 10 * day, now + 10 * minute],
     ['short default', undefined, hour, now + hour],
-    ['from eight hours on the backdating counts', undefined, 8 * hour, now + 8 * hour - 5 * minute],
-    ['not beyond the end of the signer', undefined, 400 * day, now + 30 * day],
+    ['longer lifetimes count from the backdated start', undefined, 8 * hour, now + 8 * hour - 5 * minute],
+    ['not after the certificate of the signer expires', undefined, 400 * day, now + 30 * day],
   ];
   for (const [name, expirationSeconds, maxMs, notAfter] of rows) {
     const spec = expirationSeconds === undefined ? {} : { expirationSeconds };
@@ -142,7 +147,7 @@ t.test('validity of certificates', async (t) => {
   t.throws(over(now - minute), /refusing to sign a certificate that expired in the past: NotAfter=2022-05-02T23:59/);
 });
 
-t.test('usages', async (t) => {
+t.test('usages become certificate extensions', async (t) => {
   const of = async (...usages: string[]) => usagesOf(await signingRequest('a', 's', { spec: { usages } }));
   t.same(await of('client auth', 'signing', 'digital signature', 'server auth'), {
     keyUsages: ['digitalSignature'],

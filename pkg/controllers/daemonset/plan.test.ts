@@ -71,10 +71,10 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { name: 'nothing there', pods: [], does: ['+a', '+b', '+c'] },
-  { name: 'one there', pods: ['b'], does: ['+a', '+c'] },
+  { name: 'no pod yet', pods: [], does: ['+a', '+b', '+c'] },
+  { name: 'a pod exists', pods: ['b'], does: ['+a', '+c'] },
   { name: 'one waits to be scheduled', pods: ['?a', 'b', 'c'], does: [] },
-  { name: 'one is going', pods: ['a new going', 'b', 'c'], does: [] },
+  { name: 'a pod is being deleted', pods: ['a new going', 'b', 'c'], does: [] },
   { name: 'selected nodes only', spec: onlyA, pods: ['b'], does: ['+a', '-d-0b'] },
   {
     name: 'a named node only',
@@ -82,70 +82,86 @@ const rows: Row[] = [
     pods: [],
     does: ['+b'],
   },
-  { name: 'a taint keeps new ones away', nodes: ['a tainted', 'b'], pods: [], does: ['+b'] },
-  { name: 'but lets old ones stay', nodes: ['a tainted', 'b'], pods: ['a', 'b'], does: [] },
-  { name: 'another drives them away', nodes: ['a evicting', 'b'], pods: ['a', 'b'], does: ['-d-0a'] },
-  { name: 'one too many', pods: ['2@a', '1@a', 'b', 'c'], does: ['-d-2a'] },
+  { name: 'a taint prevents new pods', nodes: ['a tainted', 'b'], pods: [], does: ['+b'] },
+  { name: 'the taint does not remove old pods', nodes: ['a tainted', 'b'], pods: ['a', 'b'], does: [] },
+  { name: 'a NoExecute taint removes old pods', nodes: ['a evicting', 'b'], pods: ['a', 'b'], does: ['-d-0a'] },
+  { name: 'a surplus pod', pods: ['2@a', '1@a', 'b', 'c'], does: ['-d-2a'] },
   { name: 'a scheduled one counts before an older one', pods: ['1@?a', '2@a', 'b', 'c'], does: ['-d-1a'] },
-  { name: 'one that waits for a node that is gone', pods: ['a', 'b', 'c', '?x'], does: ['-d-0x'] },
-  { name: 'one that was on a node that is gone', pods: ['a', 'b', 'c', 'x'], does: [] },
-  { name: 'a failed one', pods: ['a new failed', 'b', 'c'], does: ['-d-0a'] },
-  { name: 'a failed one in backoff', pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
-  { name: 'a failed one beside another', pods: ['1@a new failed', '2@a', 'b', 'c'], does: ['-d-1a'] },
-  { name: 'one that ended', pods: ['a new ended', 'b', 'c'], backoff: true, does: ['-d-0a'] },
-  { name: 'out of date', pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
-  { name: 'out of date, OnDelete', spec: onDelete, pods: ['a old', 'b old', 'c old'], does: [] },
-  { name: 'two may be unavailable', spec: rolling(2), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
-  { name: 'a share is rounded up', spec: rolling('34%'), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
-  { name: 'nothing allowed: one is replaced', spec: rolling(0), pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
-  { name: 'one is unavailable already', pods: ['a new pending', 'b old', 'c old'], does: [] },
+  { name: 'a pod that waits for a deleted node', pods: ['a', 'b', 'c', '?x'], does: ['-d-0x'] },
+  { name: 'a pod of a deleted node', pods: ['a', 'b', 'c', 'x'], does: [] },
+  { name: 'a failed pod', pods: ['a new failed', 'b', 'c'], does: ['-d-0a'] },
+  { name: 'a failed pod in backoff', pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
+  { name: 'a failed pod beside another pod', pods: ['1@a new failed', '2@a', 'b', 'c'], does: ['-d-1a'] },
+  { name: 'a succeeded pod', pods: ['a new ended', 'b', 'c'], backoff: true, does: ['-d-0a'] },
+  { name: 'an outdated pod', pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
+  { name: 'an outdated pod, OnDelete', spec: onDelete, pods: ['a old', 'b old', 'c old'], does: [] },
   {
-    name: 'one is not available yet',
+    name: 'two pods may be unavailable',
+    spec: rolling(2),
+    pods: ['a old', 'b old', 'c old'],
+    does: ['-d-0a', '-d-0b'],
+  },
+  { name: 'a share is rounded up', spec: rolling('34%'), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
+  { name: 'maxUnavailable 0 means one', spec: rolling(0), pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
+  { name: 'an updated pod is unavailable', pods: ['a new pending', 'b old', 'c old'], does: [] },
+  {
+    name: 'an updated pod is not available yet',
     spec: { minReadySeconds: 30 },
     pods: ['a new fresh', 'b old', 'c old'],
     does: [],
   },
-  { name: 'one is going for the update', pods: ['a old going', 'b old', 'c old'], does: [] },
-  { name: 'one is missing: create before updating', pods: ['b old', 'c old'], does: ['+a'] },
+  { name: 'a pod is being deleted for the update', pods: ['a old going', 'b old', 'c old'], does: [] },
+  { name: 'a pod is missing: create before updating', pods: ['b old', 'c old'], does: ['+a'] },
   {
-    name: 'old ones that do not work go at once',
+    name: 'unready old pods are deleted at once',
     pods: ['a new', 'b old pending', 'c old pending'],
     does: ['-d-0b', '-d-0c'],
   },
-  { name: 'an unavailable pod counts', pods: ['a old', 'b old', 'c old pending'], does: ['-d-0c'] },
-  { name: 'surge makes new ones first', spec: rolling(0, 1), pods: ['a old', 'b old', 'c old'], does: ['+a'] },
+  { name: 'unready old pods count as unavailable', pods: ['a old', 'b old', 'c old pending'], does: ['-d-0c'] },
+  { name: 'surge creates new pods first', spec: rolling(0, 1), pods: ['a old', 'b old', 'c old'], does: ['+a'] },
   {
-    name: 'surge behind its gate',
+    name: 'surge with the gate off',
     spec: rolling(0, 1),
     noSurge: true,
     pods: ['a old', 'b old', 'c old'],
     does: ['-d-0a'],
   },
-  { name: 'surging', spec: rolling(0, 1), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: [] },
-  { name: 'two may surge', spec: rolling(0, 2), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: ['+b'] },
-  { name: 'surged', spec: rolling(0, 1), pods: ['1@a old', '2@a new', 'b old', 'c old'], does: ['-d-1a'] },
+  { name: 'surge is used up', spec: rolling(0, 1), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: [] },
+  { name: 'surge of two', spec: rolling(0, 2), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: ['+b'] },
   {
-    name: 'surge where the old one does not work',
+    name: 'the old pod is deleted after the surge',
+    spec: rolling(0, 1),
+    pods: ['1@a old', '2@a new', 'b old', 'c old'],
+    does: ['-d-1a'],
+  },
+  {
+    name: 'surge where the old pod is unready',
     spec: rolling(0, 1),
     pods: ['a old', 'b old pending', 'c old pending'],
     does: ['+b', '+c', '+a'],
   },
   {
-    name: 'surged where the old one stopped to work',
+    name: 'surge where the old pod became unready',
     spec: rolling(0, 1),
     pods: ['1@a old pending', '2@a new pending', 'b old', 'c old'],
     does: ['-d-1a'],
   },
   {
-    name: 'surge and one too many',
+    name: 'surge with a surplus pod',
     spec: rolling(0, 1),
     pods: ['1@a old', '2@a new pending', '3@a new', 'b old', 'c old'],
     does: ['-d-3a'],
   },
-  { name: 'surge while one is going', spec: rolling(0, 1), pods: ['a new going', 'b', 'c'], does: ['+a'] },
+  { name: 'surge while a pod is being deleted', spec: rolling(0, 1), pods: ['a new going', 'b', 'c'], does: ['+a'] },
   { name: 'surge after a failure', spec: rolling(0, 1), pods: ['a new failed', 'b', 'c'], does: ['+a', '-d-0a'] },
-  { name: 'surge after failures', spec: rolling(0, 1), pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
-  { name: 'equal revisions are the same', pods: ['a twin', 'b', 'c'], does: [] },
+  {
+    name: 'surge during the backoff of a failed pod',
+    spec: rolling(0, 1),
+    pods: ['a new failed', 'b', 'c'],
+    backoff: true,
+    does: [],
+  },
+  { name: 'revisions with the same template are equal', pods: ['a twin', 'b', 'c'], does: [] },
 ];
 
 function observe(spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: readonly string[]) {
@@ -160,7 +176,7 @@ function observe(spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: r
   };
 }
 
-t.test('created and deleted pods', (t) => {
+t.test('created and deleted pods follow nodes and strategy', (t) => {
   for (const { name, spec = {}, nodes = abc, pods, backoff = false, noSurge = false, does } of rows) {
     const observed = observe(spec, nodes, pods);
     const backoffMs = () => (backoff ? 5000 : 0);
@@ -172,7 +188,7 @@ t.test('created and deleted pods', (t) => {
   t.end();
 });
 
-t.test('status', (t) => {
+t.test('the status counts pods by state', (t) => {
   const count = (spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: readonly string[]) =>
     planDaemonSet(observe(spec, nodes, pods), now).status;
   t.same(
@@ -202,13 +218,13 @@ t.test('status', (t) => {
   t.end();
 });
 
-t.test('at most 250 in one reconcile', (t) => {
+t.test('at most 250 pods are created in one reconcile', (t) => {
   const nodes = Array.from({ length: 300 }, (_, i) => `n${i}`);
   t.equal(planDaemonSet(observe({}, nodes, []), now).creates.length, 250);
   t.end();
 });
 
-t.test('history', (t) => {
+t.test('the oldest unused revisions beyond the limit are deleted', (t) => {
   const revision = (hash: string, number: number) => ({
     metadata: { name: hash, labels: { 'controller-revision-hash': hash } },
     data: revisionData(dialect, {}),

@@ -57,7 +57,7 @@ function sizes(planned: DeploymentPlan): string {
     .join(', ');
 }
 
-t.test('surge and unavailability', (t) => {
+t.test('surge is rounded up, and unavailability down', (t) => {
   const rolling = (replicas: number, surge: number | string, unavailable: number | string) =>
     deployment({
       replicas,
@@ -83,32 +83,32 @@ t.test('surge and unavailability', (t) => {
   t.end();
 });
 
-t.test('steps of a rolling update', (t) => {
+t.test('a rolling update grows the new set and shrinks old sets within its limits', (t) => {
   const spec: Partial<DeploymentSpec> = {
     replicas: 10,
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } },
   };
   const noted: [number, number] = [10, 12];
   const rows: [string, ReplicaSet[], string][] = [
-    ['grow first', [replicaSet('old', 10, 10, noted), replicaSet('new', 0, 0, noted)], 'new 2'],
-    ['then shrink the old', [replicaSet('old', 10, 10, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
-    ['wait for the new', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 0, noted)], ''],
-    ['shrink as new ones come', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 3, noted)], 'old 5'],
-    ['unavailable old ones go first', [replicaSet('old', 10, 8, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
+    ['the new set grows first', [replicaSet('old', 10, 10, noted), replicaSet('new', 0, 0, noted)], 'new 2'],
+    ['the old set shrinks next', [replicaSet('old', 10, 10, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
+    ['no step until new pods are available', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 0, noted)], ''],
+    ['the old set shrinks gradually', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 3, noted)], 'old 5'],
+    ['unavailable pods are removed first', [replicaSet('old', 10, 8, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
     [
       'oldest of the old first',
       [replicaSet('older', 3, 3, noted), replicaSet('old', 7, 7, noted), replicaSet('new', 2, 1, noted)],
       'older 0',
     ],
-    ['the last', [replicaSet('old', 1, 1, noted), replicaSet('new', 10, 10, noted)], 'old 0'],
-    ['nothing left', [replicaSet('old', 0, 0, noted), replicaSet('new', 10, 10, noted)], ''],
-    ['too many new ones', [replicaSet('new', 11, 11, [10, 12])], 'new 10'],
+    ['the last old pod', [replicaSet('old', 1, 1, noted), replicaSet('new', 10, 10, noted)], 'old 0'],
+    ['no old pods', [replicaSet('old', 0, 0, noted), replicaSet('new', 10, 10, noted)], ''],
+    ['surplus new pods', [replicaSet('new', 11, 11, [10, 12])], 'new 10'],
   ];
   for (const [name, sets, want] of rows) t.equal(sizes(plan(deployment(spec), sets)), want, name);
   t.end();
 });
 
-t.test('steps of Recreate', (t) => {
+t.test('Recreate creates the new set after the old pods have ended', (t) => {
   const object = deployment({ replicas: 3, strategy: { type: 'Recreate' } });
   const stopping = plan(object, [replicaSet('old', 3, 3)]);
   t.equal(sizes(stopping), 'old 0');
@@ -128,8 +128,8 @@ t.test('scaling during a rollout is proportional', (t) => {
   const rows: [string, number, ReplicaSet[], string][] = [
     ['up', 20, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'old 15, new 7'],
     ['down', 5, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'new 2, old 5'],
-    ['to nothing', 0, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'new 0, old 0'],
-    ['one set only', 20, [replicaSet('new', 10, 10, noted)], 'new 20'],
+    ['to zero', 0, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'new 0, old 0'],
+    ['a single set', 20, [replicaSet('new', 10, 10, noted)], 'new 20'],
   ];
   for (const [name, replicas, sets, want] of rows) t.equal(sizes(plan(deployment(spec(replicas)), sets)), want, name);
   const paused = plan(deployment({ ...spec(10), paused: true }), [replicaSet('old', 10, 10, noted)]);
@@ -197,7 +197,7 @@ t.test('revisions are integers of 64 bits', (t) => {
   t.end();
 });
 
-t.test('requeue at the progress deadline', (t) => {
+t.test('a rollout is requeued at its progress deadline', (t) => {
   const progressing = (reason: string, secondsAgo: number, status = 'True'): Partial<Deployment> => {
     const time = new Date(now - secondsAgo * 1000).toISOString();
     const conditions = [{ type: 'Progressing', status, reason, lastUpdateTime: time, lastTransitionTime: time }];
@@ -233,7 +233,7 @@ t.test('requeue at the progress deadline', (t) => {
   t.end();
 });
 
-t.test('hashes of templates', (t) => {
+t.test('the collision count varies the hash', (t) => {
   const a = template('a');
   const reordered = { spec: { containers: [{ image: 'a', name: 'c' }] }, metadata: { labels: { a: 'b' } } };
   t.equal(templateHash(dialect, a, undefined), templateHash(dialect, reordered, undefined));

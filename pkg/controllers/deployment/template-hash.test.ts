@@ -21,7 +21,7 @@ interface Row {
 const file = new URL('../../../../pkg/controllers/deployment/testdata/template-hashes.json', import.meta.url);
 const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly Row[];
 
-t.test('hashes are those of 1.24', async (t) => {
+t.test('hashes equal those of 1.24', async (t) => {
   const type = schemeFor(dialect).type('core.v1.PodTemplateSpec');
   for (const [i, { hash, afterThree, template: text }] of rows.entries()) {
     const template = decodeJSON(JSON.stringify(text), type).object as unknown as PodTemplateSpec;

@@ -25,16 +25,16 @@ function budget(spec: Partial<PodDisruptionBudgetSpec>, disruptedPods?: Record<s
   };
 }
 
-t.test('disruptions that budgets allow', (t) => {
+t.test('budgets allow disruptions while enough pods are healthy', (t) => {
   type Counts = [expected: number, desired: number, healthy: number, allowed: number];
   const rows: [name: string, spec: Partial<PodDisruptionBudgetSpec>, pods: Pod[], scale: number, counts: Counts][] = [
     ['a number that must be available', { minAvailable: 2 }, pods(3), 9, [3, 2, 3, 1]],
     ['a number that is not reached', { minAvailable: 2 }, pods(3, 1), 9, [3, 2, 1, 0]],
-    ['a part that must be available', { minAvailable: '50%' }, pods(3), 5, [5, 3, 3, 0]],
-    ['a part, with all there', { minAvailable: '50%' }, pods(5), 5, [5, 3, 5, 2]],
+    ['a share that must be available', { minAvailable: '50%' }, pods(3), 5, [5, 3, 3, 0]],
+    ['a share, all pods are healthy', { minAvailable: '50%' }, pods(5), 5, [5, 3, 5, 2]],
     ['a number that may be missing', { maxUnavailable: 1 }, pods(4), 4, [4, 3, 4, 1]],
     ['a number that is missing already', { maxUnavailable: 1 }, pods(4, 3), 4, [4, 3, 3, 0]],
-    ['a part that may be missing, rounded up', { maxUnavailable: '30%' }, pods(4), 4, [4, 2, 4, 2]],
+    ['a share that may be missing, rounded up', { maxUnavailable: '30%' }, pods(4), 4, [4, 2, 4, 2]],
     ['all may be missing', { maxUnavailable: '100%' }, pods(4), 4, [4, 0, 4, 4]],
     ['more may be missing than there are', { maxUnavailable: 9 }, pods(2), 2, [2, 0, 2, 2]],
     ['empty spec', {}, pods(2), 2, [0, 0, 2, 0]],
@@ -63,7 +63,7 @@ t.test('disruptions that budgets allow', (t) => {
   t.end();
 });
 
-t.test('pods whose eviction was granted', (t) => {
+t.test('granted evictions count until they end or time out', (t) => {
   const given = pods(4);
   const [, , , going] = given;
   if (going !== undefined) going.metadata.deletionTimestamp = ago(1);

@@ -61,7 +61,7 @@ function service(spec: Partial<Service['spec']> = {}): Service {
 
 const nodeOf = () => ({ metadata: { labels: { [dialect.labels.zone]: 'z1' } }, spec: {} });
 
-t.test('endpoints of a service', (t) => {
+t.test('endpoints show addresses, conditions and ports of selected pods', (t) => {
   const one = (of: Service, of2: Pod) => {
     const [group] = [...desiredGroups(dialect, of, [of2], nodeOf).values()];
     return group === undefined
@@ -141,7 +141,7 @@ function plan(desired: Endpoint[], slices: EndpointSlice[], maxEndpoints = 3) {
   return { create: show(planned.creates), update: show(planned.updates), delete: show(planned.deletes) };
 }
 
-t.test('few slices, few writes', (t) => {
+t.test('changes cause few slices and few writes', (t) => {
   const none = { create: [], update: [], delete: [] };
   const empty = slice('p', [], { ports: [] });
   const rows: [string, Endpoint[], EndpointSlice[], Partial<typeof none | Record<string, string[]>>][] = [
@@ -179,7 +179,7 @@ t.test('few slices, few writes', (t) => {
   t.end();
 });
 
-t.test('Endpoints', (t) => {
+t.test('Endpoints list ready and unready addresses, at most 1000', (t) => {
   const pods = [
     pod('b'),
     pod('aa', { ready: false }),

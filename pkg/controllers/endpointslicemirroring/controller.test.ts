@@ -8,7 +8,7 @@ import { Harness } from '#controllers/framework/testing/harness.js';
 const namespace = 'default';
 const ports = [{ port: 80 }];
 
-t.test('mirrored endpoints', (t) => {
+t.test('addresses are mirrored by ports and family, up to a limit', (t) => {
   const shown = (subsets: EndpointSubset[], max = 10) =>
     [...mirroredGroups({ metadata: {}, subsets }, max).values()].map(
       ({ addressType, endpoints: all }) =>

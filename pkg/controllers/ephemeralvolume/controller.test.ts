@@ -21,15 +21,15 @@ const claim = (metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolu
   spec,
 });
 
-t.test('missing claims of a pod', (t) => {
+t.test('missing claims are created, and conflicting claims reported', (t) => {
   const desired = claim({ ownerReferences: [owner], ...template.metadata });
   const conflict = 'PVC default/p-scratch was not created for pod default/p (pod is not owner)';
   const others = { ...owner, uid: 'other' };
   const rows: [name: string, pod: Pod, there: PersistentVolumeClaim | undefined, want: object[]][] = [
-    ['no such volume', pod([{ name: 'v', emptyDir: {} }]), undefined, []],
-    ['none yet', pod([scratch]), undefined, [{ volume: 'scratch', name: 'p-scratch', claim: desired }]],
-    ['its own', pod([scratch]), claim({ ownerReferences: [owner] }), []],
-    ['the claim has no owner', pod([scratch]), claim(), [{ volume: 'scratch', name: 'p-scratch', conflict }]],
+    ['no ephemeral volume', pod([{ name: 'v', emptyDir: {} }]), undefined, []],
+    ['no claim yet', pod([scratch]), undefined, [{ volume: 'scratch', name: 'p-scratch', claim: desired }]],
+    ['the claim of the pod', pod([scratch]), claim({ ownerReferences: [owner] }), []],
+    ['a claim without an owner', pod([scratch]), claim(), [{ volume: 'scratch', name: 'p-scratch', conflict }]],
     [
       "another pod's",
       pod([scratch]),

@@ -4,7 +4,7 @@ import type { ApiObject } from '#client/client.js';
 import { decideClaim } from '#controllers/framework/owners.js';
 import { slowStart } from '#controllers/framework/slow-start.js';
 
-t.test('claims', (t) => {
+t.test('owners adopt, keep, release or ignore objects', (t) => {
   const selector = selectorFromLabels({ a: 'b' });
   const owner: ApiObject = { metadata: { uid: 'o', namespace: 'n' } };
   const leaving: ApiObject = { metadata: { uid: 'o', namespace: 'n', deletionTimestamp: '2022-01-01T00:00:00Z' } };
@@ -14,17 +14,17 @@ t.test('claims', (t) => {
   });
   const match = { a: 'b' };
   const rows: [string, ApiObject, ApiObject, string][] = [
-    ['own and matching', owner, object(match, { ownerReferences: ref('o') }), 'owned'],
-    ['own and no longer matching', owner, object({}, { ownerReferences: ref('o') }), 'release'],
-    ['own and no longer matching, owner leaving', leaving, object({}, { ownerReferences: ref('o') }), 'ignore'],
+    ['managed and selected', owner, object(match, { ownerReferences: ref('o') }), 'owned'],
+    ['managed, no longer selected', owner, object({}, { ownerReferences: ref('o') }), 'release'],
+    ['managed, no longer selected, owner in deletion', leaving, object({}, { ownerReferences: ref('o') }), 'ignore'],
     ['managed by another owner', owner, object(match, { ownerReferences: ref('p') }), 'ignore'],
     ['an orphan', owner, object(match), 'adopt'],
-    ['an orphan of another kind', owner, object({ a: 'c' }), 'ignore'],
-    ['an orphan, owner leaving', leaving, object(match), 'ignore'],
-    ['a leaving orphan', owner, object(match, { deletionTimestamp: '2022-01-01T00:00:00Z' }), 'ignore'],
-    ['an orphan elsewhere', owner, object(match, { namespace: 'm' }), 'ignore'],
+    ['an orphan that is not selected', owner, object({ a: 'c' }), 'ignore'],
+    ['an orphan, owner in deletion', leaving, object(match), 'ignore'],
+    ['an orphan in deletion', owner, object(match, { deletionTimestamp: '2022-01-01T00:00:00Z' }), 'ignore'],
+    ['an orphan in another namespace', owner, object(match, { namespace: 'm' }), 'ignore'],
     [
-      'an owner that does not control does not count',
+      'owner references without control do not count',
       owner,
       object(match, { ownerReferences: [{ apiVersion: 'v1', kind: 'K', name: 'x', uid: 'p' }] }),
       'adopt',
@@ -34,7 +34,7 @@ t.test('claims', (t) => {
   t.end();
 });
 
-t.test('slow start', async (t) => {
+t.test('slow start adds one call per success and stops at a failure', async (t) => {
   const rows: [string, number, number, { succeeded: number; skipped: number }, number][] = [
     ['nothing to do', 0, 99, { succeeded: 0, skipped: 0 }, 0],
     ['all succeed', 10, 99, { succeeded: 10, skipped: 0 }, 10],

@@ -5,7 +5,7 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { withoutSecrets } from '#controllers/framework/loop-report.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
-t.test('report of a loop', async (t) => {
+t.test('the report lists keys by state, up to a limit', async (t) => {
   const harness = new Harness(t, [namespaces]);
   const heard: unknown[] = [];
   let failing = true;
@@ -71,7 +71,7 @@ t.test('the most recent errors are stored', async (t) => {
   t.match(errors[0], { key: 'k999', error: 'no k999' });
 });
 
-t.test('secrets are not shown', (t) => {
+t.test('the report contains no secrets', (t) => {
   const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.c-_d`;
   const rows: [given: string, shown: string][] = [
     ['pods "a" is forbidden', 'pods "a" is forbidden'],

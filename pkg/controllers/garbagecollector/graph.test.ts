@@ -103,7 +103,7 @@ t.test('references with wrong coordinates are reported', (t) => {
   t.end();
 });
 
-t.test('deletion in the foreground', (t) => {
+t.test('foreground deletion waits for blocking dependents', (t) => {
   const { graph, take } = setUp();
   const blocks = { blockOwnerDeletion: true };
   graph.observe(facts('owner'));
@@ -139,16 +139,16 @@ t.test('orphaning is requested once', (t) => {
   t.end();
 });
 
-t.test('verdicts', (t) => {
+t.test('the verdict depends on owners, dependents and finalizers', (t) => {
   const rows: [string, OwnerState[], Partial<Candidate>, unknown][] = [
     ['no owners', [], {}, { kind: 'keep' }],
-    ['an owner is there', ['solid'], {}, { kind: 'keep' }],
-    ['all owners gone', ['absent', 'absent'], {}, { kind: 'delete', propagation: 'Background', unblockOwners: false }],
-    ['one of two gone', ['solid', 'absent'], {}, { kind: 'dropReferences', uids: ['o1'] }],
-    ['one waits, one is there', ['waiting', 'solid'], {}, { kind: 'dropReferences', uids: ['o0'] }],
+    ['an owner exists', ['solid'], {}, { kind: 'keep' }],
+    ['no owner exists', ['absent', 'absent'], {}, { kind: 'delete', propagation: 'Background', unblockOwners: false }],
+    ['one of two owners is deleted', ['solid', 'absent'], {}, { kind: 'dropReferences', uids: ['o1'] }],
+    ['one owner waits, one exists', ['waiting', 'solid'], {}, { kind: 'dropReferences', uids: ['o0'] }],
     ['the owner waits', ['waiting'], {}, { kind: 'delete', propagation: 'Background', unblockOwners: false }],
     [
-      'the owner waits, with dependents',
+      'the owner waits, and the object has dependents',
       ['waiting'],
       { hasDependents: true },
       { kind: 'delete', propagation: 'Foreground', unblockOwners: false },
@@ -160,13 +160,13 @@ t.test('verdicts', (t) => {
       { kind: 'delete', propagation: 'Foreground', unblockOwners: true },
     ],
     [
-      'to be orphaned',
+      'orphan finalizer',
       ['absent'],
       { hasOrphanFinalizer: true },
       { kind: 'delete', propagation: 'Orphan', unblockOwners: false },
     ],
     [
-      'in the foreground',
+      'foreground finalizer',
       ['absent'],
       { hasForegroundFinalizer: true },
       { kind: 'delete', propagation: 'Foreground', unblockOwners: false },

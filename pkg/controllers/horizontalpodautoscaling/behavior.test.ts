@@ -52,7 +52,7 @@ const defaults: readonly [string, Partial<DesiredScale>, Remembered, [number, st
   ['not below the minimum', { desired: 1, min: 3 }, {}, [3, 'ReadyForNewScale', 'TooFewReplicas', true]],
   ['down', { desired: 2 }, {}, [2, 'ReadyForNewScale', 'DesiredWithinRange', false]],
   [
-    'the highest of late',
+    'the highest recent recommendation',
     { desired: 2 },
     {
       recommendations: [
@@ -64,13 +64,13 @@ const defaults: readonly [string, Partial<DesiredScale>, Remembered, [number, st
     [4, 'ScaleDownStabilized', 'DesiredWithinRange', false],
   ],
   [
-    'even above what there is',
+    'a recent recommendation above the current size',
     { desired: 2 },
     { recommendations: [[7, 30]] },
     [7, 'ScaleDownStabilized', 'DesiredWithinRange', false],
   ],
   [
-    'as far back as the option says',
+    'the default window of the options',
     { desired: 2, downscaleStabilizationMs: minuteMs },
     {
       recommendations: [
@@ -126,7 +126,7 @@ const ups: readonly [string, Limited][] = [
     { rules: { policies: [pods(4)], selectPolicy: 'Disabled' }, from: 10, to: 100, expected: [10, 'ScaleUpLimit'] },
   ],
   [
-    'the rest of what a period allows',
+    'the rest of the policy in this period',
     {
       rules: { policies: [pods(10)] },
       from: 20,
@@ -142,11 +142,11 @@ const ups: readonly [string, Limited][] = [
     },
   ],
   [
-    'nothing of a period that is used up',
+    'the policy is used up in this period',
     { rules: { policies: [pods(5)] }, from: 20, to: 50, past: { ups: [[9, 50]] }, expected: [20, 'ScaleUpLimit'] },
   ],
   [
-    'percent of what there was when the period began',
+    'percent of the size at the start of the period',
     { rules: { policies: [percent(100)] }, from: 15, to: 50, past: { ups: [[5, 30]] }, expected: [20, 'ScaleUpLimit'] },
   ],
   [
@@ -179,7 +179,7 @@ const downs: readonly [string, Limited][] = [
   ['pods', { rules: { policies: [pods(5)] }, from: 100, to: 0, expected: [95, 'ScaleDownLimit'] }],
   ['percent', { rules: { policies: [percent(20)] }, from: 10, to: 1, expected: [8, 'ScaleDownLimit'] }],
   ['percent, rounded down', { rules: { policies: [percent(10)] }, from: 5, to: 1, expected: [4, 'ScaleDownLimit'] }],
-  ['more than all', { rules: { policies: [percent(300)] }, from: 5, to: 1, expected: [1, free] }],
+  ['more pods than exist', { rules: { policies: [percent(300)] }, from: 5, to: 1, expected: [1, free] }],
   [
     'the policy that allows most',
     { rules: { policies: [pods(4), percent(50)] }, from: 100, to: 1, expected: [50, 'ScaleDownLimit'] },
@@ -198,7 +198,7 @@ const downs: readonly [string, Limited][] = [
     { rules: { policies: [pods(4)], selectPolicy: 'Disabled' }, from: 10, to: 1, expected: [10, 'ScaleDownLimit'] },
   ],
   [
-    'the rest of what a period allows',
+    'the rest of the policy in this period',
     {
       rules: { policies: [pods(10)] },
       from: 20,
@@ -214,11 +214,11 @@ const downs: readonly [string, Limited][] = [
     },
   ],
   [
-    'nothing of a period that is used up',
+    'the policy is used up in this period',
     { rules: { policies: [pods(5)] }, from: 20, to: 1, past: { downs: [[9, 50]] }, expected: [20, 'ScaleDownLimit'] },
   ],
   [
-    'percent of what there was when the period began',
+    'percent of the size at the start of the period',
     {
       rules: { policies: [percent(50)] },
       from: 15,
@@ -279,7 +279,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
     6,
     'ScaleDownStabilized',
   ],
-  ['up and down at once: stays between both', 300, 300, 5, 9, [[3, 60]], 5, 'ScaleUpStabilized'],
+  ['windows in both directions: the size stays in between', 300, 300, 5, 9, [[3, 60]], 5, 'ScaleUpStabilized'],
   [
     'a lower recommendation does not scale up',
     300,
@@ -294,7 +294,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
     'ScaleDownStabilized',
   ],
   [
-    'down as the option says',
+    'the default window of the options',
     0,
     undefined,
     9,
@@ -306,7 +306,7 @@ const windows: readonly [string, number | undefined, number | undefined, number,
     7,
     'ScaleDownStabilized',
   ],
-  ['none up by itself', undefined, 0, 4, 10, [[2, 1]], 10, 'ReadyForNewScale'],
+  ['no default window for scaling up', undefined, 0, 4, 10, [[2, 1]], 10, 'ReadyForNewScale'],
   [
     'desired replicas are current replicas',
     300,
@@ -334,7 +334,7 @@ for (const [name, up, down, from, to, past, replicas, reason] of windows) {
   });
 }
 
-t.test('the history', async (t) => {
+t.test('the history keeps only what windows and periods need', async (t) => {
   let history = recommended(newHistory('u'), 3, 0, 1000);
   for (let atMs = 1; atMs <= 500; atMs += 1) history = recommended(history, 3, atMs, 1000);
   t.same(history.recommendations, [{ replicas: 3, atMs: 500 }], 'the last of equal recommendations');

@@ -57,7 +57,7 @@ t.test('busy pods cause scaling up, with conditions and events', async (t) => {
   t.equal(writes(), 0, 'an unchanged status is not written');
 });
 
-t.test('fewer pods only after the window', async (t) => {
+t.test('scaling down waits for the stabilization window', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([100, 100, 100]);
@@ -87,7 +87,7 @@ t.test('a new autoscaler with the same name has no history', async (t) => {
   t.same(servers.written, [1]);
 });
 
-t.test('without the metrics API', async (t) => {
+t.test('a missing metrics API is reported and retried', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);
@@ -169,7 +169,7 @@ for (const [name, scaleTargetRef, message] of noTargets) {
   });
 }
 
-t.test('a malformed scale', async (t) => {
+t.test('a malformed scale is reported', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   const path = 'apps/v1/namespaces/default/deployments/web/scale';
@@ -205,7 +205,7 @@ for (const [name, selector, event, condition] of [
   });
 }
 
-t.test('a rejected resize', async (t) => {
+t.test('a rejected resize is reported and retried', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([900, 900, 900]);
@@ -251,7 +251,7 @@ t.test('a resize with a lost response counts', async (t) => {
   t.same(servers.written, [5, 7], 'a period later');
 });
 
-t.test('a status that cannot be written', async (t) => {
+t.test('a failed write of the status is reported and retried', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);

@@ -18,7 +18,7 @@ const podItem = (name: unknown, ...containers: unknown[]) => ({
   containers,
 });
 
-t.test('resource metrics', async (t) => {
+t.test('resource metrics are decoded per pod and container', async (t) => {
   const answer = {
     items: [
       podItem('a', container('x', { cpu: '100m', memory: '1Ki' }), container('y', { cpu: '1500u' })),
@@ -53,7 +53,7 @@ t.test('resource metrics', async (t) => {
   t.equal(podMetricsIn({}, 'cpu', undefined), undefined);
 });
 
-t.test('custom and external metrics', async (t) => {
+t.test('custom and external metrics are decoded', async (t) => {
   const item = { describedObject: { name: 'a' }, timestamp, value: '2500m' };
   const windowOf = (more: object) => metricsByPodIn({ items: [{ ...item, ...more }] })?.get('a')?.windowMs;
   t.equal(windowOf({}), 60_000);
@@ -73,8 +73,8 @@ const broken: readonly [string, unknown][] = [
   ['nothing', undefined],
   ['a text', 'metrics'],
   ['a list', []],
-  ['items of a text', { items: 'a' }],
-  ['an item that is none', { items: [null] }],
+  ['items is a text', { items: 'a' }],
+  ['an item is not an object', { items: [null] }],
   ['an empty item', { items: [{}] }],
 ];
 

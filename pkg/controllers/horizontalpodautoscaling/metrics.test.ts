@@ -79,7 +79,7 @@ const sources: readonly [string, MetricSpec, string, unknown, number, string, ob
     { object: { metric: { name: 'qps' }, current: { averageValue: '13667m' } } },
   ],
   [
-    'its namespace, whatever name it says',
+    'its namespace, regardless of the name in the spec',
     {
       type: 'Object',
       object: { describedObject: { kind: 'Namespace', name: 'other' }, metric, target: target('Value', '10') },
@@ -91,7 +91,7 @@ const sources: readonly [string, MetricSpec, string, unknown, number, string, ob
     { object: { metric, current: { value: '20' } } },
   ],
   [
-    'something outside',
+    'an external metric',
     { type: 'External', external: { metric, target: target('Value', '100') } },
     'external v1beta1/namespaces/default/qps?labelSelector=verb%3Dget',
     values('90', '70'),
@@ -100,7 +100,7 @@ const sources: readonly [string, MetricSpec, string, unknown, number, string, ob
     { external: { metric, current: { value: '160' } } },
   ],
   [
-    'something outside for each pod',
+    'an external metric per pod',
     { type: 'External', external: { metric: { name: 'queue' }, target: target('AverageValue', '30') } },
     'external v1beta1/namespaces/default/queue',
     values('100', '50'),
@@ -163,7 +163,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get object metric value: ',
   ],
   [
-    'an object of no known kind',
+    'an object of an unknown kind',
     {
       type: 'Object',
       object: {
@@ -191,7 +191,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get object metric value: ',
   ],
   [
-    'something outside without the API',
+    'an external metric without the API',
     { type: 'External', external: { metric, target: target('Value', '100') } },
     undefined,
     'FailedGetExternalMetric',
@@ -201,7 +201,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'failed to get external metric qps: ',
   ],
   [
-    'something outside that is not there',
+    'an external metric that does not exist',
     { type: 'External', external: { metric: { name: 'queue' }, target: target('AverageValue', '1') } },
     ['external v1beta1/namespaces/default/queue', { items: [] }],
     'FailedGetExternalMetric',
@@ -276,7 +276,7 @@ t.test('the metric with the highest result counts', async (t) => {
   t.match(servers.conditions[2], /^ScalingLimited True ScaleUpLimit: the desired replica count is increasing faster/);
 });
 
-t.test('scaling from and to zero', async (t) => {
+t.test('an external metric scales from zero and back', async (t) => {
   const servers = new FakeServers(t);
   const external: MetricSpec = {
     type: 'External',
@@ -294,7 +294,7 @@ t.test('scaling from and to zero', async (t) => {
   t.same(servers.written, [3, 0]);
 });
 
-t.test('metrics servers that hang or respond with nonsense', async (t) => {
+t.test('metrics servers that hang or send malformed responses cause failures', async (t) => {
   const servers = new FakeServers(t);
   servers.addScaler();
   servers.setPods([500, 500, 500]);

@@ -88,82 +88,77 @@ const utilizations: readonly [string, Given, number, [number, number] | string][
   ['within the tolerance above', { levels: [1020, 1010, 1000] }, 100, [3, 101]],
   ['within the tolerance below', { levels: [910, 905, 900] }, 100, [3, 90]],
   ['just beyond the tolerance', { levels: [1110, 1110, 1110] }, 100, [4, 111]],
-  ['nothing used', { levels: [0, 0] }, 50, [0, 0]],
+  ['no usage', { levels: [0, 0] }, 50, [0, 0]],
   [
-    'a pod that waits for a node counts as using nothing when more are needed',
+    'an unscheduled pod counts as idle when scaling up',
     { levels: [300, 500, 700], pods: ['pending', 'ready', 'ready'] },
     30,
     [4, 60],
   ],
   [
-    'many pods that start keep what is there',
+    'many starting pods prevent scaling up',
     { levels: [100, 500, 700], replicas: 3, pods: ['ready', 'pending', 'pending'] },
     30,
     [1, 10],
   ],
   [
-    'pods that never were ready do not count when fewer are needed',
+    'pods that were never ready do not count when scaling down',
     { levels: [100, 300, 500, 250, 250], replicas: 5, pods: ['ready', 'ready', 'ready', 'unready', 'unready'] },
     50,
     [2, 30],
   ],
   [
-    'a sample from before a pod was ready does not count',
+    'samples from before a pod became ready do not count',
     { levels: [300, 500, 700], pods: ['fresh', 'ready', 'ready'] },
     30,
     [4, 60],
   ],
   [
-    'a pod that was ready for long counts when it no longer is',
+    'a pod that was ready for long counts after it became unready',
     { levels: [100, 300, 500, 250, 250], replicas: 5, pods: ['ready', 'ready', 'ready', 'crashed', 'crashed'] },
     50,
     [3, 28],
   ],
   [
-    'readiness matters for the processor only',
+    'readiness matters for CPU only',
     { levels: [300, 500, 700], pods: ['unready', 'ready', 'ready'], resource: 'memory' },
     30,
     [5, 50],
   ],
   [
-    'pods on their way out are ignored',
+    'failed pods and pods in deletion are ignored',
     { levels: [100, 300, 500, 700, 900], replicas: 4, pods: ['ready', 'ready', 'ready', 'failed', 'deleted'] },
     60,
     [2, 30],
   ],
+  ['pods without metrics count as idle when scaling up', { levels: [1000, 1000, undefined, undefined] }, 40, [5, 100]],
+  ['pods without metrics count as busy when scaling down', { levels: [400, 950, undefined], replicas: 3 }, 80, [3, 67]],
+  ['pods without metrics do not reverse the direction', { levels: [1000, undefined] }, 80, [2, 100]],
+  ['pods without metrics within the tolerance', { levels: [840, undefined, undefined] }, 80, [3, 84]],
   [
-    'missing metrics count as nothing when more are needed',
-    { levels: [1000, 1000, undefined, undefined] },
-    40,
-    [5, 100],
-  ],
-  ['missing metrics count as all when fewer are needed', { levels: [400, 950, undefined], replicas: 3 }, 80, [3, 67]],
-  ['missing metrics do not turn the direction', { levels: [1000, undefined] }, 80, [2, 100]],
-  ['missing metrics within the tolerance', { levels: [840, undefined, undefined] }, 80, [3, 84]],
-  [
-    'missing metrics and pods that start',
+    'pods without metrics and starting pods',
     { levels: [1000, undefined, 450], pods: ['ready', 'ready', 'unready'] },
     50,
     [3, 100],
   ],
-  ['more pods than replicas never turn down into up', { levels: [500, 500, 500, 500], replicas: 2 }, 60, [4, 50]],
+  ['more pods than replicas do not reverse scaling down', { levels: [500, 500, 500, 500], replicas: 2 }, 60, [4, 50]],
   [
-    'a roll-out with a missing pod never turns the direction',
+    'a rollout with a missing pod does not reverse the direction',
     { levels: [100, 100, 100, undefined], replicas: 1 },
     60,
     [1, 10],
   ],
-  ['fewer pods than replicas never turn up into down', { levels: [900, undefined], replicas: 5 }, 20, [5, 90]],
+  ['fewer pods than replicas do not reverse scaling up', { levels: [900, undefined], replicas: 5 }, 20, [5, 90]],
   ['no pods', { levels: [], replicas: 3 }, 50, 'no pods returned by selector while calculating replica count'],
   ['no metrics', { levels: [undefined, undefined] }, 50, 'did not receive metrics for any ready pods'],
   [
-    'metrics of pods that start',
+    'metrics of starting pods only',
     { levels: [300, 300], pods: ['unready', 'silent'] },
     50,
     'did not receive metrics for any ready pods',
   ],
-  ['not more than a count', { levels: [2 ** 62] }, 1, [2 ** 31 - 1, 2 ** 31 - 1]],
-  ['not less than nothing', { levels: [-5000] }, 50, [0, -500]],
+  ['limited to the maximum of a 32-bit count', { levels: [2 ** 62] }, 1, [2 ** 31 - 1, 2 ** 31 - 1]],
+  ['not below zero', { levels: [-5000] }, 50, [0, -500]],
 ];
 
 for (const [name, given, percent, expected] of utilizations) {
@@ -175,7 +170,7 @@ for (const [name, given, percent, expected] of utilizations) {
   });
 }
 
-t.test('utilization of one container, and missing requests', async (t) => {
+t.test('one container is measured, and missing requests fail', async (t) => {
   const { target, metrics } = setUp({ levels: [700, 700] });
   t.match(replicasForUtilization(target, metrics, { name: 'cpu', container: 'main' }, 50), {
     replicas: 4,
@@ -206,14 +201,14 @@ const averages: readonly [string, Given, number, [number, number] | string][] = 
     [7, 31_666],
   ],
   [
-    'a pod that waits for a node counts as nothing',
+    'an unscheduled pod counts as idle',
     { levels: [50_000, 15_000, 30_000], pods: ['ready', 'ready', 'pending'] },
     15_000,
     [5, 32_500],
   ],
-  ['missing metrics count as the target when fewer are needed', { levels: [10_000, undefined] }, 20_000, [2, 10_000]],
-  ['missing metrics count as nothing when more are needed', { levels: [60_000, undefined] }, 20_000, [3, 60_000]],
-  ['missing metrics of a target that is met', { levels: [20_000, 20_000, undefined, undefined] }, 20_000, [4, 20_000]],
+  ['pods without metrics count as on target when scaling down', { levels: [10_000, undefined] }, 20_000, [2, 10_000]],
+  ['pods without metrics count as idle when scaling up', { levels: [60_000, undefined] }, 20_000, [3, 60_000]],
+  ['pods without metrics, on target', { levels: [20_000, 20_000, undefined, undefined] }, 20_000, [4, 20_000]],
   ['no metrics', { levels: [undefined] }, 1000, 'did not receive metrics for any ready pods'],
   ['no pods', { levels: [] }, 1000, 'no pods returned by selector while calculating replica count'],
 ];
@@ -227,7 +222,7 @@ for (const [name, given, goal, expected] of averages) {
   });
 }
 
-t.test('total value', async (t) => {
+t.test('a total value scales the ready pods', async (t) => {
   const calculate = (given: Given, milli: number) => replicasForValue(setUp(given).target, milli, 15_000).replicas;
   t.equal(calculate({ levels: [0, 0, 0] }, 20_000), 4);
   t.equal(calculate({ levels: [0, 0, 0, 0, 0] }, 6000), 2);
@@ -241,7 +236,7 @@ t.test('total value', async (t) => {
   });
 });
 
-t.test('value per pod', async (t) => {
+t.test('a value per pod divides the total', async (t) => {
   const calculate = (replicas: number, milli: number) =>
     replicasForShare(setUp({ levels: [], replicas }).target, milli, 2000);
   t.same(calculate(3, 8600), { replicas: 5, milli: 2867 });

@@ -4,7 +4,7 @@ import { csistoragecapacities, storageclasses } from '#api/storage/v1/resources.
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { LocalStorageCapacityController } from '#controllers/localstoragecapacity/controller.js';
 
-t.test('each node has a capacity per class, minus its volumes', async (t) => {
+t.test('each node has a capacity per class without its volumes', async (t) => {
   const harness = new Harness(t, [nodes, persistentvolumes, storageclasses, csistoragecapacities]);
   const { api, dialect } = harness;
   const addNode = (name: string) =>

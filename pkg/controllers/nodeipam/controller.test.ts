@@ -70,7 +70,7 @@ t.test('each node gets its own range, and existing ranges count', async (t) => {
   }
 });
 
-t.test('dual-stack', async (t) => {
+t.test('dual-stack nodes get a range of each family', async (t) => {
   const { add, shown, start } = setUp(t, ['fd00::/62/64', '10.0.0.0/22/24'], ['10.0.0.0/24']);
   add('single', ['10.0.1.0/24']);
   add('a');

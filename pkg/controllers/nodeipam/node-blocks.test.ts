@@ -20,7 +20,7 @@ function setOf(cidr: string, prefix: number) {
   return { set, changes };
 }
 
-t.test('blocks of a range', (t) => {
+t.test('a range is divided into blocks, which are allocated in order', (t) => {
   const rows: [range: string, prefix: number, size: number, first: string, last: string][] = [
     ['10.244.0.0/16', 24, 256, '10.244.0.0/24', '10.244.255.0/24'],
     ['10.244.7.9/22', 24, 4, '10.244.4.0/24', '10.244.7.0/24'],
@@ -42,7 +42,7 @@ t.test('blocks of a range', (t) => {
   t.end();
 });
 
-t.test('blocks that overlap a network', (t) => {
+t.test('a network maps to the blocks that it overlaps', (t) => {
   const { set } = setOf('10.244.16.0/20', 24);
   const rows: [network: string, span: object | undefined][] = [
     ['10.244.16.0/24', { first: 0, last: 0 }],
@@ -58,7 +58,7 @@ t.test('blocks that overlap a network', (t) => {
   t.end();
 });
 
-t.test('unused blocks first, then the block that was free the longest', (t) => {
+t.test('unused blocks are allocated first, then the block that was free the longest', (t) => {
   const { set, changes } = setOf('10.0.0.0/30', 32);
   const [a, b] = [set.allocate(), set.allocate()];
   if (a === undefined || b === undefined) throw new Error('nothing to take');
@@ -112,7 +112,7 @@ const node = (name: string, uid: string, version: number, podCIDRs: string[] = [
   spec: { podCIDRs },
 });
 
-t.test('blocks of nodes', (t) => {
+t.test('blocks are held until their node is deleted', (t) => {
   const { set } = setOf('10.0.0.0/29', 31);
   const { set: other } = setOf('fd00::/62', 64);
   const blocks = new NodeBlocks([set, other]);
@@ -147,7 +147,7 @@ const defaults: RangeOptions = {
   'node-cidr-mask-size-ipv6': 64,
 };
 
-t.test('rejected options', (t) => {
+t.test('invalid option combinations are rejected', (t) => {
   const v4 = { 'cluster-cidr': '10.0.0.0/16' };
   const v6 = { 'cluster-cidr': 'fd00::/56' };
   const both = { 'cluster-cidr': '10.0.0.0/16,fd00::/56' };
@@ -209,7 +209,7 @@ t.test('rejected options', (t) => {
   t.end();
 });
 
-t.test('prefix lengths of node ranges', (t) => {
+t.test('each family has its prefix length in the options', (t) => {
   const rows: [Partial<RangeOptions>, string[]][] = [
     [{ 'cluster-cidr': '10.0.0.0/16' }, ['4/24']],
     [{ 'cluster-cidr': 'fd00::/56' }, ['6/64']],

@@ -35,7 +35,7 @@ function node(
   };
 }
 
-t.test('heartbeats', (t) => {
+t.test('a heartbeat is a renewed lease or a new report', (t) => {
   const grace = { runningMs: 40_000, startupMs: 60_000 };
   const lease = (renewTime: string) => ({ metadata: {}, spec: { renewTime } });
   /** The monotonic clock is at a million. */
@@ -71,7 +71,7 @@ t.test('heartbeats', (t) => {
   t.end();
 });
 
-t.test('conditions of a node that stopped reporting', (t) => {
+t.test('conditions become unknown when a node stops reporting', (t) => {
   const silent = unknownConditions(
     dialect,
     node({ Ready: 'True', DiskPressure: 'False', NetworkUnavailable: 'False' }),
@@ -95,7 +95,7 @@ t.test('conditions of a node that stopped reporting', (t) => {
   t.end();
 });
 
-t.test('taints', (t) => {
+t.test('taints follow the conditions', (t) => {
   const { notReady, unreachable, memoryPressure, unschedulable } = dialect.taints;
   const taint = (key: string, effect: string) => ({ key, effect });
   const rows: [string, Node, Eviction, string[] | undefined][] = [
@@ -168,7 +168,7 @@ t.test('zones count their nodes correctly after every change', (t) => {
   t.end();
 });
 
-t.test('states and rates of zones', (t) => {
+t.test('the state of a zone decides its eviction rate', (t) => {
   const list = (ready: number, notReady: number) => ({ size: ready + notReady, notReady });
   t.equal(zoneState(list(3, 0), 0.55), 'normal');
   t.equal(zoneState(list(1, 2), 0.55), 'normal', 'two nodes are too few');
@@ -202,7 +202,7 @@ t.test('states and rates of zones', (t) => {
   t.end();
 });
 
-t.test('eviction times of pods', (t) => {
+t.test('pods are evicted when their shortest toleration ends', (t) => {
   const pod = (...tolerations: Toleration[]): Pod => ({ metadata: {}, spec: { containers: [], tolerations } });
   const one = [{ key: 'k', effect: 'NoExecute' }];
   const two = [...one, { key: 'l', effect: 'NoExecute' }];
@@ -214,13 +214,13 @@ t.test('eviction times of pods', (t) => {
   });
   const rows: [string, Pod, typeof one, unknown][] = [
     ['no taints', pod(), [], { kind: 'stay' }],
-    ['nothing tolerated', pod(), one, { kind: 'evict', afterMs: 0 }],
-    ['tolerated for good', pod(tolerate('k')), one, { kind: 'stay' }],
-    ['tolerated for a while', pod(tolerate('k', 300)), one, { kind: 'evict', afterMs: 300_000 }],
-    ['one of two tolerated', pod(tolerate('k')), two, { kind: 'evict', afterMs: 0 }],
-    ['the shortest counts', pod(tolerate('k', 300), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
-    ['for good and for a while', pod(tolerate('k'), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
-    ['a negative time is none', pod(tolerate('k', -1)), one, { kind: 'evict', afterMs: 0 }],
+    ['no toleration', pod(), one, { kind: 'evict', afterMs: 0 }],
+    ['tolerated without limit', pod(tolerate('k')), one, { kind: 'stay' }],
+    ['tolerated with a limit', pod(tolerate('k', 300)), one, { kind: 'evict', afterMs: 300_000 }],
+    ['a toleration for one of two taints', pod(tolerate('k')), two, { kind: 'evict', afterMs: 0 }],
+    ['the shortest limit counts', pod(tolerate('k', 300), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
+    ['with and without a limit', pod(tolerate('k'), tolerate('l', 10)), two, { kind: 'evict', afterMs: 10_000 }],
+    ['a negative limit means zero', pod(tolerate('k', -1)), one, { kind: 'evict', afterMs: 0 }],
   ];
   for (const [name, object, taints, want] of rows) t.strictSame(planEviction(object, taints), want, name);
   t.end();

@@ -10,7 +10,7 @@ import { OptionsError } from '#daemon/options/option.js';
 import { createAuthority } from '#pki/certificate.js';
 import { generateEcKey, privateKeyToPem } from '#pki/keys.js';
 
-t.test('files of keys and certificates', async (t) => {
+t.test('certificates and keys are read on use, and invalid files rejected', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = async (name: string, text: string) => {

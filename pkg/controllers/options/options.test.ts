@@ -76,7 +76,7 @@ function failures(argv: readonly string[]): readonly string[] {
   }
 }
 
-t.test('rejected combinations', (t) => {
+t.test('invalid combinations of options are rejected', (t) => {
   const rows: [string[], string[]][] = [
     [[], []],
     [['--controllers=-job,deployment'], []],
@@ -142,7 +142,7 @@ t.test('option names of the dialect are accepted', (t) => {
   t.end();
 });
 
-t.test('selection of controllers', (t) => {
+t.test('--controllers selects and deselects by name', (t) => {
   const all = Object.keys(controllerNames);
   t.equal(all.length, 38 + 1, 'those of release 1.24, and local-storage-capacity');
   const rows: [string[], string[]][] = [

@@ -252,7 +252,7 @@ t.test('a recycled volume is emptied by a pod and becomes available', async (t) 
   t.ok(harness.events.includes('Normal VolumeRecycled disk: Volume recycled'));
 });
 
-t.test('existing recycler pods, deleted volumes, and volumes that cannot be recycled', async (t) => {
+t.test('old recycler pods are replaced, and those of deleted volumes removed', async (t) => {
   const { harness, api, addVolume, start, volume } = setUp(t);
   const claimRef = { name: 'data', namespace: 'default', uid: 'gone' };
   const persistentVolumeReclaimPolicy = 'Recycle';

@@ -24,7 +24,7 @@ const claim = (spec: PersistentVolumeClaim['spec'] = {}): PersistentVolumeClaim 
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
 });
 
-t.test('unsupported claims and classes', async (t) => {
+t.test('unsupported claims and classes are rejected', async (t) => {
   const of = (spec: PersistentVolumeClaim['spec'], changed: Partial<StorageClass> = {}) =>
     unsupportedReason(claim(spec), { ...storageClass, ...changed });
   t.equal(of({}), undefined);

@@ -58,14 +58,14 @@ const claimRows: ClaimRow[] = [
     want: { step: 'provision', notice: notice('ExternalProvisioning', external) },
   },
   {
-    name: 'a class and no provisioning',
+    name: 'a class, but provisioning is disabled',
     claim: claim(gold),
     storageClass: storageClass('disk.example.com'),
     provisioning: false,
     want: { step: 'stuck' },
   },
   {
-    name: 'a class that is not there',
+    name: 'a missing class',
     claim: claim(gold),
     want: {
       step: 'stuck',
@@ -73,7 +73,7 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'a class of a plugin of the manager',
+    name: 'a class of an internal plugin',
     claim: claim(gold),
     storageClass: storageClass('kubernetes.io/no-provisioner'),
     want: {
@@ -82,7 +82,7 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'no consumer yet',
+    name: 'no pod uses the claim yet',
     claim: claim(gold),
     storageClass: late,
     candidates: [volume({ storageClassName: 'gold' })],
@@ -92,36 +92,36 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'a consumer that is not scheduled',
+    name: 'a pod that is not scheduled',
     claim: claim(gold),
     storageClass: late,
     waitingPods: ['p'],
     want: { step: 'pending', notice: notice('WaitForPodScheduled', 'waiting for pod p to be scheduled') },
   },
   {
-    name: 'consumers that are not scheduled',
+    name: 'pods that are not scheduled',
     claim: claim(gold),
     storageClass: late,
     waitingPods: ['p', 'q'],
     want: { step: 'pending', notice: notice('WaitForPodScheduled', 'waiting for pods p,q to be scheduled') },
   },
   {
-    name: 'a node was chosen',
+    name: 'a selected node',
     claim: claim(gold, selected),
     storageClass: late,
     want: { step: 'provision', notice: notice('ExternalProvisioning', external) },
   },
   {
-    name: 'a volume was chosen',
+    name: 'a reserved volume',
     claim: claim(gold),
     storageClass: late,
     candidates: [volume({ claimRef })],
     want: { step: 'bind' },
   },
-  { name: 'a missing volume by name', claim: claim({ volumeName: 'v' }), want: { step: 'pending' } },
-  { name: 'a volume by name', claim: claim({ volumeName: 'v' }), named: volume(), want: { step: 'bind' } },
+  { name: 'a named volume that does not exist', claim: claim({ volumeName: 'v' }), want: { step: 'pending' } },
+  { name: 'a named volume', claim: claim({ volumeName: 'v' }), named: volume(), want: { step: 'bind' } },
   {
-    name: 'a volume by name that does not suit',
+    name: 'a named volume that does not match',
     claim: claim({ volumeName: 'v', ...gold }),
     named: volume(),
     want: {
@@ -134,13 +134,13 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'both ways',
+    name: 'claim and volume name each other',
     claim: claim({ volumeName: 'v', ...gold }),
     named: volume({ claimRef: { ...claimRef, uid: '' } }),
     want: { step: 'bind' },
   },
   {
-    name: 'a volume by name that another has',
+    name: 'a named volume that another claim has',
     claim: claim({ volumeName: 'v' }),
     named: volume({ claimRef: { ...claimRef, uid: 'w' } }),
     want: {
@@ -149,13 +149,13 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'half a binding to a volume that another has',
+    name: 'a partial binding to a volume that another claim has',
     claim: claim({ volumeName: 'v' }, chosen),
     named: volume({ claimRef: { ...claimRef, uid: 'w' } }),
     want: { step: 'fail' },
   },
   {
-    name: 'bound, and its reference is gone',
+    name: 'bound, without the name of its volume',
     claim: claim({}, completed),
     want: {
       step: 'lose',
@@ -167,7 +167,7 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'bound, and the volume is gone',
+    name: 'bound, volume deleted',
     claim: claim({ volumeName: 'v' }, completed),
     want: {
       step: 'lose',
@@ -175,7 +175,7 @@ const claimRows: ClaimRow[] = [
     },
   },
   {
-    name: 'bound, and the volume has no reference',
+    name: 'bound, but the volume names no claim',
     claim: claim({ volumeName: 'v' }, completed),
     named: volume(),
     want: { step: 'bind' },
@@ -187,7 +187,7 @@ const claimRows: ClaimRow[] = [
     want: { step: 'bind' },
   },
   {
-    name: 'bound, and the volume is bound to another',
+    name: 'bound, but the volume names another claim',
     claim: claim({ volumeName: 'v' }, completed),
     named: volume({ claimRef: { ...claimRef, uid: 'w' } }),
     want: {
@@ -201,7 +201,7 @@ const claimRows: ClaimRow[] = [
   },
 ];
 
-t.test('plan of a claim', (t) => {
+t.test('the next step of a claim', (t) => {
   for (const { name, want, ...observed } of claimRows) {
     const plan = planClaim({
       dialect,
@@ -220,7 +220,7 @@ t.test('plan of a claim', (t) => {
   t.end();
 });
 
-t.test('plan of a volume', (t) => {
+t.test('the next step of a volume', (t) => {
   const provisioned = { 'pv.kubernetes.io/provisioned-by': 'disk.example.com' };
   const rows: [name: string, volume: PersistentVolume, claim: PersistentVolumeClaim | undefined, want: unknown][] = [
     ['unused', volume(), undefined, { step: 'phase', phase: 'Available' }],
@@ -265,7 +265,7 @@ t.test('plan of a volume', (t) => {
   t.end();
 });
 
-t.test('failures of reclaiming', (t) => {
+t.test('failures of reclaiming depend on policy and provisioner', (t) => {
   const policy = (persistentVolumeReclaimPolicy: string, annotations: Annotations = {}) =>
     volume({ persistentVolumeReclaimPolicy }, annotations);
   const by = (name: string) => ({ 'pv.kubernetes.io/provisioned-by': name });
@@ -300,7 +300,7 @@ t.test('failures of reclaiming', (t) => {
   t.end();
 });
 
-t.test('changes by binding', (t) => {
+t.test('binding changes objects only when necessary', (t) => {
   const reference = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', ...claimRef, resourceVersion: '7' };
   const free = boundVolume(volume(), claim(), dialect);
   t.same(free.spec.claimRef, reference);

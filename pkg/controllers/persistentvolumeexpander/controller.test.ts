@@ -16,7 +16,7 @@ const volume = (spec: PersistentVolume['spec'] = {}): PersistentVolume => ({
   spec: { claimRef, csi: { driver: 'd', volumeHandle: 'h' }, ...spec },
 });
 
-t.test('events of expansions', (t) => {
+t.test('the event depends on the volume and the requested size', (t) => {
   const message = /^Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external/;
   t.equal(planExpansion(claim('1Gi', '1024Mi'), volume()), undefined);
   t.equal(planExpansion(claim('1Gi', '2Gi'), volume()), undefined);

@@ -37,7 +37,7 @@ t.test('the oldest finished pods beyond the threshold are deleted', async (t) =>
   t.same(names(), ['a', 'alive', 'b']);
 });
 
-t.test('a threshold of zero keeps all', async (t) => {
+t.test('a threshold of zero keeps all pods', async (t) => {
   const { node, pod, names, start } = setUp(t, 0);
   node('n1');
   for (const name of ['a', 'b', 'c']) pod(name, 'Failed', 'n1');

@@ -102,12 +102,12 @@ const pod = (spec: Partial<PodSpec>, metadata: ObjectMeta = {}, phase = 'Running
 });
 const over = { deletionTimestamp: '2022-05-03T00:00:00Z', deletionGracePeriodSeconds: 0 };
 
-t.test('pods that use claims', (t) => {
+t.test('a claim is used by pods on nodes and by finished pods', (t) => {
   const mine = claim({ ownerReferences: [owner] });
   const rows: [name: string, claim: PersistentVolumeClaim, pod: Pod, used: boolean][] = [
     ['by its name', claim(), pod(named), true],
     ['in another namespace', claim(), pod(named, { namespace: 'other' }), false],
-    ['bound to no node', claim(), pod({ ...named, nodeName: '' }), false],
+    ['unscheduled', claim(), pod({ ...named, nodeName: '' }), false],
     ['ended', claim(), pod(named, {}, 'Succeeded'), true],
     ['finished and kept by finalizers', claim(), pod(named, over), true],
     ['another claim', claim({ name: 'other' }), pod(named), false],
@@ -121,13 +121,13 @@ t.test('pods that use claims', (t) => {
       pod(ephemeral, { ...over, deletionGracePeriodSeconds: 30 }),
       true,
     ],
-    ['none at all', claim(), pod({}), false],
+    ['no pods', claim(), pod({}), false],
   ];
   for (const [name, given, by, used] of rows) t.equal(isClaimUsed(given, [pod({}), by]), used, name);
   t.end();
 });
 
-t.test('changes of pods that may release claims', (t) => {
+t.test('changes that may release claims enqueue them', (t) => {
   t.notOk(mayRelease(pod(named)));
   t.ok(mayRelease(pod({ ...named, nodeName: '' })));
   t.ok(mayRelease(pod(named, {}, 'Failed')));

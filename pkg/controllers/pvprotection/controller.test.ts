@@ -12,7 +12,7 @@ const volume = (phase: string, finalizers: string[], going = false): PersistentV
   status: { phase },
 });
 
-t.test('changes of the finalizer', (t) => {
+t.test('the finalizer is added, and removed from unbound volumes in deletion', (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
     const mine = `${dialect.labelDomain}/pv-protection`;
     const rows: [name: string, given: PersistentVolume, finalizers: string[] | undefined][] = [

@@ -40,7 +40,7 @@ function pod(name: string, traits: Traits): Pod {
   };
 }
 
-t.test('the pod to delete first', (t) => {
+t.test('the pod with the lowest rank is deleted first', (t) => {
   const good: Traits = { node: 'n1', readySince: 500, restarts: 0 };
   const rows: [string, Traits, Traits][] = [
     ['not bound', { phase: 'Pending' }, good],
@@ -97,7 +97,7 @@ function set(replicas: number | undefined, more: Partial<Replicated> = {}): Repl
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => pod(`p${i}`, { node: 'n1' }));
 
-t.test('numbers of pods to create or delete', (t) => {
+t.test('the plan creates or deletes the difference', (t) => {
   const rows: [string, Replicated, number, unknown][] = [
     ['enough', set(3), 3, []],
     ['one by default', set(undefined), 0, [{ kind: 'create', count: 1 }]],
@@ -115,7 +115,7 @@ t.test('numbers of pods to create or delete', (t) => {
   t.end();
 });
 
-t.test('the status', (t) => {
+t.test('the status counts pods and keeps the first failure', (t) => {
   const ready = pod('r', { node: 'n1', readySince: 60 });
   const other: Pod = { ...pod('o', { node: 'n1' }), metadata: { labels: { app: 'web2' } } };
   const status = planStatus(set(2), [ready, other], { managed: true }, now);
@@ -151,7 +151,7 @@ t.test('the status', (t) => {
   t.end();
 });
 
-t.test('when the next pod becomes available', (t) => {
+t.test('the next reconcile is when a ready pod becomes available', (t) => {
   const owner = set(2, { spec: { minReadySeconds: 30 } });
   const pods = [pod('a', { readySince: 10 }), pod('b', { readySince: 20 }), pod('c', { readySince: 40 }), pod('d', {})];
   t.equal(nextAvailableMs(owner, pods, now), 10_001);

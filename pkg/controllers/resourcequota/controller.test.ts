@@ -116,7 +116,7 @@ const quota = (hard: Amounts, status?: ResourceQuotaStatus): ResourceQuota => ({
   ...(status && { status }),
 });
 
-t.test('the status of a quota', (t) => {
+t.test('the status has the usage of limited names', (t) => {
   const rows: [what: string, quota: ResourceQuota, usage: Amounts, expected: unknown][] = [
     [
       'new',
@@ -166,7 +166,7 @@ t.test('the status of a quota', (t) => {
   t.end();
 });
 
-t.test('counts that lower the usage', (t) => {
+t.test('only a lower amount of a limited name lowers the usage', (t) => {
   const observed = quota({ pods: '3' }, { hard: { pods: '3' }, used: { pods: '2' } });
   t.equal(lowersUsage(observed, { pods: '1' }), true);
   t.equal(lowersUsage(observed, { pods: '2' }), false);

@@ -68,7 +68,7 @@ t.test('routes follow nodes', async (t) => {
   t.same(table.routes, []);
 });
 
-t.test('a route that cannot be created', async (t) => {
+t.test('a route that cannot be created is reported and retried', async (t) => {
   const table = new Table();
   table.failing = new Error('full');
   const { harness, condition } = await start(t, table, node('a', '10.0.0.0/24'));

@@ -188,14 +188,14 @@ t.test('load balancers follow nodes', async (t) => {
   ]);
 });
 
-t.test('a service deleted without its finalizer', async (t) => {
+t.test('a service that is deleted without its finalizer is cleaned up', async (t) => {
   const { harness, balancers } = await start(t, service());
   harness.api.remove(services, key);
   await harness.advance(1000);
   t.equal(balancers.balancers.size, 0);
 });
 
-t.test('nodes that receive traffic', async (t) => {
+t.test('ready nodes receive traffic unless excluded', async (t) => {
   const { dialect } = new Harness(t, []);
   const label = { labels: { [dialect.labels.excludeBalancers]: '' } };
   const tainted: Node = {
@@ -213,7 +213,7 @@ t.test('nodes that receive traffic', async (t) => {
   for (const [given, want] of rows) t.equal(takesBalancedTraffic(dialect, given), want);
 });
 
-t.test('changes that affect load balancers', async (t) => {
+t.test('changes that affect load balancers have events', async (t) => {
   const event = (reason: string, message: string) => ({ event: [reason, message] });
   const rows: [Partial<ServiceSpec>, Partial<ServiceSpec>, object | undefined][] = [
     [{}, {}, undefined],

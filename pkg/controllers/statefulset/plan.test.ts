@@ -65,92 +65,92 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { name: 'nothing there', pods: [], steps: ['create web-0 new'] },
-  { name: 'all there', pods: all('new'), steps: [] },
+  { name: 'no pods', pods: [], steps: ['create web-0 new'] },
+  { name: 'all pods exist', pods: all('new'), steps: [] },
   {
-    name: 'nothing there, unordered',
+    name: 'no pods, unordered',
     spec: parallel,
     pods: [],
     steps: ['create web-0 new', 'create web-1 new', 'create web-2 new'],
   },
-  { name: 'one is not ready', pods: ['web-0 new pending'], steps: [] },
+  { name: 'an unready pod', pods: ['web-0 new pending'], steps: [] },
   {
-    name: 'one is not ready, unordered',
+    name: 'an unready pod, unordered',
     spec: parallel,
     pods: ['web-0 new pending', 'web-2'],
     steps: ['create web-1 new'],
   },
-  { name: 'one is not available yet', spec: { minReadySeconds: 10 }, pods: ['web-0 new fresh'], steps: [] },
-  { name: 'one is available', spec: { minReadySeconds: 3 }, pods: ['web-0 new fresh'], steps: ['create web-1 new'] },
-  { name: 'one is going', pods: ['web-0 new going', 'web-1'], steps: [] },
+  { name: 'a pod is not available yet', spec: { minReadySeconds: 10 }, pods: ['web-0 new fresh'], steps: [] },
+  { name: 'a pod is available', spec: { minReadySeconds: 3 }, pods: ['web-0 new fresh'], steps: ['create web-1 new'] },
+  { name: 'a pod in deletion', pods: ['web-0 new going', 'web-1'], steps: [] },
   { name: 'a gap is filled first', pods: ['web-0', 'web-2', 'web-3'], steps: ['create web-1 new'] },
-  { name: 'one failed', pods: ['web-0 new failed', 'web-1'], steps: ['delete web-0 failed'] },
+  { name: 'a failed pod', pods: ['web-0 new failed', 'web-1'], steps: ['delete web-0 failed'] },
   {
-    name: 'one failed, unordered',
+    name: 'a failed pod, unordered',
     spec: parallel,
     pods: ['web-0 new failed', 'web-1'],
     steps: ['delete web-0 failed', 'create web-2 new'],
   },
   { name: 'a failed pod in deletion', pods: ['web-0 new ending', 'web-1'], steps: [] },
-  { name: 'one ended', pods: ['web-0', 'web-1 new ended'], steps: ['delete web-1 succeeded'] },
-  { name: 'too many', pods: [...all('new'), 'web-3', 'web-4'], steps: ['delete web-4'] },
+  { name: 'a succeeded pod', pods: ['web-0', 'web-1 new ended'], steps: ['delete web-1 succeeded'] },
+  { name: 'surplus pods', pods: [...all('new'), 'web-3', 'web-4'], steps: ['delete web-4'] },
   { name: 'ten comes after nine', pods: [...all('new'), 'web-10', 'web-9'], steps: ['delete web-10'] },
   {
-    name: 'too many, unordered',
+    name: 'surplus pods, unordered',
     spec: parallel,
     pods: [...all('new'), 'web-3', 'web-4'],
     steps: ['delete web-4', 'delete web-3'],
   },
-  { name: 'too many, the last is going', pods: [...all('new'), 'web-3', 'web-4 new going'], steps: [] },
+  { name: 'surplus pods, the last in deletion', pods: [...all('new'), 'web-3', 'web-4 new going'], steps: [] },
   {
-    name: 'too many, an unordered one is going',
+    name: 'surplus pods, one in deletion, unordered',
     spec: parallel,
     pods: [...all('new'), 'web-3', 'web-4 new going'],
     steps: ['delete web-3'],
   },
   {
-    name: 'too many, the last is the only unhealthy one',
+    name: 'surplus pod, the only unready pod',
     pods: [...all('new'), 'web-3 new pending'],
     steps: ['delete web-3'],
   },
   {
-    name: 'too many, one below is unhealthy',
+    name: 'surplus pods, a lower pod is unready',
     pods: [...all('new'), 'web-3 new pending', 'web-4 new pending'],
     steps: [],
   },
-  { name: 'too many, and one below is not ready', pods: ['web-0', 'web-1 new pending', 'web-2', 'web-3'], steps: [] },
-  { name: 'out of date', pods: all('old'), steps: ['delete web-2'] },
-  { name: 'one is up to date', pods: ['web-0 old', 'web-1 old', 'web-2'], steps: ['delete web-1'] },
-  { name: 'the updated one is not ready', pods: ['web-0 old', 'web-1 old', 'web-2 new pending'], steps: [] },
+  { name: 'surplus pod, a desired pod is unready', pods: ['web-0', 'web-1 new pending', 'web-2', 'web-3'], steps: [] },
+  { name: 'outdated pods', pods: all('old'), steps: ['delete web-2'] },
+  { name: 'one pod is updated', pods: ['web-0 old', 'web-1 old', 'web-2'], steps: ['delete web-1'] },
+  { name: 'the updated pod is unready', pods: ['web-0 old', 'web-1 old', 'web-2 new pending'], steps: [] },
   {
-    name: 'unordered, the updated one is not ready',
+    name: 'the updated pod is unready, unordered',
     spec: parallel,
     pods: ['web-0 old', 'web-1 old', 'web-2 new pending'],
     steps: [],
   },
   {
-    name: 'unordered, an outdated one is not ready',
+    name: 'an outdated pod is unready, unordered',
     spec: parallel,
     pods: ['web-0 old', 'web-1 old', 'web-2 old pending'],
     steps: ['delete web-2'],
   },
   { name: 'OnDelete', spec: { updateStrategy: { type: 'OnDelete' } }, pods: all('old'), steps: [] },
   {
-    name: 'OnDelete makes new ones',
+    name: 'OnDelete creates new pods at the new revision',
     spec: { updateStrategy: { type: 'OnDelete' } },
     pods: ['web-0 old'],
     steps: ['create web-1 new'],
   },
   { name: 'below the partition', spec: maxUnavailable(1, 2), pods: ['web-0 old', 'web-1 old', 'web-2'], steps: [] },
   {
-    name: 'below the partition, made anew',
+    name: 'a pod below the partition is recreated',
     spec: maxUnavailable(1, 2),
     pods: ['web-0 old', 'web-2'],
     steps: ['create web-1 old'],
   },
-  { name: 'a partition beyond all', spec: maxUnavailable(1, 9), pods: all('old'), steps: [] },
+  { name: 'a partition above all ordinals', spec: maxUnavailable(1, 9), pods: all('old'), steps: [] },
   {
-    name: 'no parameters: what is current stays',
+    name: 'without parameters pods keep their revision',
     spec: { updateStrategy: { type: 'RollingUpdate' } },
     pods: ['web-0 old'],
     steps: ['create web-1 old'],
@@ -162,7 +162,7 @@ const rows: Row[] = [
     pods: all('old'),
     steps: ['delete web-2', 'delete web-1'],
   },
-  { name: 'one without the gate', spec: maxUnavailable(2), pods: all('old'), steps: ['delete web-2'] },
+  { name: 'two, with the gate off', spec: maxUnavailable(2), pods: all('old'), steps: ['delete web-2'] },
   {
     name: 'a share is rounded down',
     gate: true,
@@ -170,16 +170,22 @@ const rows: Row[] = [
     pods: all('old'),
     steps: ['delete web-2'],
   },
-  { name: 'at least one', gate: true, spec: maxUnavailable('10%'), pods: all('old'), steps: ['delete web-2'] },
   {
-    name: 'one is unavailable already',
+    name: 'less than one means one',
+    gate: true,
+    spec: maxUnavailable('10%'),
+    pods: all('old'),
+    steps: ['delete web-2'],
+  },
+  {
+    name: 'an updated pod is unavailable',
     gate: true,
     spec: { ...parallel, ...maxUnavailable(2) },
     pods: ['web-0 old', 'web-1 old', 'web-2 new pending'],
     steps: ['delete web-1'],
   },
   {
-    name: 'no room',
+    name: 'the limit is used up',
     gate: true,
     spec: { ...parallel, ...maxUnavailable(1) },
     pods: ['web-0 old', 'web-1 old', 'web-2 new pending'],
@@ -215,7 +221,7 @@ function describe({ steps }: ReturnType<typeof planStatefulSet>): string[] {
   });
 }
 
-t.test('steps', (t) => {
+t.test('steps follow ordinals, revisions and policy', (t) => {
   for (const { name, spec, pods, gate, steps } of rows) {
     const given = { ...set(spec), status: { replicas: 3, currentReplicas: 3 } };
     t.same(describe(planStatefulSet(observe(given, pods, gate), now)), steps, name);
@@ -225,7 +231,7 @@ t.test('steps', (t) => {
   t.end();
 });
 
-t.test('counts before and after each step', (t) => {
+t.test('each step updates the counts', (t) => {
   const plan = planStatefulSet(observe(set(), ['web-0 old', 'web-1 old', 'web-2 old']), now);
   const before = { replicas: 3, readyReplicas: 3, availableReplicas: 3, currentReplicas: 3, updatedReplicas: 0 };
   t.match(plan.status, { ...before, currentRevision: 'web-old', updateRevision: 'web-new' });
@@ -252,7 +258,7 @@ t.test('the status completes with the update, and is written when it changes', (
   t.end();
 });
 
-t.test('claims and their owners', (t) => {
+t.test('owners of claims follow the retention policy', (t) => {
   const policy = { whenDeleted: 'Delete', whenScaled: 'Delete' };
   const given = set({
     replicas: 1,
@@ -290,7 +296,7 @@ t.test('claims and their owners', (t) => {
   t.end();
 });
 
-t.test('history', (t) => {
+t.test('unused revisions beyond the limit are deleted', (t) => {
   const observed = observe(set({ revisionHistoryLimit: 1 }), ['web-0 three']);
   const names = (limit: number) =>
     excessRevisions(

@@ -17,7 +17,7 @@ const versions = (...storageVersions: ServerStorageVersion[]): StorageVersion =>
   status: { storageVersions, conditions: [] },
 });
 
-t.test('common versions of the remaining servers', (t) => {
+t.test('the common version is that of all remaining servers', (t) => {
   const now = Date.parse('2022-05-03T00:00:00Z');
   const without = (gone: string, ...servers: ServerStorageVersion[]) =>
     withoutDeletedServers(versions(...servers), (id) => id !== gone, now);

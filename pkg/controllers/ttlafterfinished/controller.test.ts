@@ -22,7 +22,7 @@ function job(
   };
 }
 
-t.test('expiry of jobs', (t) => {
+t.test('jobs expire a time after they finished', (t) => {
   const rows: [name: string, given: Job, expiry: number | undefined][] = [
     ['without TTL', job(undefined, 'Complete'), undefined],
     ['not finished', job(10, undefined), undefined],
