@@ -17,7 +17,7 @@ export class AcknowledgedWrites {
   #counted = 0;
   /** Writes whose fate is unknown: no answer, or one that does not say. */
   unanswered = 0;
-  /** Longest time that one kind of write was tried until one was acknowledged; ms. Whoever reads it may begin anew. */
+  /** Longest time that a kind of write took over all attempts until an acknowledgement; ms. Readers may reset it. */
   longestMs = 0;
 
   constructor(client: Client) {
@@ -39,11 +39,11 @@ export class AcknowledgedWrites {
     const { items } = await this.#client
       .resource(configmaps)
       .list({ namespace, labelSelector: 'purpose=acknowledged' });
-    const found = new Map(items.map((item) => [item.metadata.name, item.data?.['content']]));
+    const contents = new Map(items.map((item) => [item.metadata.name, item.data?.['content']]));
     const lost = [...this.#created].flatMap(([name, content]) =>
-      found.get(name) === content ? [] : [`${name}: ${String(found.get(name))} instead of ${content}`],
+      contents.get(name) === content ? [] : [`${name}: ${String(contents.get(name))} instead of ${content}`],
     );
-    const counted = Number(found.get(counterName) ?? 0);
+    const counted = Number(contents.get(counterName) ?? 0);
     if (counted < this.#counted) lost.push(`${counterName}: ${counted} instead of ${this.#counted}`);
     return lost;
   }
@@ -68,12 +68,13 @@ export class AcknowledgedWrites {
     for (let i = 1; !this.#stop.signal.aborted; ) {
       await attempt(async () => {
         const data = { content: String(i) };
-        const known = await maps.get(counterName, { namespace }).catch((error: unknown) => {
+        const counter = await maps.get(counterName, { namespace }).catch((error: unknown) => {
           if (isNotFound(error)) return undefined;
           throw error;
         });
-        if (known === undefined) await maps.create({ metadata: { name: counterName, namespace, labels: label }, data });
-        else await maps.update({ ...known, data });
+        if (counter === undefined)
+          await maps.create({ metadata: { name: counterName, namespace, labels: label }, data });
+        else await maps.update({ ...counter, data });
         this.#counted = i++;
       });
     }

@@ -121,7 +121,7 @@ t.test('neighbours follow an address from node to node', { skip }, async (t) => 
     const other = names.find((name) => name !== first) ?? '';
     await until(`${first} has ${address}`, () => has(first, address));
     t.notOk(await has(other, address), 'one node has it');
-    // A datagram to nobody: that it is sent makes the neighbour ask once who has the address.
+    // No program receives this datagram; sending it makes the neighbour ask for the hardware address.
     await until('the neighbour knows the address', async () => {
       await inside('c', 'bash', '-c', `echo > /dev/udp/${address}/9`).catch(() => undefined);
       return (await neighbour(address)) === (await hardware(first));
@@ -129,7 +129,7 @@ t.test('neighbours follow an address from node to node', { skip }, async (t) => 
     api.change<Node>(nodes, first, (node) => {
       node.status = ready('Unknown');
     });
-    // Nobody sends anything now: the neighbour learns it from what the node says by itself.
+    // No datagrams any more: the neighbour learns the address from the announcement of the node.
     const expected = await hardware(other);
     await until('the neighbour follows', async () => (await neighbour(address)) === expected);
     await until('the first node gives it up', async () => !(await has(first, address)));

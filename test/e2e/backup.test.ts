@@ -114,11 +114,11 @@ t.test(
         await succeeds('backup', 'schedule', `--data-dir=${dataDir}`, `--to=${to}`, '--every=1h', '--keep=1'),
         /Every 60 minutes.*the newest 1 are kept.*\n.*orch-20000101T000000Z.*\n.*as soon as the cluster runs/,
       );
-      const [made] = await eventually('one is made, and the old one is gone', async () => {
+      const [name] = await eventually('one is made, and the old one is gone', async () => {
         const names = readdirSync(to);
         return names.length === 1 && names[0] !== 'orch-20000101T000000Z' && !names[0]?.endsWith('.partial') && names;
       });
-      t.match(await succeeds('backup', 'verify', join(to, made ?? '')), /is complete/);
+      t.match(await succeeds('backup', 'verify', join(to, name ?? '')), /is complete/);
       t.match(await succeeds('backup', 'schedule', `--data-dir=${dataDir}`), /The next one: in (59|60) minutes/);
       t.match(await succeeds('backup', 'schedule', `--data-dir=${dataDir}`, '--off'), /No backups are scheduled/);
     });

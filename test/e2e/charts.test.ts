@@ -103,9 +103,9 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
     const installing = ['install', 'orch', chart, '--no-hooks', '--output', 'json', ...set];
     const { manifest } = JSON.parse(await does(...installing)) as { manifest: string };
     const rendered = parseAllDocuments(manifest).map((each) => each.toJS() as Shown | null);
-    const wanted = rendered.filter((each) => each?.kind === 'ServiceMonitor' || each?.kind === 'PrometheusRule');
-    t.equal(wanted.length, 5);
-    for (const each of wanted) {
+    const monitors = rendered.filter((each) => each?.kind === 'ServiceMonitor' || each?.kind === 'PrometheusRule');
+    t.equal(monitors.length, 5);
+    for (const each of monitors) {
       const { kind = '', metadata, spec } = each ?? {};
       const stored = await own(`${kind.toLowerCase()}s/${metadata?.name}`, monitoring);
       // What is stored may have defaults besides.

@@ -115,7 +115,7 @@ async function createWorkloads(client: Client): Promise<void> {
       },
     },
   });
-  const made = [
+  const newPods = [
     pod('initialised', [shell(sleeper)], {
       initContainers: [shell('true', { name: 'first' }), shell('true', { name: 'second' })],
     }),
@@ -127,7 +127,7 @@ async function createWorkloads(client: Client): Promise<void> {
     pod('done', [shell('exit 0')], { restartPolicy: 'Never' }),
     pod('stubborn', [shell('trap "" TERM; while true; do sleep 1; done')], { terminationGracePeriodSeconds: 1 }),
   ];
-  for (const one of made) await client.resource(pods).create(one);
+  for (const one of newPods) await client.resource(pods).create(one);
 }
 
 const volumes: Volume[] = [
@@ -157,10 +157,10 @@ async function untilSettled(client: Client): Promise<void> {
   await Promise.all([
     ...lasting.map((name) => untilPodReady(client, name)),
     untilPodReady(client, 'stubborn'),
-    untilPod(client, 'crashing', 'has crashed', (found) => (statusOf(found)?.restartCount ?? 0) > 0),
-    untilPod(client, 'imageless', 'has no image', (found) => statusOf(found)?.state?.waiting !== undefined),
-    untilPod(client, 'blocked', 'is blocked', (found) => (statusOf(found, 'failing')?.restartCount ?? 0) > 0),
-    untilPod(client, 'done', 'has succeeded', (found) => found.status?.phase === 'Succeeded'),
+    untilPod(client, 'crashing', 'has crashed', (pod) => (statusOf(pod)?.restartCount ?? 0) > 0),
+    untilPod(client, 'imageless', 'has no image', (pod) => statusOf(pod)?.state?.waiting !== undefined),
+    untilPod(client, 'blocked', 'is blocked', (pod) => (statusOf(pod, 'failing')?.restartCount ?? 0) > 0),
+    untilPod(client, 'done', 'has succeeded', (pod) => pod.status?.phase === 'Succeeded'),
     untilWebReady(client),
   ]);
 }
@@ -184,8 +184,8 @@ async function sameAgain(t: Test, client: Client, before: readonly Pod[]): Promi
   const { items } = await client.resource(pods).list();
   t.strictSame(uidsOf(items), uidsOf(before), 'down and up keeps the pods');
   for (const name of lasting) {
-    const found = items.find(({ metadata }) => metadata.name === name);
-    t.match(found?.status, { phase: 'Running', podIP: /^10\./ }, `${name} runs again`);
+    const pod = items.find(({ metadata }) => metadata.name === name);
+    t.match(pod?.status, { phase: 'Running', podIP: /^10\./ }, `${name} runs again`);
   }
 }
 

@@ -23,9 +23,9 @@ const againSampling = 4;
 /** The first version whose clients can ask for strict validation. */
 const firstStrict = 25;
 
-const found = await kubectls();
-const versions = await Promise.all(found.map(minorVersion));
-const programs = found.filter((_, i) => (versions[i] ?? 0) >= firstStrict);
+const installed = await kubectls();
+const versions = await Promise.all(installed.map(minorVersion));
+const programs = installed.filter((_, i) => (versions[i] ?? 0) >= firstStrict);
 t.setTimeout(600_000);
 
 interface Session {
@@ -114,8 +114,8 @@ async function apiResources(t: Test, { cluster, kubectl }: Session): Promise<voi
 async function explain(t: Test, { cluster, kubectl, isThorough }: Session, options: readonly string[]): Promise<void> {
   const resources = served(cluster);
   const thorough = options.length === 0 ? 1 : againSampling;
-  const asked = resources.filter((_, index) => index % (isThorough ? thorough : sampling) === 0);
-  await inParallel(asked, async ({ declaration: { resource, kind, version }, apiVersion }) => {
+  const sample = resources.filter((_, index) => index % (isThorough ? thorough : sampling) === 0);
+  await inParallel(sample, async ({ declaration: { resource, kind, version }, apiVersion }) => {
     const { code, stdout, stderr } = await kubectl('explain', resource, `--api-version=${apiVersion}`, ...options);
     t.equal(code, 0, `explain ${resource} of ${apiVersion} ${stderr}`);
     t.match(stdout, new RegExp(`KIND: +${kind}\\n`));

@@ -1,4 +1,4 @@
-/** A cluster that others extend: an API server of somebody else's, and webhooks that refuse, with the clients that users have. */
+/** A cluster with extensions: a third-party API server, and webhooks that refuse, with the clients that users have. */
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,14 +46,14 @@ function succeeded(result: RunResult, what: string): string {
   return result.stdout;
 }
 
-t.test('an API server of somebody else’s', async (t) => {
+t.test('a third-party API server', async (t) => {
   const now = Date.now();
   const authority = await createAuthority({ commonName: 'sample-ca', now });
   const subject = { commonName: 'sample', organizations: [] };
   const names = ['sample.default.svc'];
-  const made = await issueCertificate(authority, { subject, usages: ['server'], names, now });
+  const serving = await issueCertificate(authority, { subject, usages: ['server'], names, now });
   const program = fileURLToPath(new URL('./extending/sample-server.js', import.meta.url));
-  const args = [program, config, file('sample.crt', made.certificate), file('sample.key', made.privateKey)];
+  const args = [program, config, file('sample.crt', serving.certificate), file('sample.key', serving.privateKey)];
   const server = new Running(process.execPath, args, {});
   t.teardown(() => server.stop());
   const own = await eventually('the server listens', async () => /^(\d+)\n/.exec(server.stdout)?.[1]);
@@ -99,11 +99,11 @@ t.test('an API server of somebody else’s', async (t) => {
     t.match(succeeded(await client('get', 'flavors'), 'kubectl get'), /lemon[\s\S]*vanilla|vanilla[\s\S]*lemon/);
     t.match(succeeded(await client('get', 'flavor', 'lemon', '-o', 'jsonpath={.metadata.uid}'), 'one'), /^uid-\d+$/);
     succeeded(await client('delete', 'flavor', 'lemon'), 'kubectl delete');
-    const told = await eventually('its kinds are explained', async () => {
+    const explanation = await eventually('its kinds are explained', async () => {
       const { code, stdout } = await client('explain', 'flavors');
       return code === 0 && stdout;
     });
-    t.match(told, /Something to taste\.[\s\S]*taste\s+<string>/);
+    t.match(explanation, /Something to taste\.[\s\S]*taste\s+<string>/);
     const denied = await client('get', 'flavors', '--as=system:serviceaccount:default:default');
     t.match(denied.stderr, /forbidden/, 'who may not, may not');
   }
@@ -116,7 +116,7 @@ t.test('why an object is refused', async (t) => {
     const { apiVersion, kind, request } = JSON.parse(text);
     const { approved } = request.object.metadata.labels ?? {};
     const verdict =
-      approved === 'yes' ? { allowed: true } : { allowed: false, status: { message: 'nobody approved it' } };
+      approved === 'yes' ? { allowed: true } : { allowed: false, status: { message: 'it has no approval' } };
     sendJson(response, { apiVersion, kind, response: { uid: request.uid, ...verdict } });
   });
   const configuration = file('webhook.json', {
@@ -137,13 +137,13 @@ t.test('why an object is refused', async (t) => {
   succeeded(await ctl('apply', '-f', configuration), 'configured');
   const map = (labels: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', labels } });
   const refused = file('refused.json', map({}));
-  const told = await eventually('the webhook is asked', async () => {
+  const explanation = await eventually('the webhook is asked', async () => {
     const { stdout } = await ctl('why', '-f', refused);
     return stdout.includes('refused') && stdout;
   });
-  t.match(told, /^configmaps?\/one: would be refused by the admission webhook approval\.example\.com\n/);
-  t.match(told, /denied the request: nobody approved it\n/);
-  t.match(told, /WEBHOOK +OUTCOME +TIME\n +approval\.example\.com +denied +[\d.]+ ms\n/);
+  t.match(explanation, /^configmaps?\/one: would be refused by the admission webhook approval\.example\.com\n/);
+  t.match(explanation, /denied the request: it has no approval\n/);
+  t.match(explanation, /WEBHOOK +OUTCOME +TIME\n +approval\.example\.com +denied +[\d.]+ ms\n/);
   const accepted = succeeded(await ctl('why', '-f', file('accepted.json', map({ approved: 'yes' }))), 'accepted');
   t.match(accepted, /^configmaps?\/one: would be accepted\n[\s\S]*approval\.example\.com +allowed/);
   const invalid = file('invalid.json', { ...map({}), metadata: { name: 'No Name' } });

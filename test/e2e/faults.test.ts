@@ -66,7 +66,7 @@ const web: Deployment = {
 
 interface Fault {
   readonly name: string;
-  /** Kills something, and mends it where nobody else does. */
+  /** Kills a process, and restarts it unless the cluster does so itself. */
   strike(cluster: TestCluster): Promise<void>;
 }
 
@@ -225,15 +225,15 @@ async function untilComplete(client: Client, image: string): Promise<Pod[]> {
   return eventually(
     `all of ${replicas} replicas run ${image}`,
     async () => {
-      const found = await webPods(client);
-      const seen = found.map((pod) => `${pod.metadata.name} ${imageOf(pod)} ${pod.status?.phase}`);
-      const good = found.filter(
+      const current = await webPods(client);
+      const seen = current.map((pod) => `${pod.metadata.name} ${imageOf(pod)} ${pod.status?.phase}`);
+      const good = current.filter(
         (pod) =>
           imageOf(pod) === image &&
           pod.metadata.deletionTimestamp === undefined &&
           pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
       );
-      if (good.length !== replicas || found.length !== replicas) throw new Error(seen.join(', '));
+      if (good.length !== replicas || current.length !== replicas) throw new Error(seen.join(', '));
       return good;
     },
     60_000,

@@ -123,12 +123,12 @@ async function firstRefusal(client: Client): Promise<unknown> {
 
 /** Of the daemons and the process that looks after them. */
 function identities(dataDir: string): Map<string, ProcessIdentity> {
-  const found = new Map<string, ProcessIdentity>();
+  const identities = new Map<string, ProcessIdentity>();
   for (const name of ['orch', apiServer, controllerManager, scheduler, nodeAgent]) {
     const identity = findProgram(dataDir, name);
-    if (identity !== undefined) found.set(name, identity);
+    if (identity !== undefined) identities.set(name, identity);
   }
-  return found;
+  return identities;
 }
 
 /** Names of those that run no more. */

@@ -96,8 +96,8 @@ export async function ownRanges(): Promise<readonly [string, string]> {
     const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
     if (!(await claimName(`orch-test-ranges-${second}`))) continue;
     // Another cluster, or what is left of one that was killed, may have its bridge there.
-    const taken = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
-    if (!taken.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
+    const hostNetworks = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
+    if (!hostNetworks.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
   }
 }
 
@@ -186,21 +186,21 @@ export const tools = join(root, '.tools');
  * first.
  */
 export async function kubectls(): Promise<string[]> {
-  const found = new Map<string, string>();
+  const paths = new Map<string, string>();
   for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')]) {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!/^kubectl(\.1\.\d+)?$/.test(name)) continue;
       const path = join(folder, name);
-      if (!found.has(name)) found.set(name, path);
+      if (!paths.has(name)) paths.set(name, path);
       const real = dirname(await realpath(path).catch(() => path));
       for (const beside of await readdir(real).catch(() => [])) {
-        if (/^kubectl\.1\.\d+$/.test(beside) && !found.has(beside)) found.set(beside, join(real, beside));
+        if (/^kubectl\.1\.\d+$/.test(beside) && !paths.has(beside)) paths.set(beside, join(real, beside));
       }
     }
   }
   // The plain one may only choose among the others.
-  if (found.size > 1) found.delete('kubectl');
-  return [...found.keys()].sort().map((name) => found.get(name) as string);
+  if (paths.size > 1) paths.delete('kubectl');
+  return [...paths.keys()].sort().map((name) => paths.get(name) as string);
 }
 
 /** The oldest and the newest. */

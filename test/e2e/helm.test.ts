@@ -214,9 +214,9 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     await client
       .resource(services)
       .create({ metadata: { name: 'web', namespace }, spec: { selector: { app: 'web' }, ports } });
-    const asked = () => orchctl('exec', 'deployment/web', '--', 'timeout', '3', 'wget', '-qO-', 'http://web');
+    const fetchPage = () => orchctl('exec', 'deployment/web', '--', 'timeout', '3', 'wget', '-qO-', 'http://web');
     await eventually('pods are reached by the name of their Service', async () =>
-      /^Hello from web-/.test((await asked()).stdout),
+      /^Hello from web-/.test((await fetchPage()).stdout),
     );
     const [first] = (await client.resource(pods).list({ namespace })).items;
     t.match((await orchctl('logs', first?.metadata.name ?? '')).stdout, 'serving on port 8080');

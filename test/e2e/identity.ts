@@ -31,31 +31,31 @@ export async function certificatesAndTokens(t: Test, session: IdentitySession): 
     return result.stdout;
   };
   const config = JSON.parse(await ok('config', 'view', '--raw', '-o', 'json')) as Config;
-  const known = async (user: object) => {
+  const answerTo = async (user: object) => {
     const file = join(folder, 'config');
     await writeFile(file, JSON.stringify({ ...config, users: config.users.map((each) => ({ ...each, user })) }));
     const { code, stderr } = await kubectl('--kubeconfig', file, 'get', 'nodes');
     t.not(code, 0);
     return stderr;
   };
-  await certificate(t, session, { folder, ok, known });
-  await secretToken(t, session, { folder, ok, known });
-  const token = await boundToken(t, session, { folder, ok, known });
-  t.match(await known({ token }), /User "system:serviceaccount:default:default" cannot list/);
+  await certificate(t, session, { folder, ok, answerTo });
+  await secretToken(t, session, { folder, ok, answerTo });
+  const token = await boundToken(t, session, { folder, ok, answerTo });
+  t.match(await answerTo({ token }), /User "system:serviceaccount:default:default" cannot list/);
 }
 
 interface Tools {
   readonly folder: string;
   readonly ok: (...args: string[]) => Promise<string>;
-  /** What the server says to whoever has the credentials of that user: nobody of these may list nodes. */
-  readonly known: (user: object) => Promise<string>;
+  /** The answer to a list of nodes with the credentials of that user, who may not list them. */
+  readonly answerTo: (user: object) => Promise<string>;
 }
 
 /** Asked for, approved, issued, used; and one that is denied. */
 async function certificate(
   t: Test,
   { dialect, kubectl }: IdentitySession,
-  { folder, ok, known }: Tools,
+  { folder, ok, answerTo }: Tools,
 ): Promise<void> {
   const names = dialectByName(dialect);
   const { request, keys } = await certificateRequest({ subject: { commonName: 'jane', organizations: ['dev'] } });
@@ -79,8 +79,8 @@ async function certificate(
       ['jane', 'Approved'],
       ['john', 'Denied'],
     ] as const) {
-      const asked = JSON.parse(await ok('get', 'csr', name, '-o', 'json')) as object;
-      await writeFile(file, JSON.stringify({ ...asked, status: { conditions: [{ type, status: 'True' }] } }));
+      const request = JSON.parse(await ok('get', 'csr', name, '-o', 'json')) as object;
+      await writeFile(file, JSON.stringify({ ...request, status: { conditions: [{ type, status: 'True' }] } }));
       const path = `/apis/${names.apiVersion('certificates', 'v1')}/certificatesigningrequests/${name}/approval`;
       await ok('replace', '--raw', path, '-f', file);
     }
@@ -101,13 +101,13 @@ async function certificate(
   await writeFile(certificateFile, pem);
   await writeFile(keyFile, privateKeyToPem(keys.privateKey));
   const user = { 'client-certificate': certificateFile, 'client-key': keyFile };
-  t.match(await known(user), /User "jane" cannot list/);
+  t.match(await answerTo(user), /User "jane" cannot list/);
   t.equal((await kubectl('get', 'csr', 'john', '-o', 'jsonpath={.status.certificate}')).stdout, '');
   await ok('delete', 'csr', 'jane', 'john');
 }
 
 /** A secret that a user makes for a token that does not end. */
-async function secretToken(t: Test, { dialect }: IdentitySession, { folder, ok, known }: Tools): Promise<void> {
+async function secretToken(t: Test, { dialect }: IdentitySession, { folder, ok, answerTo }: Tools): Promise<void> {
   const { annotations, secretTypes } = dialectByName(dialect);
   const file = join(folder, 'secret.json');
   const metadata = { name: 'lasting', annotations: { [annotations.serviceAccountName]: 'default' } };
@@ -115,11 +115,11 @@ async function secretToken(t: Test, { dialect }: IdentitySession, { folder, ok, 
   await writeFile(file, JSON.stringify(secret));
   await ok('create', '-f', file);
   const text = await eventually('its token', async () => {
-    const found = await ok('get', 'secret', 'lasting', '-o', 'jsonpath={.data.token}');
-    return found === '' ? undefined : found;
+    const token = await ok('get', 'secret', 'lasting', '-o', 'jsonpath={.data.token}');
+    return token === '' ? undefined : token;
   });
   const token = Buffer.from(text, 'base64').toString();
-  t.match(await known({ token }), /User "system:serviceaccount:default:default" cannot list/);
+  t.match(await answerTo({ token }), /User "system:serviceaccount:default:default" cannot list/);
   await ok('delete', 'secret', 'lasting');
 }
 

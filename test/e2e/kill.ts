@@ -52,12 +52,12 @@ async function pids(): Promise<number[]> {
 
 /** Of running processes whose command line has one of the texts; not this one's. */
 async function pidsNaming(texts: readonly string[]): Promise<number[]> {
-  const found = [];
+  const matches = [];
   for (const pid of await pids()) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (pid !== process.pid && texts.some((text) => command.includes(text))) found.push(pid);
+    if (pid !== process.pid && texts.some((text) => command.includes(text))) matches.push(pid);
   }
-  return found;
+  return matches;
 }
 
 /** Field 4 of the process's `stat`, see proc(5); 0 when it is gone. */

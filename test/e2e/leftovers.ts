@@ -19,14 +19,14 @@ function entries(folder: string): Promise<string[]> {
 
 /** Folders of volumes and logs that belong to pods of the cluster's nodes. */
 export async function podFolders(dataDir: string): Promise<string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   for (const node of nodeNames(dataDir)) {
     for (const folder of ['pods', 'logs']) {
       const path = join(layoutOf(dataDir).node(node), folder);
-      found.push(...(await entries(path)).map((name) => join(path, name)));
+      paths.push(...(await entries(path)).map((name) => join(path, name)));
     }
   }
-  return found;
+  return paths;
 }
 
 /** Mounts below the data directory that belong to pods. */
@@ -44,15 +44,15 @@ async function cgroupRoots(dataDir: string): Promise<string[]> {
 
 /** Cgroups of pods on the cluster's nodes. */
 export async function podCgroups(dataDir: string): Promise<string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   for (const root of await cgroupRoots(dataDir)) {
     for (const level of ['', 'burstable', 'besteffort']) {
       const folder = join(root, 'orchpods', level);
       const names = (await entries(folder)).filter((name) => name.startsWith('pod'));
-      found.push(...names.map((name) => join(folder, name)));
+      paths.push(...names.map((name) => join(folder, name)));
     }
   }
-  return found;
+  return paths;
 }
 
 /** Addresses that the network of the cluster's first node has given away. */
@@ -66,14 +66,14 @@ export async function leasedAddresses(dataDir: string): Promise<string[]> {
 export async function networkNamespaces(dataDir: string): Promise<string[]> {
   const { stateDir } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
   const bundles = join(stateDir, 'io.containerd.runtime.v2.task', 'k8s.io');
-  const found = new Set<string>();
+  const names = new Set<string>();
   for (const id of await entries(bundles)) {
     const text = await readFile(join(bundles, id, 'config.json'), 'utf8').catch(() => '{}');
     const config = JSON.parse(text) as { linux?: { namespaces?: { type: string; path?: string }[] } };
     const path = config.linux?.namespaces?.find(({ type }) => type === 'network')?.path;
-    if (path?.startsWith('/var/run/netns/') === true) found.add(path.slice('/var/run/netns/'.length));
+    if (path?.startsWith('/var/run/netns/') === true) names.add(path.slice('/var/run/netns/'.length));
   }
-  return [...found];
+  return [...names];
 }
 
 export interface Footprint {
@@ -97,7 +97,7 @@ export async function footprint(
   const { bridge, stateDir } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
   const links = (await run('ip', ['-o', 'link'])).stdout.split('\n');
   const rules = (await run('iptables-save', [])).stdout.split('\n');
-  const known = new Set(await entries('/var/run/netns'));
+  const pinned = new Set(await entries('/var/run/netns'));
   return {
     processes: await processesOf(dataDir),
     mounts: [...(await mountsBelow(dataDir)), ...(await mountsBelow(stateDir))],
@@ -107,7 +107,7 @@ export async function footprint(
       (line) =>
         line.includes(bridge) || (!line.includes('name: ') && ranges.some((range) => line.includes(` ${range}`))),
     ),
-    namespaces: namespaces.filter((name) => known.has(name)),
+    namespaces: namespaces.filter((name) => pinned.has(name)),
     cgroups: await cgroupRoots(dataDir),
   };
 }

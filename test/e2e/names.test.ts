@@ -26,12 +26,12 @@ const manifest = `
 apiVersion: v1
 kind: Service
 metadata: { name: shop }
-spec: { selector: { app: nobody }, ports: [{ name: web, port: 80 }] }
+spec: { selector: { app: unserved }, ports: [{ name: web, port: 80 }] }
 ---
 apiVersion: v1
 kind: Service
 metadata: { name: empty }
-spec: { clusterIP: None, selector: { app: nobody }, ports: [{ name: web, port: 80 }] }
+spec: { clusterIP: None, selector: { app: unserved }, ports: [{ name: web, port: 80 }] }
 ---
 apiVersion: v1
 kind: Service
@@ -87,10 +87,10 @@ t.test('names', { skip }, async (t) => {
     const { stdout, stderr } = await cluster.ctl('exec', pod, '--', ...command);
     return stdout + stderr;
   };
-  const says = (what: string, pod: string, command: readonly string[], wanted: RegExp) =>
+  const says = (what: string, pod: string, command: readonly string[], expected: RegExp) =>
     eventually(what, async () => {
       const said = await inside(pod, ...command);
-      if (!wanted.test(said)) throw new Error(said);
+      if (!expected.test(said)) throw new Error(said);
       return said;
     });
   const fetch = (host: string) => ['wget', '-q', '-O-', `http://${host}:8080/`];

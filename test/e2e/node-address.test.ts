@@ -68,8 +68,8 @@ t.test('nodes have the address of the default route', { skip }, async (t) => {
   const created = await inside('orchctl', 'apply', '-f', join(root, 'test', 'e2e', 'testdata', 'host-network.yaml'));
   t.equal(created.code, 0, created.stderr);
   const endpoints = await eventually('the Service of a pod in the network of the host has an endpoint', async () => {
-    const found = await get<Endpoints>('endpoints', 'host').catch(() => undefined);
-    return (found?.subsets?.length ?? 0) > 0 ? found : undefined;
+    const endpoints = await get<Endpoints>('endpoints', 'host').catch(() => undefined);
+    return (endpoints?.subsets?.length ?? 0) > 0 ? endpoints : undefined;
   });
   t.match(endpoints?.subsets, [{ addresses: [{ ip: address }], ports: [{ port: 8080 }] }]);
   const logs = await inside('orchctl', 'logs', 'host');

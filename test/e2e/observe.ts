@@ -108,9 +108,9 @@ export async function untilNothingIsOrphaned(client: Client, cri: GrpcCRI): Prom
     'every sandbox and container belongs to a pod',
     async () => {
       const held = [...(await cri.listPodSandbox()), ...(await cri.listContainers())];
-      const known = new Set((await client.resource(pods).list()).items.map((pod) => pod.metadata.uid));
+      const podUIDs = new Set((await client.resource(pods).list()).items.map((pod) => pod.metadata.uid));
       orphans = held
-        .filter((object) => !known.has(podUIDOf(object)))
+        .filter((object) => !podUIDs.has(podUIDOf(object)))
         .map((object) => `${object.id} ${podUIDOf(object)}`);
       if (orphans.length > 0) throw new Error(`orphans: ${orphans.join(', ')}`);
       return true;
@@ -126,20 +126,22 @@ export async function disagreements(podList: readonly Pod[], cri: GrpcCRI): Prom
   );
   return podList.flatMap((pod) =>
     pod.spec.containers.flatMap(({ name }) => {
-      const told = pod.status?.containerStatuses?.find((status) => status.name === name)?.containerID;
+      const reported = pod.status?.containerStatuses?.find((status) => status.name === name)?.containerID;
       const has = running.get(`${pod.metadata.uid}/${name}`);
-      return has !== undefined && told === `containerd://${has}` ? [] : [`${pod.metadata.name}: ${told} is ${has}`];
+      return has !== undefined && reported === `containerd://${has}`
+        ? []
+        : [`${pod.metadata.name}: ${reported} is ${has}`];
     }),
   );
 }
 
 /** Command lines of the processes that have the text in theirs, or that run below it. */
 export async function processesOf(text: string): Promise<string[]> {
-  const found: string[] = [];
+  const processes: string[] = [];
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
     const command = (await readFile(join('/proc', pid, 'cmdline'), 'utf8').catch(() => '')).replaceAll('\0', ' ');
-    if (command.includes(text)) found.push(`${pid} ${command.slice(0, 300)}`);
+    if (command.includes(text)) processes.push(`${pid} ${command.slice(0, 300)}`);
   }
-  return found;
+  return processes;
 }

@@ -180,7 +180,7 @@ t.test('tokens with which nodes join', async (t) => {
   const [, server = '', id = '', secret = '', pin = ''] = joining.exec(line) ?? [];
   t.match(line, joining);
   t.match(await ok('token', 'list'), new RegExp(`${id}\\.${secret} +23h +\\S+ +signing,authentication +the rack`));
-  // As somebody who knows nothing of the cluster but this line.
+  // A client that knows only this line of the cluster.
   const { text } = await discoverCluster({ server, token: { id, secret }, pin, clock: realClock, waitMs: 30_000 });
   t.match(text, `server: ${server}`);
   const other = { id, secret: secret.replace(/./g, 'x') };

@@ -14,11 +14,11 @@ t.test('finds what is there twice, and what is missing', async (t) => {
   ];
   const spec = { containers, volumes: [{ name: 'a' }, { name: 'a' }] };
   const volumeClaimTemplates = [{ metadata: { name: 'data' } }];
-  const found = podFaults([
+  const faults = podFaults([
     { kind: 'StatefulSet', metadata: { name: 's' }, spec: { volumeClaimTemplates, template: { spec } } },
   ]);
   t.same(
-    found.map((fault) => fault.replace(/^.*spec: /, '')),
+    faults.map((fault) => fault.replace(/^.*spec: /, '')),
     [
       'volume a twice',
       'container one twice',
@@ -28,6 +28,6 @@ t.test('finds what is there twice, and what is missing', async (t) => {
       'one: port p twice',
     ],
   );
-  t.match(found[0], 'StatefulSet s');
+  t.match(faults[0], 'StatefulSet s');
   t.same(podFaults([null, { kind: 'ConfigMap', metadata: { name: 'c' }, data: { containers: 'none' } }]), []);
 });

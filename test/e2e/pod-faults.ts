@@ -10,9 +10,12 @@ export function podFaults(value: Value, path = '', claims: readonly string[] = [
   const fields = value as Fields;
   const place = `${path}${typeof fields['kind'] === 'string' ? ` ${fields['kind']} ${nameOf(fields['metadata'])}` : ''}`;
   // A StatefulSet's claims are volumes of its pods.
-  const known = [...claims, ...list(fields['volumeClaimTemplates']).map(({ metadata }) => nameOf(metadata))];
-  const own = Array.isArray(fields['containers']) ? faultsOf(fields, place, known) : [];
-  return [...own, ...Object.entries(fields).flatMap(([field, each]) => podFaults(each, `${place}.${field}`, known))];
+  const volumeNames = [...claims, ...list(fields['volumeClaimTemplates']).map(({ metadata }) => nameOf(metadata))];
+  const own = Array.isArray(fields['containers']) ? faultsOf(fields, place, volumeNames) : [];
+  return [
+    ...own,
+    ...Object.entries(fields).flatMap(([field, each]) => podFaults(each, `${place}.${field}`, volumeNames)),
+  ];
 }
 
 function faultsOf(spec: Fields, place: string, claims: readonly string[]): string[] {

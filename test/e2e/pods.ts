@@ -21,13 +21,13 @@ export function pod(name: string, containers: Container[], more: Partial<Pod['sp
   return { metadata: { name, namespace }, spec: { terminationGracePeriodSeconds: 2, containers, ...more } };
 }
 
-export function statusOf(found: Pod, container = 'main'): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [] } = found.status ?? {};
+export function statusOf(pod: Pod, container = 'main'): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === container);
 }
 
-export function isReady(found: Pod): boolean {
-  return found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+export function isReady(pod: Pod): boolean {
+  return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
 /** Waits until the pod is as wanted; when that takes too long, throws with its status. */
@@ -41,9 +41,9 @@ export function untilPod(
   return eventually(
     `pod ${name} ${what}`,
     async () => {
-      const found = await client.resource(pods).get(name, { namespace });
-      if (!isSo(found)) throw new Error(JSON.stringify(found.status));
-      return found;
+      const pod = await client.resource(pods).get(name, { namespace });
+      if (!isSo(pod)) throw new Error(JSON.stringify(pod.status));
+      return pod;
     },
     timeoutMs,
   );

@@ -17,7 +17,7 @@ async function succeeds(command: string, ...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`);
 }
 
-t.test('a range that an interface of somebody else’s has', { skip: noContainers }, async (t) => {
+t.test('a range that another interface of the host has', { skip: noContainers }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
   t.teardown(() => rmSync(dataDir, { recursive: true }));
   const ranges = await ownRanges();

@@ -24,7 +24,7 @@ import { isReady } from '#test/e2e/pods.js';
 t.setTimeout(240_000);
 
 const skip = whyNoServices() ?? false;
-/** Of a name server of somebody else. */
+/** A name server outside the cluster (RFC 5737). */
 const nameServer = '192.0.2.53';
 
 const manifest = `
@@ -64,8 +64,8 @@ t.test('without what comes with it', { skip }, async (t) => {
   const applied = await cluster.client(join(root, 'bin', 'orchctl'), ['apply', '-f', '-'], { input: manifest });
   t.equal(applied.code, 0, applied.stderr);
   const pod = await eventually('the pod is ready', async () => {
-    const found = await get<Pod>('pod', 'web');
-    return isReady(found) && found;
+    const pod = await get<Pod>('pod', 'web');
+    return isReady(pod) && pod;
   });
   const inside = async (...command: string[]) => (await cluster.ctl('exec', 'web', '--', ...command)).stdout;
   const address = (await get<Service>('service', 'web')).spec?.clusterIP ?? '';
@@ -190,7 +190,7 @@ t.test(
     t.match((await machine.run('iptables-save', [])).stdout, /-A KUBE-SERVICES .*default\/web cluster IP/);
     t.equal((await machine.run('nft', ['list', 'tables', 'inet'])).stdout, '', 'there is no table of ours');
     t.equal((await ctl(['delete', 'pod', 'web'])).code, 0);
-    await eventually('nobody answers', async () => (await fetch(outside)).stderr.includes('refused'));
+    await eventually('the connection is refused', async () => (await fetch(outside)).stderr.includes('refused'));
   },
 );
 

@@ -19,7 +19,7 @@ import {
 t.setTimeout(240_000);
 
 const skip = whyNoServices() ?? false;
-/** Of documentation: nobody else has it. */
+/** An address for documentation (RFC 5737), so no host has it. */
 const externalIP = '198.51.100.7';
 
 /** Answers with the pod's name and the client's address. */
@@ -91,8 +91,8 @@ spec:
 ---
 apiVersion: v1
 kind: Service
-metadata: { name: nobody }
-spec: { selector: { app: nobody }, ports: [{ port: 80 }] }
+metadata: { name: unserved }
+spec: { selector: { app: unserved }, ports: [{ port: 80 }] }
 ---
 apiVersion: v1
 kind: Service
@@ -228,12 +228,12 @@ t.test('services', { skip }, async (t) => {
     t.equal(answers.length, 12);
     t.equal(new Set(answers).size, 1);
   });
-  await t.test('nobody there', async (t) => {
-    t.match(await fetch('nobody'), /refused/);
-    const nobody = (await service('nobody'))?.clusterIP;
-    await t.rejects(httpBody(`http://${nobody}/`), /ECONNREFUSED/);
+  await t.test('a service without endpoints', async (t) => {
+    t.match(await fetch('unserved'), /refused/);
+    const address = (await service('unserved'))?.clusterIP;
+    await t.rejects(httpBody(`http://${address}/`), /ECONNREFUSED/);
   });
-  await t.test('endpoints that somebody else has chosen', async (t) => {
+  await t.test('endpoints from a slice that the user wrote', async (t) => {
     const address = (await webPods())[0]?.status?.podIP ?? '';
     await apply(slice({ name: 'chosen', address, port: 8080, protocol: 'TCP' }));
     t.match(await eventually('it answers', async () => /web-.*/.exec(await fetch('chosen'))?.[0]), /^web-/);
@@ -300,15 +300,15 @@ spec:
     const byAddress = () => fetch(web);
     await apply(policies);
     t.ok(await isShut('a pod is kept out', byAddress));
-    t.ok(await isShut('somebody outside is kept out', fromOutside));
+    t.ok(await isShut('a client outside is kept out', fromOutside));
     t.match(await httpBody(`http://${web}/cgi-bin/who`), /^web-/, 'the node reaches its pods');
     await apply(client({ may: 'enter' }));
     t.ok(await isOpen('a pod with the label is let in', byAddress));
     t.match(await fetch('web'), /^web-/, 'names are found');
     await apply(client({ may: '' }));
-    t.ok(await isShut('a pod that may send nothing reaches nobody', byAddress));
+    t.ok(await isShut('a pod that may send nothing reaches no pod', byAddress));
     for (const name of ['web', 'client']) t.equal((await cluster.ctl('delete', 'networkpolicy', name)).code, 0);
-    t.ok(await isOpen('without policies everybody is let in', byAddress));
+    t.ok(await isOpen('without policies every client is let in', byAddress));
     t.ok(await isOpen('from outside, too', fromOutside));
   });
   await t.test('rules end with the cluster', async (t) => {

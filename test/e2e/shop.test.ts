@@ -123,11 +123,11 @@ t.test('the shop', { skip }, async (t) => {
     const curl = await run('curl', ['-sk', '--http2', `https://127.0.0.1:${securePort}/cgi-bin/items`]);
     t.match(curl.stdout, 'apple 2', 'by HTTPS, too');
   });
-  await t.test('lets nobody into the database but its own', async (t) => {
+  await t.test('lets only its own pods into the database', async (t) => {
     const ask = 'timeout 3 wget -q -O- http://database:8080/cgi-bin/rows/items || echo kept out';
     const command = ['--image=orch/busybox:1.0', '--restart=Never', '--', 'sh', '-c', ask];
     await kube('-n', namespace, 'run', 'thief', ...command);
-    const said = await eventually('somebody has tried', async () => {
+    const said = await eventually('the pod has tried', async () => {
       const logged = await kube('-n', namespace, 'logs', 'thief');
       return /kept out|apple/.test(logged) && logged;
     });
@@ -158,8 +158,8 @@ t.test('the shop', { skip }, async (t) => {
     const autoscaler = await eventually(
       'there are more replicas',
       async () => {
-        const found = await get<HorizontalPodAutoscaler>('hpa.v2.autoscaling', 'api');
-        return (found.status?.currentReplicas ?? 0) > 2 && found;
+        const autoscaler = await get<HorizontalPodAutoscaler>('hpa.v2.autoscaling', 'api');
+        return (autoscaler.status?.currentReplicas ?? 0) > 2 && autoscaler;
       },
       150_000,
     );

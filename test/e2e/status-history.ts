@@ -26,11 +26,11 @@ export class StatusHistory {
     try {
       for await (const { object } of client.resource(pods).watch({ signal })) {
         const { name = '' } = object.metadata;
-        const told = this.#reasons.get(name) ?? [];
-        this.#reasons.set(name, told);
+        const reasons = this.#reasons.get(name) ?? [];
+        this.#reasons.set(name, reasons);
         for (const { state } of object.status?.containerStatuses ?? []) {
           const reason = state?.waiting?.reason;
-          if (reason !== undefined && told.at(-1) !== reason) told.push(reason);
+          if (reason !== undefined && reasons.at(-1) !== reason) reasons.push(reason);
         }
       }
     } catch (error) {

@@ -13,7 +13,6 @@ import { isReady } from '#test/e2e/pods.js';
 import { Addresses, addressOf, all, families } from '#test/e2e/traffic/addresses.js';
 import { HostCluster } from '#test/e2e/traffic/cluster.js';
 import {
-  everybody,
   externals,
   otherNamespace,
   pod,
@@ -23,6 +22,7 @@ import {
   shop,
   shopNamespace,
   webPod,
+  webPods,
 } from '#test/e2e/traffic/manifests.js';
 import { Places } from '#test/e2e/traffic/places.js';
 import { policyRows } from '#test/e2e/traffic/policy-rows.js';
@@ -65,7 +65,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     // Its network is another one than that of the addresses of balancers.
     labelled('far', { [zone]: 'b', [excludeBalancers]: '' }),
     ...services({ sources }),
-    ...everybody.map((name) => webPod(name, cluster.nodeOf(name))),
+    ...webPods.map((name) => webPod(name, cluster.nodeOf(name))),
     pod('friend', 'far', { role: 'friend' }),
     pod('other', 'far', {}, { namespace: otherNamespace }),
     pod('ending', 'near', { app: 'ending' }, { terminationGracePeriodSeconds: 60 }),
@@ -81,20 +81,20 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
   });
   took('all pods are ready');
 
-  const found = await cluster.until('services have their addresses', async () => {
+  const serviceList = await cluster.until('services have their addresses', async () => {
     const { items } = await cluster.get<{ items: Service[] }>('services');
     const isServed = ({ spec, status }: Service) =>
       spec.type !== 'LoadBalancer' || status?.loadBalancer?.ingress?.length === 2;
     return items.every(isServed) && items;
   });
-  const at = new Addresses(cluster, { pods, services: found });
-  const asking = [...everybody, 'friend', 'other', 'ending'];
+  const at = new Addresses(cluster, { pods, services: serviceList });
+  const asking = [...webPods, 'friend', 'other', 'ending'];
   await places.open(
     new Map(
       pods.flatMap(({ metadata: { name = '', uid = '' } }) => (asking.includes(name) ? [[uid, name] as const] : [])),
     ),
   );
-  const inside = [...everybody, ...cluster.nodes.keys()];
+  const inside = [...webPods, ...cluster.nodes.keys()];
   const tables = serviceTables(cluster, at, places);
   for (const family of families) {
     const via = addressOf(cluster.host('near'), family);
@@ -103,9 +103,9 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
   for (const [name, rows] of Object.entries(tables)) await t.test(name, (t) => check(t, rows()));
 
   await t.test('headless services', async (t) => {
-    const asked = 'nslookup headless.default.svc.cluster.local';
-    const said = await cluster.ctl('exec', 'web-far', '--', 'sh', '-c', asked);
-    for (const name of everybody)
+    const lookup = 'nslookup headless.default.svc.cluster.local';
+    const said = await cluster.ctl('exec', 'web-far', '--', 'sh', '-c', lookup);
+    for (const name of webPods)
       for (const family of families) t.match(said, at.podIP(name, family), `the addresses of ${name} are found`);
   });
 
@@ -121,11 +121,11 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
   });
 
   await t.test('session affinity', async (t) => {
-    const asked = all((family, protocol) =>
+    const requests = all((family, protocol) =>
       places.each(inside, () => ({ what: 'at one of them', to: at.cluster('sticky', family, protocol), expect: [] })),
     );
     await Promise.all(
-      asked.map(async ({ from, to }) => {
+      requests.map(async ({ from, to }) => {
         const { answers, failures } = await from.ask(to, { expect: [], least: 15 });
         t.same(failures, []);
         t.equal(Object.keys(answers).length, 1, `${from.name} stays at ${Object.keys(answers)}`);
@@ -179,7 +179,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
         ),
       pauseMs,
     );
-  await t.test('a rolling update refuses nobody', async (t) => {
+  await t.test('a rolling update refuses no connection', async (t) => {
     const end = await keepAsking([...inside, 'outside']);
     await cluster.ctl('rollout', 'restart', 'deployment/rolling');
     await isRolled();
@@ -218,7 +218,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     for (const name of [first, 'far']) cluster.kill(cluster.host(name), 'orch');
     cluster.kill(cluster.first, 'etcd');
     await realClock.sleep(1000);
-    // What makes the rules changes, too, without anybody's noticing.
+    // The proxy mode changes, too, without any failed connection.
     cluster.proxyMode = 'iptables';
     await Promise.all([cluster.up(), cluster.join('far')]);
     const { answered, failures } = await end();
@@ -272,22 +272,22 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
       'until then those who reached it waited in vain',
     );
     // Each proxy learns it a moment later, and a sample of connections may miss the one that has not.
-    await cluster.until('nobody is sent there any more', async () => {
+    await cluster.until('no rule sends connections there any more', async () => {
       const rules = await survivingRules();
       return !replaced.some((ip) => names(rules, ip));
     });
-    const asked = realClock.now();
+    const startMs = realClock.now();
     const endAfter = await keepAsking(survivors);
     await isRolled();
     const after = await endAfter();
     for (const { at: failed, name, target, why } of after.failures)
-      t.comment(`${name} to ${target.address}: ${why}, ${failed - asked} ms after its rules had gone`);
+      t.comment(`${name} to ${target.address}: ${why}, ${failed - startMs} ms after its rules had gone`);
     t.same(after.failures, [], `${after.answered} connections while its pods are replaced, none of which failed`);
     const { items } = await cluster.get<{ items: Pod[] }>('pods', '-A');
     const stay = items.filter(({ spec }) => spec.nodeName === 'near');
     t.ok(
       stay.length > 0 && stay.every(({ metadata }) => metadata.deletionTimestamp !== undefined),
-      'its pods are to end, and nobody can say whether they have',
+      'its pods are being deleted, and stay while their node is lost',
     );
     const databases = items.filter(({ metadata }) => metadata.name === 'database-0');
     t.match(databases, [{ spec: { nodeName: 'near' } }], 'a set starts no second pod of a name');

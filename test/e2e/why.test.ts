@@ -82,9 +82,9 @@ async function carryOut(change: Change): Promise<void> {
     return;
   }
   const { apiVersion, kind, name, namespace } = change;
-  const made = { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
-  if (change.action === 'delete') await remove(made);
-  else await patch(pathOf(made), change.patch);
+  const object = { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
+  if (change.action === 'delete') await remove(object);
+  else await patch(pathOf(object), change.patch);
 }
 
 const read = (object: object) => client.request<Pod>('GET', pathOf(object as Made));
@@ -130,7 +130,7 @@ async function explained({ pod: subject, refused }: Situation): Promise<Explanat
 }
 
 async function hopeless(t: Tap, situation: Situation): Promise<void> {
-  const made: object[] = [...(situation.objects ?? []), situation.pod];
+  const objects: object[] = [...(situation.objects ?? []), situation.pod];
   try {
     if (situation.node !== undefined) await patch(`/api/v1/nodes/${node}`, situation.node);
     for (const object of situation.objects ?? []) {
@@ -138,7 +138,7 @@ async function hopeless(t: Tap, situation: Situation): Promise<void> {
       if (object['kind'] === 'Pod') await running(object);
       if (
         object['kind'] === 'PersistentVolumeClaim' &&
-        made.some((each) => (each as Fields)['kind'] === 'PersistentVolume')
+        objects.some((each) => (each as Fields)['kind'] === 'PersistentVolume')
       ) {
         await eventually('the claim is bound', async () => (await read(object)).status?.phase === ('Bound' as string));
       }
@@ -152,14 +152,14 @@ async function hopeless(t: Tap, situation: Situation): Promise<void> {
     }
     for (const change of remedy.changes) {
       await carryOut(change);
-      if (change.action === 'create') made.push(change.object);
+      if (change.action === 'create') objects.push(change.object);
     }
     if (situation.refused === true) await create(situation.pod);
     await running(situation.pod);
   } finally {
     // Claims that pods use and volumes that claims have stay until then.
     const order = (object: object) => ['Pod', 'PersistentVolumeClaim'].indexOf((object as Made).kind) >>> 0;
-    for (const object of made.sort((a, b) => order(a) - order(b)))
+    for (const object of objects.sort((a, b) => order(a) - order(b)))
       await remove(object as Made, { gracePeriodSeconds: 0 });
     if (situation.nodeAfter !== undefined) await patch(`/api/v1/nodes/${node}`, situation.nodeAfter);
   }
@@ -209,8 +209,8 @@ t.test('what would happen', async (t) => {
   await running(lone);
   const drain = await why<LeavingForecast>('--drain', node);
   t.match(drain, { node, moves: [{ name: 'lone', outcome: 'Lost' }] });
-  const told = await client.request<Explanation>('GET', '/debug/scheduler/explain?pod=default/lone');
-  t.match(told, { outcome: 'Bound', node, pod: { name: 'lone' } });
+  const explanation = await client.request<Explanation>('GET', '/debug/scheduler/explain?pod=default/lone');
+  t.match(explanation, { outcome: 'Bound', node, pod: { name: 'lone' } });
   const waiting = pod('waiting', { requests: { cpu: '9000' } });
   await create(waiting);
   await eventually('the scheduler tells the same', async () => {
@@ -220,5 +220,5 @@ t.test('what would happen', async (t) => {
   t.match((await cluster.ctl('why', 'pod', 'lone')).stdout, /^Pod default\/lone: has a node\n/);
   t.match((await cluster.ctl('why', '--drain', 'nowhere')).stderr, /node "nowhere" does not exist/);
   t.equal((await cluster.ctl('why')).code, 2);
-  t.match((await cluster.ctl('why', 'pod', 'nobody')).stderr, /pods "nobody" not found/);
+  t.match((await cluster.ctl('why', 'pod', 'absent')).stderr, /pods "absent" not found/);
 });

@@ -36,7 +36,7 @@ const freshMs = 500;
 
 export class Answers {
   readonly #server: string;
-  #asked: { readonly atMs: number; readonly firing: Promise<ReadonlySet<string>> } | undefined;
+  #lastQuery: { readonly atMs: number; readonly firing: Promise<ReadonlySet<string>> } | undefined;
 
   /** `address`: host and port. */
   constructor(address: string) {
@@ -85,9 +85,9 @@ export class Answers {
 
   #firing(): Promise<ReadonlySet<string>> {
     const now = realClock.monotonic();
-    if (this.#asked === undefined || now - this.#asked.atMs > freshMs)
-      this.#asked = { atMs: now, firing: this.#askForAlerts() };
-    return this.#asked.firing;
+    if (this.#lastQuery === undefined || now - this.#lastQuery.atMs > freshMs)
+      this.#lastQuery = { atMs: now, firing: this.#askForAlerts() };
+    return this.#lastQuery.firing;
   }
 
   /** Throws for one whose texts could not be made. */

@@ -37,14 +37,14 @@ export class Askable {
   /** @param folder Where the files are written that name them. */
   static async open(t: Test, folder: string): Promise<Askable> {
     let auditFails = () => false;
-    const audit = createServer((asked, response) => {
-      asked.resume();
-      asked.on('end', () => response.writeHead(auditFails() ? 500 : 200).end());
+    const audit = createServer((request, response) => {
+      request.resume();
+      request.on('end', () => response.writeHead(auditFails() ? 500 : 200).end());
     });
     // It fails for every pod that it is asked about; those that want nothing rare it is not asked about.
-    const extender = createServer((asked, response) => {
-      asked.resume();
-      asked.on('end', () => response.writeHead(500).end());
+    const extender = createServer((request, response) => {
+      request.resume();
+      request.on('end', () => response.writeHead(500).end());
     });
     const write = (name: string, value: object) => {
       const path = join(folder, name);
@@ -195,7 +195,7 @@ export function webhookHoldsUp(observed: Observed, t: Test): Cause {
   };
 }
 
-/** A webhook that nobody serves: whatever it is asked about fails. */
+/** A webhook without a server: every request that it must review fails. */
 export function webhookIsAway(observed: Observed): Cause {
   const { client } = observed;
   return {

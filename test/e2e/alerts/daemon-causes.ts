@@ -64,7 +64,7 @@ export function dyingAgainAndAgain(observed: Observed): Cause {
   };
 }
 
-/** One that is used ends within two days, and nobody has renewed it. */
+/** A client certificate in use expires within two days, without a renewal. */
 export function certificateThatEnds({ cluster }: Observed): Cause {
   return {
     alerts: ['OrchCertificateExpiring/critical', 'OrchCertificateExpiring/warning'],

@@ -71,7 +71,7 @@ export class DrivenMetrics {
     return driven;
   }
 
-  /** A daemon of another release, whose agent waits for a runtime, and one of whose controllers for somebody. */
+  /** A daemon of another release with a slow runtime and a stuck controller. */
   slowDaemonOfOtherRelease(): Cause {
     return {
       alerts: [

@@ -86,7 +86,7 @@ export function ingressLeadsNowhere({ client }: Observed, port: number): Cause {
       const metadata = { name, namespace };
       await client
         .resource(services)
-        .create({ metadata, spec: { ports: [{ port: 80 }], selector: { app: 'nobody' } } });
+        .create({ metadata, spec: { ports: [{ port: 80 }], selector: { app: 'unserved' } } });
       await client.resource(ingresses).create(ingress(name, 'empty.test'));
       const stop = again(200, () => ask(port, 'empty.test'));
       return async () => {

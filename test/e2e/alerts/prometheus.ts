@@ -19,7 +19,7 @@ const hurry = 60;
 /** Value of the label `cluster` of the series of the cluster of the test. */
 export const observedCluster = 'test';
 
-/** Targets that nobody but the test knows. */
+/** Targets that only the test knows. */
 export interface MoreTargets {
   readonly cluster: string;
   readonly job: string;

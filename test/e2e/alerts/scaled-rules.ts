@@ -1,7 +1,7 @@
 /**
- * Rules whose patience is a fraction of what it is, so that what causes an alert has to last for seconds only: `for`, the
- * windows of range selectors, and how far `predict_linear` looks ahead. What series are compared with stays as it is, also
- * where that is a time: a certificate that ends within three days does so whoever watches it. Pure.
+ * Rules with shortened times, so that the cause of an alert has to last for seconds only: `for`, the windows of range
+ * selectors, and how far `predict_linear` looks ahead. Thresholds do not change, not even times such as the three days
+ * before a certificate expires. Pure.
  */
 import type { RuleFile } from '#observe/rules/rules.js';
 

@@ -15,12 +15,12 @@ export function leadersChange(members: readonly Etcd[]): Cause {
     alerts: ['etcdHighNumberOfLeaderChanges'],
     async begin() {
       for (let changes = 0; changes < 6; changes++) {
-        const found = await Promise.all(
+        const statuses = await Promise.all(
           members.map(async (member) => ({ member, status: await member.call<Status>('maintenance/status', {}) })),
         );
-        const leading = found.findIndex(({ status }) => status.leader === status.header.member_id);
-        const next = found[(leading + 1) % found.length];
-        await found[leading]?.member
+        const leading = statuses.findIndex(({ status }) => status.leader === status.header.member_id);
+        const next = statuses[(leading + 1) % statuses.length];
+        await statuses[leading]?.member
           .call('maintenance/transfer-leadership', { targetID: next?.status.header.member_id })
           // It goes on without waiting for who leads then.
           .catch(() => undefined);
@@ -68,7 +68,7 @@ export function majorityIsLost(members: readonly Etcd[]): Cause {
   };
 }
 
-/** Somebody writes until the store is almost full. */
+/** Writes until the store is almost full. */
 export function storeFills(store: Etcd, quotaBytes: number): Cause {
   return {
     alerts: ['etcdDatabaseQuotaLowSpace', 'etcdExcessiveDatabaseGrowth'],

@@ -1,4 +1,4 @@
-/** etcds of their own, which Prometheus watches as those of other clusters: what befalls them disturbs nobody. */
+/** Separate etcds, which Prometheus watches as those of other clusters: their failures disturb no other test. */
 import { kill } from 'node:process';
 import type { Test } from 'tap';
 import { trace } from '#test/e2e/alerts/tracer.js';

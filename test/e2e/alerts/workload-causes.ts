@@ -15,14 +15,14 @@ import { missingImage, namespace, pod, shell, sleeper, untilPodReady } from '#te
 const dialect = dialectByName('orch');
 
 /** The pods cause the alerts; with them they go. */
-function withPods(observed: Observed, alerts: readonly string[], ...made: readonly Pod[]): Cause {
+function withPods(observed: Observed, alerts: readonly string[], ...newPods: readonly Pod[]): Cause {
   const of = observed.client.resource(pods);
   return {
     alerts,
     async begin() {
-      for (const each of made) await of.create(each, { namespace });
+      for (const each of newPods) await of.create(each, { namespace });
       return async () => {
-        for (const { metadata } of made) await of.delete(metadata.name ?? '', { namespace, gracePeriodSeconds: 0 });
+        for (const { metadata } of newPods) await of.delete(metadata.name ?? '', { namespace, gracePeriodSeconds: 0 });
       };
     },
   };

@@ -104,7 +104,7 @@ async function comeAndGo(endMs: number, { client, random }: ChaosOptions): Promi
       if (items.length < maxPods && acts < 0.6) await resource.create(randomPod(random, `pod-${n}`), { namespace });
       else if (some !== undefined) await end(client, some, acts);
     } catch {
-      // The API server is down, or somebody else was quicker: something else comes next.
+      // The API server is down, or another client was quicker: go on with another act.
     }
   }
 }
@@ -159,8 +159,8 @@ async function untrue(client: Client, cri: GrpcCRI): Promise<string[]> {
 }
 
 /** What a container exited with is what its pod's status said, each time that it did. */
-function falseExitCodes({ exitCodes: told }: PodHistory, { exitCodes }: Runs): string[] {
-  return [...told].flatMap(([id, codes]) => {
+function falseExitCodes({ exitCodes: codesById }: PodHistory, { exitCodes }: Runs): string[] {
+  return [...codesById].flatMap(([id, codes]) => {
     const code = exitCodes.get(id);
     const isTrue = codes.size === 1 && (code === undefined || codes.has(code));
     return isTrue ? [] : [`${id} exited with ${code}, its pod's status said ${[...codes].join()}`];
@@ -169,6 +169,6 @@ function falseExitCodes({ exitCodes: told }: PodHistory, { exitCodes }: Runs): s
 
 /** What is left of pods on the node when there are none any more. */
 async function left(dataDir: string): Promise<string[]> {
-  const found = await Promise.all([podFolders(dataDir), podMounts(dataDir), podCgroups(dataDir)]);
-  return found.flat();
+  const leftovers = await Promise.all([podFolders(dataDir), podMounts(dataDir), podCgroups(dataDir)]);
+  return leftovers.flat();
 }

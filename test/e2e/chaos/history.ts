@@ -5,7 +5,7 @@ import { realClock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import { exitCodeAnnotation } from '#test/e2e/chaos/pods.js';
 
-/** How a container ends that was killed, that did not start, or whose end nobody saw. */
+/** Exit codes of a container that was killed, that did not start, or whose exit was not observed. */
 const codesOfOthers = new Set([128, 137, 143, 255]);
 const pauseMs = 200;
 
@@ -27,27 +27,28 @@ function ends({ state, lastState }: ContainerStatus): [containerID: string, exit
 function contradictions(pod: Pod, before: Seen | undefined): string[] {
   const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const name = `${pod.metadata.name} (${pod.metadata.uid})`;
-  const found: string[] = [];
-  if (over(before?.phase) && phase !== before?.phase) found.push(`${name}: ${before?.phase} became ${phase}`);
+  const problems: string[] = [];
+  if (over(before?.phase) && phase !== before?.phase) problems.push(`${name}: ${before?.phase} became ${phase}`);
   for (const status of [...initContainerStatuses, ...containerStatuses]) {
     const what = `${name} ${status.name}`;
     const old = before?.statuses.get(status.name);
     const restarts = status.restartCount ?? 0;
-    if (restarts < (old?.restartCount ?? 0)) found.push(`${what}: ${old?.restartCount} restarts became ${restarts}`);
+    if (restarts < (old?.restartCount ?? 0)) problems.push(`${what}: ${old?.restartCount} restarts became ${restarts}`);
     const { running, terminated } = status.state ?? {};
     const ended = old?.state?.terminated;
     if (ended !== undefined && restarts === old?.restartCount) {
-      if (running !== undefined) found.push(`${what}: it ended and runs, with ${restarts} restarts`);
+      if (running !== undefined) problems.push(`${what}: it ended and runs, with ${restarts} restarts`);
       if (terminated !== undefined && terminated.exitCode !== ended.exitCode)
-        found.push(`${what}: its exit code ${ended.exitCode} became ${terminated.exitCode}`);
+        problems.push(`${what}: its exit code ${ended.exitCode} became ${terminated.exitCode}`);
     }
-    const wanted = Number(pod.metadata.annotations?.[exitCodeAnnotation] ?? Number.NaN);
+    const expectedCode = Number(pod.metadata.annotations?.[exitCodeAnnotation] ?? Number.NaN);
     if (terminated !== undefined && initContainerStatuses.every((init) => init.name !== status.name)) {
       const { exitCode } = terminated;
-      if (exitCode !== wanted && !codesOfOthers.has(exitCode)) found.push(`${what}: ${JSON.stringify(terminated)}`);
+      if (exitCode !== expectedCode && !codesOfOthers.has(exitCode))
+        problems.push(`${what}: ${JSON.stringify(terminated)}`);
     }
   }
-  return found;
+  return problems;
 }
 
 export class PodHistory {

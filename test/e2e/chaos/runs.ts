@@ -67,8 +67,8 @@ export class Runs {
 
   /** The log of a run is named by its restart count; the runtime appends to what is there. */
   async #lookAtLogs(logs: string): Promise<void> {
-    const found = await readdir(logs, { recursive: true }).catch(() => []);
-    for (const name of found) {
+    const names = await readdir(logs, { recursive: true }).catch(() => []);
+    for (const name of names) {
       if (!name.endsWith('.log')) continue;
       const text = await readFile(join(logs, name), 'utf8').catch(() => '');
       const count = text.split('\n').filter((line) => line.endsWith(` ${begun}`)).length;

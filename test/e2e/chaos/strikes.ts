@@ -21,12 +21,13 @@ export async function strike(dataDir: string, random: () => number): Promise<str
   const program = programs[Math.floor(random() * programs.length)] as Program;
   const stops = random() < 0.4;
   const stopMs = Math.ceil(random() * maxStopMs);
-  const found = await find(dataDir, program);
+  const identity = await find(dataDir, program);
   // It was killed a moment ago.
-  if (found === undefined || !signalled(found.pid, stops ? 'SIGSTOP' : 'SIGKILL')) return `${program} is not there`;
+  if (identity === undefined || !signalled(identity.pid, stops ? 'SIGSTOP' : 'SIGKILL'))
+    return `${program} is not there`;
   if (!stops) return `${program} killed`;
   await realClock.sleep(stopMs);
-  signalled(found.pid, 'SIGCONT');
+  signalled(identity.pid, 'SIGCONT');
   return `${program} stopped for ${stopMs} ms`;
 }
 

@@ -56,8 +56,8 @@ export async function operatorScenario(t: Test, cluster: OperatedCluster): Promi
     metadata: { name: 'hello', namespace: 'default' },
     spec: { text: 'good morning', copies: 2 },
   });
-  const made = await copies(2, 'first');
-  t.match(made[0]?.metadata.ownerReferences, [{ kind: 'Greeting', name: 'hello', controller: true }]);
+  const greetingMaps = await copies(2, 'first');
+  t.match(greetingMaps[0]?.metadata.ownerReferences, [{ kind: 'Greeting', name: 'hello', controller: true }]);
   t.same((await get()).metadata.finalizers, ['demo.example.com/farewell']);
   await scale(3);
   const three = await copies(3, 'first');

@@ -66,8 +66,8 @@ greetings.on('add', look);
 greetings.on('update', look);
 maps.on('delete', ({ metadata }) => {
   const owner = metadata?.ownerReferences?.find(({ kind }) => kind === 'Greeting');
-  const found = owner && greetings.get(owner.name, metadata?.namespace);
-  if (found !== undefined) look(found);
+  const greeting = owner && greetings.get(owner.name, metadata?.namespace);
+  if (greeting !== undefined) look(greeting);
 });
 for (const informer of [greetings, maps]) {
   informer.on('error', () => setTimeout(() => void informer.start(), 500));
@@ -119,24 +119,24 @@ async function reconcile(greeting: Greeting): Promise<void> {
   const labels = { greeting: name };
   const { items } = await core.listNamespacedConfigMap({ namespace, labelSelector: `greeting=${name}` });
   const there = new Set(items.map((item) => item.metadata?.name));
-  const wanted = Array.from({ length: spec.copies }, (_, i) => `${name}-${i}`);
-  for (const each of wanted) {
+  const mapNames = Array.from({ length: spec.copies }, (_, i) => `${name}-${i}`);
+  for (const each of mapNames) {
     if (there.has(each)) continue;
     const data = { text: spec.text };
     await create(namespace, { metadata: { name: each, labels, ownerReferences: [owner] }, data });
   }
   for (const each of there) {
-    if (each !== undefined && !wanted.includes(each)) await core.deleteNamespacedConfigMap({ name: each, namespace });
+    if (each !== undefined && !mapNames.includes(each)) await core.deleteNamespacedConfigMap({ name: each, namespace });
   }
   const status = {
-    copies: wanted.length,
+    copies: mapNames.length,
     selector: `greeting=${name}`,
     by: identity,
     observedGeneration: metadata.generation,
     conditions: [{ type: 'Ready', status: 'True', reason: 'Copied', message: '' }],
   };
-  const told = greeting.status;
-  if (told !== undefined && JSON.stringify({ ...status, ...told }) === JSON.stringify(status)) return;
+  const oldStatus = greeting.status;
+  if (oldStatus !== undefined && JSON.stringify({ ...status, ...oldStatus }) === JSON.stringify(status)) return;
   await custom.replaceNamespacedCustomObjectStatus({ ...own, body: { ...greeting, status } });
 }
 
@@ -193,7 +193,7 @@ function definition(): KubernetesObject {
       conditions: { type: 'array', items: condition },
     },
   };
-  const made = {
+  const object = {
     apiVersion: `${definitionGroup}/v1`,
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
@@ -230,5 +230,5 @@ function definition(): KubernetesObject {
       ],
     },
   };
-  return made as KubernetesObject;
+  return object as KubernetesObject;
 }

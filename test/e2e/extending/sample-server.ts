@@ -1,7 +1,7 @@
 /**
- * An API server of somebody else's, as a program of its own: it keeps `flavors` in memory, believes the front proxy who asks,
- * and asks the cluster whether that user may. Arguments: the client config, and the files of its certificate and key. Prints
- * its port.
+ * A third-party API server as a separate program: it keeps `flavors` in memory, takes the user from the headers of the front
+ * proxy, and asks the cluster whether that user may. Arguments: the client config, and the files of its certificate and key.
+ * Prints its port.
  */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -95,14 +95,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     case 'create':
       return create(response, JSON.parse(await bodyOf(request)) as Flavor, namespace);
     default: {
-      const found = flavors.get(`${namespace}/${name}`);
-      if (found === undefined) return fail(response, 404, `flavors.${group} "${name}" not found`, 'NotFound');
+      const flavor = flavors.get(`${namespace}/${name}`);
+      if (flavor === undefined) return fail(response, 404, `flavors.${group} "${name}" not found`, 'NotFound');
       if (verb === 'delete') {
         flavors.delete(`${namespace}/${name}`);
-        found.metadata.resourceVersion = String(++version);
-        tell('DELETED', found);
+        flavor.metadata.resourceVersion = String(++version);
+        tell('DELETED', flavor);
       }
-      return send(response, 200, found);
+      return send(response, 200, flavor);
     }
   }
 }
@@ -124,8 +124,8 @@ async function mayDo(
     spec: { user, groups, resourceAttributes: { group, version: 'v1', resource: 'flavors', ...what } },
   };
   const path = `/apis/${review.apiVersion}/subjectaccessreviews`;
-  const made = (await client.request('POST', path, review)) as { status?: { allowed?: boolean } };
-  return made.status?.allowed === true;
+  const answer = (await client.request('POST', path, review)) as { status?: { allowed?: boolean } };
+  return answer.status?.allowed === true;
 }
 
 function create(response: ServerResponse, flavor: Flavor, namespace: string): void {
@@ -140,10 +140,10 @@ function create(response: ServerResponse, flavor: Flavor, namespace: string): vo
     resourceVersion,
     creationTimestamp: new Date().toISOString().replace(/\.\d+/, ''),
   };
-  const made = { ...flavor, metadata };
-  flavors.set(path, made);
-  tell('ADDED', made);
-  send(response, 201, made);
+  const created = { ...flavor, metadata };
+  flavors.set(path, created);
+  tell('ADDED', created);
+  send(response, 201, created);
 }
 
 function watch(response: ServerResponse, { namespace, name }: { namespace: string; name: string | undefined }): void {

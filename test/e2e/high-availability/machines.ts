@@ -73,9 +73,9 @@ export class Machines {
   /** Kills the programs of the cluster that run on a machine, as a fault would; its containers stay. */
   kill(host: Host): void {
     for (const program of ['orch', 'etcd']) {
-      const found = readIdentity(join(this.layout(host).run, `${program}.pid`));
+      const identity = readIdentity(join(this.layout(host).run, `${program}.pid`));
       // A machine that is not a server has no etcd.
-      if (found !== undefined) process.kill(found.pid, 'SIGKILL');
+      if (identity !== undefined) process.kill(identity.pid, 'SIGKILL');
     }
   }
 

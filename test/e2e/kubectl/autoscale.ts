@@ -22,8 +22,8 @@ export async function autoscale(t: Test, program: Kubectl, name: string): Promis
   await program(['apply', '-f', '-'], namespace);
   const kubectl: Kubectl = (args, input) => program(['--namespace=load', ...args], input);
   await kubectl(['apply', '-f', '-'], deployment(name));
-  const made = await kubectl(['autoscale', 'deployment', name, '--min=2', '--max=3', '--cpu-percent=50']);
-  t.match(made, /horizontalpodautoscaler\.autoscaling\/busy.* autoscaled/);
+  const output = await kubectl(['autoscale', 'deployment', name, '--min=2', '--max=3', '--cpu-percent=50']);
+  t.match(output, /horizontalpodautoscaler\.autoscaling\/busy.* autoscaled/);
   return async () => {
     const size = ['get', 'deployment', name, '-o', 'jsonpath={.spec.replicas}'];
     await eventually('there are as many as there must be', async () => (await kubectl(size)) === '2');

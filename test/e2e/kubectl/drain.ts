@@ -65,7 +65,7 @@ export async function drains(t: Test, { kubectl, start }: DrainSession): Promise
     if (code !== undefined) throw new Error(`drain ended with ${code}: ${draining.stderr}`);
     return false;
   });
-  t.equal((await there()).filter((name) => name === 'pod/guarded').length, 2, 'nobody was taken');
+  t.equal((await there()).filter((name) => name === 'pod/guarded').length, 2, 'no pod was evicted');
   // With as many somewhere else they may go.
   await kubectl(['scale', 'deployment/guarded', '--replicas=4']);
   t.equal(await draining.exited, 0, 'it goes on', { stderr: draining.stderr });

@@ -36,7 +36,7 @@ export async function sessions(t: Test, dialect: DialectName): Promise<void> {
   for (const kubectl of programs) {
     const minor = await minorVersion(kubectl);
     await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl));
-    // What the server and the controllers do, whoever asks: versions between the oldest and the newest add nothing.
+    // These steps test the server and the controllers, so the oldest and the newest client are enough.
     if (!extremesOf(programs).has(kubectl)) continue;
     const client = (...args: string[]) => cluster.client(kubectl, args);
     await t.test(`batch and budgets, kubectl 1.${minor}`, (t) => batchAndBudgets(t, minor, client));

@@ -76,7 +76,7 @@ export async function visitAndLeave(server: Server, visit: Visit, leaving: Leavi
 
 async function leave(socket: TLSSocket, random: () => number): Promise<void> {
   const way = Math.floor(random() * 3);
-  // Says that it is done, or stops reading, and goes a little later; what nobody has read then resets the connection.
+  // Half-closes the connection or stops reading, and closes it a little later; unread bytes then reset the connection.
   if (way === 1) socket.end();
   else if (way === 2) socket.pause();
   if (way > 0) await realClock.sleep(random() * 30);

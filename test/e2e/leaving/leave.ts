@@ -34,9 +34,9 @@ export async function comeAndLeave(options: LeaveOptions): Promise<Record<string
       const random = seededRandom(seed + number);
       const status = await visitAndLeave(server, visit, { random, stayMs, untilAnswered });
       const answered = status ?? 'none';
-      const known = counts[name] ?? {};
-      known[answered] = (known[answered] ?? 0) + 1;
-      counts[name] = known;
+      const outcomes = counts[name] ?? {};
+      outcomes[answered] = (outcomes[answered] ?? 0) + 1;
+      counts[name] = outcomes;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, visitor));

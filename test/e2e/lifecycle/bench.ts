@@ -18,15 +18,15 @@ export interface Bench {
 
 /** Runs a command in the pod's container; its output without surrounding space. Throws when it fails. */
 export async function exec({ cri, client }: Bench, name: string, script: string): Promise<string> {
-  const found = await client.resource(pods).get(name, { namespace });
-  const containerId = statusOf(found)?.containerID?.replace('containerd://', '') ?? '';
+  const pod = await client.resource(pods).get(name, { namespace });
+  const containerId = statusOf(pod)?.containerID?.replace('containerd://', '') ?? '';
   const result = await cri.execSync({ containerId, cmd: ['sh', '-c', script], timeoutSeconds: 10 });
   if (result.exitCode !== 0) throw new Error(`${script}: ${result.exitCode} ${result.stderr.toString()}`);
   return result.stdout.toString().trim();
 }
 
-export async function create({ client }: Bench, ...made: Pod[]): Promise<void> {
-  for (const one of made) await client.resource(pods).create(one);
+export async function create({ client }: Bench, ...newPods: Pod[]): Promise<void> {
+  for (const one of newPods) await client.resource(pods).create(one);
 }
 
 /** Waits until the API has no pod of that name. */

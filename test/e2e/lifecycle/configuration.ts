@@ -32,25 +32,25 @@ export async function variables(t: Test, bench: Bench): Promise<void> {
       }),
     ]),
   );
-  const found = await untilPodReady(client, 'variables');
+  const created = await untilPodReady(client, 'variables');
   const lines = (await exec(bench, 'variables', 'env')).split('\n');
   for (const line of [
     'MAP_COLOUR=blue',
     'FROM_MAP=blue',
     'FROM_SECRET=secret',
     'POD_NAME=variables',
-    `POD_IP=${found.status?.podIP}`,
+    `POD_IP=${created.status?.podIP}`,
     `MEMORY=${32 * 1024 * 1024}`,
     'JOINED=is variables',
   ]) {
     t.ok(lines.includes(line), line, { lines });
   }
   t.notOk(lines.some((line) => line.startsWith('MISSING=')));
-  const { podCIDRs } = (await client.resource(nodes).get(found.spec.nodeName ?? '')).spec;
+  const { podCIDRs } = (await client.resource(nodes).get(created.spec.nodeName ?? '')).spec;
   const range = parseCIDR(podCIDRs?.[0] ?? '');
-  t.ok(range && blockContains(range, found.status?.podIP ?? ''), 'the address is of the range of the node', {
+  t.ok(range && blockContains(range, created.status?.podIP ?? ''), 'the address is of the range of the node', {
     podCIDRs,
-    podIP: found.status?.podIP,
+    podIP: created.status?.podIP,
   });
 }
 
@@ -132,8 +132,8 @@ export async function apiAccess(t: Test, bench: Bench): Promise<void> {
 
 /** A process of the pod's container, as this machine numbers it. */
 async function processIn({ client }: Bench, name: string): Promise<number> {
-  const found = await client.resource(pods).get(name, { namespace });
-  const id = statusOf(found)?.containerID?.replace('containerd://', '') ?? '';
+  const pod = await client.resource(pods).get(name, { namespace });
+  const id = statusOf(pod)?.containerID?.replace('containerd://', '') ?? '';
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
     const groups = await readFile(join('/proc', pid, 'cgroup'), 'utf8').catch(() => '');

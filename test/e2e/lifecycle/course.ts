@@ -57,14 +57,14 @@ export async function initialisation(t: Test, bench: Bench): Promise<void> {
   t.equal(await exec(bench, 'initialised', 'cat /scratch/order'), 'first\nsecond\nmain', 'one after the other');
   const ended = ready.status?.initContainerStatuses?.map((status) => status.state?.terminated?.exitCode);
   t.strictSame(ended, [0, 0], 'the status tells how they ended');
-  const failed = await untilPod(client, 'init-fatal', 'has failed', (found) => found.status?.phase === 'Failed');
+  const failed = await untilPod(client, 'init-fatal', 'has failed', (pod) => pod.status?.phase === 'Failed');
   t.equal(statusOf(failed, 'failing')?.state?.terminated?.exitCode, 7);
   t.equal(statusOf(failed)?.containerID, undefined, 'the main container never ran');
   const blocked = await untilPod(
     client,
     'init-failing',
     'crashes again and again',
-    (found) => statusOf(found, 'failing')?.state?.waiting?.reason === 'CrashLoopBackOff',
+    (pod) => statusOf(pod, 'failing')?.state?.waiting?.reason === 'CrashLoopBackOff',
   );
   t.equal(blocked.status?.phase, 'Pending');
   t.match(statusOf(blocked)?.state?.waiting, { reason: 'PodInitializing' });

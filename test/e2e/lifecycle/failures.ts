@@ -41,8 +41,8 @@ export function slowPods(): Pod[] {
 }
 
 export async function restarts(t: Test, { client }: Bench): Promise<void> {
-  const phase = (name: string, wanted: string) =>
-    untilPod(client, name, `is ${wanted}`, (found) => found.status?.phase === wanted);
+  const phase = (name: string, expected: string) =>
+    untilPod(client, name, `is ${expected}`, (pod) => pod.status?.phase === expected);
   const succeeded = await phase('succeeding', 'Succeeded');
   t.match(statusOf(succeeded), { restartCount: 0, state: { terminated: { exitCode: 0, reason: 'Completed' } } });
   const failed = await phase('failing', 'Failed');
@@ -57,24 +57,24 @@ export async function restarts(t: Test, { client }: Bench): Promise<void> {
 
 export async function liveness(t: Test, { client }: Bench): Promise<void> {
   for (const name of ['alive-exec', 'alive-http', 'alive-tcp']) {
-    const isWell = (found: Pod) => statusOf(found)?.restartCount === 1 && statusOf(found)?.state?.running !== undefined;
+    const isWell = (pod: Pod) => statusOf(pod)?.restartCount === 1 && statusOf(pod)?.state?.running !== undefined;
     await untilPod(client, name, 'was restarted', isWell);
-    const told = (await client.resource(events).list({ namespace, fieldSelector: `involvedObject.name=${name}` }))
+    const eventList = (await client.resource(events).list({ namespace, fieldSelector: `involvedObject.name=${name}` }))
       .items;
     t.match(
-      told.find(({ reason }) => reason === 'Killing')?.message,
+      eventList.find(({ reason }) => reason === 'Killing')?.message,
       /failed liveness probe, will be restarted/,
       `${name}: an event says why`,
     );
     t.ok(
-      told.some(({ reason }) => reason === 'Unhealthy'),
+      eventList.some(({ reason }) => reason === 'Unhealthy'),
       'and one what was seen',
     );
   }
 }
 
 export async function crashes(t: Test, { client }: Bench): Promise<void> {
-  const found = await untilPod(
+  const pod = await untilPod(
     client,
     'crashing',
     'is in CrashLoopBackOff after two restarts',
@@ -82,17 +82,17 @@ export async function crashes(t: Test, { client }: Bench): Promise<void> {
   );
   // 10 s after the first start, twice as long after each restart; a slow machine may have come further than two.
   const waits = ['10s', '20s', '40s', '1m20s', '2m40s', '5m0s'];
-  const wait = waits[(statusOf(found)?.restartCount ?? 0) - 1];
-  const message = statusOf(found)?.state?.waiting?.message ?? '';
+  const wait = waits[(statusOf(pod)?.restartCount ?? 0) - 1];
+  const message = statusOf(pod)?.state?.waiting?.message ?? '';
   t.ok(message.startsWith(`back-off ${wait} restarting failed container=main pod=crashing_`), message);
-  t.match(statusOf(found)?.lastState?.terminated, { exitCode: 3, reason: 'Error' });
-  t.equal(found.status?.phase, 'Running');
+  t.match(statusOf(pod)?.lastState?.terminated, { exitCode: 3, reason: 'Error' });
+  t.equal(pod.status?.phase, 'Running');
 }
 
 export async function images(t: Test, { client, history }: Bench): Promise<void> {
-  const waiting = (found: Pod) => statusOf(found)?.state?.waiting?.reason === 'ImagePullBackOff';
-  const found = await untilPod(client, 'imageless', 'waits for its image', waiting);
-  t.equal(found.status?.phase, 'Pending');
-  t.equal(statusOf(found)?.state?.waiting?.message, `Back-off pulling image "${missingImage}"`);
+  const waiting = (pod: Pod) => statusOf(pod)?.state?.waiting?.reason === 'ImagePullBackOff';
+  const pod = await untilPod(client, 'imageless', 'waits for its image', waiting);
+  t.equal(pod.status?.phase, 'Pending');
+  t.equal(statusOf(pod)?.state?.waiting?.message, `Back-off pulling image "${missingImage}"`);
   t.match(history.reasons('imageless'), /ErrImagePull,ImagePullBackOff/, 'the error is shown before the wait');
 }

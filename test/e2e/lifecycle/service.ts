@@ -13,22 +13,22 @@ export async function readiness(t: Test, bench: Bench): Promise<void> {
     .resource(services)
     .create({ metadata, spec: { selector: { app: 'toggled' }, ports: [{ port: 80, targetPort: 8080 }] } });
   const probe = { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1, failureThreshold: 1 };
-  const made = pod('toggled', [shell(sleeper, { readinessProbe: probe })]);
-  await create(bench, { ...made, metadata: { ...made.metadata, labels: { app: 'toggled' } } });
+  const toggled = pod('toggled', [shell(sleeper, { readinessProbe: probe })]);
+  await create(bench, { ...toggled, metadata: { ...toggled.metadata, labels: { app: 'toggled' } } });
   const serves = (field: 'addresses' | 'notReadyAddresses') =>
     eventually(`the pod is among ${field}`, async () => {
       const { subsets = [] } = await client.resource(endpoints).get('toggled', { namespace });
       return subsets.length === 1 && subsets[0]?.[field]?.length === 1;
     });
-  await untilPod(client, 'toggled', 'runs', (found) => statusOf(found)?.state?.running !== undefined);
+  await untilPod(client, 'toggled', 'runs', (pod) => statusOf(pod)?.state?.running !== undefined);
   await serves('notReadyAddresses');
   await exec(bench, 'toggled', 'touch /tmp/ready');
   await serves('addresses');
   await exec(bench, 'toggled', 'rm /tmp/ready');
   await serves('notReadyAddresses');
-  const found = await client.resource(pods).get('toggled', { namespace });
-  t.notOk(isReady(found), 'it is not Ready');
-  t.equal(statusOf(found)?.restartCount, 0, 'and was not restarted');
+  const current = await client.resource(pods).get('toggled', { namespace });
+  t.notOk(isReady(current), 'it is not Ready');
+  t.equal(statusOf(current)?.restartCount, 0, 'and was not restarted');
 }
 
 export async function rollback(t: Test, { client, cluster }: Bench): Promise<void> {
@@ -46,8 +46,8 @@ export async function rollback(t: Test, { client, cluster }: Bench): Promise<voi
   const rolledOut = async (image: string) => {
     const status = await cluster.ctl('rollout', 'status', 'deployment/web', '--timeout=60s');
     t.equal(status.code, 0, 'rollout status', { stderr: status.stderr });
-    const found = await client.resource(deployments).get('web', { namespace });
-    t.equal(found.spec.template.spec?.containers[0]?.image, image);
+    const deployment = await client.resource(deployments).get('web', { namespace });
+    t.equal(deployment.spec.template.spec?.containers[0]?.image, image);
   };
   await rolledOut('orch/web:1.0');
   const patch = { spec: { template: { spec: { containers: [{ name: 'web', image: 'orch/web:2.0' }] } } } };

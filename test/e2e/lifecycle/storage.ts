@@ -6,7 +6,7 @@ import { eventually } from '#test/e2e/harness.js';
 import { type Bench, create, exec, gone } from '#test/e2e/lifecycle/bench.js';
 import { namespace, pod, shell, sleeper, untilPodReady } from '#test/e2e/pods.js';
 
-/** A user that is not the superuser: the directory is for anybody. */
+/** Any user but the superuser: every user may write to the directory. */
 const user = (name: string) => ({
   ...pod(name, [shell(sleeper, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })], {
     ...{ terminationGracePeriodSeconds: 1, securityContext: { runAsUser: 1234, fsGroup: 4321 } },

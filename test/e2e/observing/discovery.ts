@@ -19,19 +19,19 @@ export async function discover(client: Client, { role, namespaces }: DiscoveryCo
   const perNamespace = await Promise.all(
     (namespaces?.names ?? [undefined]).map(async (namespace) => {
       const where = namespace === undefined ? {} : { namespace };
-      const [found, owners, backing] = await Promise.all([
+      const [endpointsList, owners, backing] = await Promise.all([
         client.resource(endpoints).list(where),
         client.resource(services).list(where),
         client.resource(pods).list(where),
       ]);
-      return found.items.flatMap((each) => groupsOf(each, owners.items, backing.items));
+      return endpointsList.items.flatMap((each) => groupsOf(each, owners.items, backing.items));
     }),
   );
   return perNamespace.flat();
 }
 
-function groupsOf(found: Endpoints, owners: readonly Service[], backing: readonly Pod[]): TargetGroup[] {
-  const { name: endpointsName = '', namespace = '' } = found.metadata;
+function groupsOf(endpoints: Endpoints, owners: readonly Service[], backing: readonly Pod[]): TargetGroup[] {
+  const { name: endpointsName = '', namespace = '' } = endpoints.metadata;
   const is = (name: string | undefined) => (object: Service | Pod) =>
     object.metadata.namespace === namespace && object.metadata.name === name;
   // The Service of Endpoints has their name.
@@ -46,7 +46,7 @@ function groupsOf(found: Endpoints, owners: readonly Service[], backing: readonl
           endpoint_address_target_name: targetRef.name ?? '',
         }),
   });
-  return (found.subsets ?? []).flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }) =>
+  return (endpoints.subsets ?? []).flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }) =>
     [
       ...addresses.map((address) => ({ address, ready: true })),
       ...notReadyAddresses.map((address) => ({ address, ready: false })),

@@ -51,7 +51,7 @@ interface Rules {
 }
 
 export async function monitored(t: Test, options: Monitored): Promise<void> {
-  const { host, hosted, name, targets: wanted } = options;
+  const { host, hosted, name, targets: expected } = options;
   await host.resource(namespaces).create({ metadata: { name: monitoring.namespace }, spec: {} });
   const network = await podNetwork(host, monitoring.app, monitoring.namespace);
   const stranger = await podNetwork(host, 'stranger', monitoring.namespace);
@@ -59,17 +59,17 @@ export async function monitored(t: Test, options: Monitored): Promise<void> {
   const answers = await startPrometheus(t, options, network, rules);
 
   const targets = await eventually('all targets are there and answer', async () => {
-    const found = await answers.targets();
-    const wrong = found.filter(({ health }) => health !== 'up');
+    const active = await answers.targets();
+    const wrong = active.filter(({ health }) => health !== 'up');
     if (wrong.length > 0) throw new Error(JSON.stringify(wrong));
     const counts: Record<string, number> = {};
-    for (const { labels } of found) counts[labels['job'] ?? ''] = (counts[labels['job'] ?? ''] ?? 0) + 1;
-    if (JSON.stringify(Object.entries(counts).sort()) !== JSON.stringify(Object.entries(wanted).sort()))
+    for (const { labels } of active) counts[labels['job'] ?? ''] = (counts[labels['job'] ?? ''] ?? 0) + 1;
+    if (JSON.stringify(Object.entries(counts).sort()) !== JSON.stringify(Object.entries(expected).sort()))
       throw new Error(JSON.stringify(counts));
-    return found;
+    return active;
   });
 
-  // API servers are for everybody.
+  // Every client reaches API servers.
   const closed = targets
     .filter(({ labels }) => labels['job'] !== 'apiserver')
     .map((each) => new URL(each.scrapeUrl).host);
@@ -77,7 +77,7 @@ export async function monitored(t: Test, options: Monitored): Promise<void> {
   t.same(
     (await Promise.all(tried)).filter(({ reached }) => reached),
     [],
-    'nobody else reads metrics',
+    'a stranger cannot read metrics',
   );
   // etcd's are not ours.
   for (const target of targets.filter(({ labels }) => labels['job'] !== 'etcd'))
@@ -88,9 +88,9 @@ export async function monitored(t: Test, options: Monitored): Promise<void> {
   const account = () => hosted.resource(serviceaccounts).get('default', { namespace: busy.namespace });
   await eventually('the namespace has its account', async () => (await account()) !== undefined);
   await keepBusy(hosted, busy);
-  const { items: found } = await host.resource(configmaps).list({ labelSelector: 'grafana_dashboard=1' });
+  const { items: dashboards } = await host.resource(configmaps).list({ labelSelector: 'grafana_dashboard=1' });
   const queries = dashboardQueries(
-    found.flatMap(({ data = {} }) => Object.values(data)),
+    dashboards.flatMap(({ data = {} }) => Object.values(data)),
     name,
   );
   t.ok(queries.size > 80);
@@ -152,9 +152,9 @@ async function writeConfig(
     assets[file] = Buffer.from(data?.[key] ?? '', 'base64').toString();
   }
   if (hasOperator) {
-    const made = await askOperator({ cluster, host, namespace: monitoring.namespace, jobs: translated.length });
-    t.same(translated, made.scrapeConfigs, 'the operator makes the same of the monitors');
-    t.match(made.assets, assets);
+    const operated = await askOperator({ cluster, host, namespace: monitoring.namespace, jobs: translated.length });
+    t.same(translated, operated.scrapeConfigs, 'the operator makes the same of the monitors');
+    t.match(operated.assets, assets);
   }
   const certificates = join(folder, 'certs');
   mkdirSync(certificates);
@@ -194,13 +194,13 @@ async function metricsOf({ scrapeUrl }: Target, { host }: Monitored): Promise<st
   const file = (name: string) => Buffer.from(data[name] ?? '', 'base64');
   const tls = { cert: file('client.crt'), key: file('client.key'), rejectUnauthorized: false };
   return new Promise((resolve, reject) => {
-    const asked = request(scrapeUrl, { ...tls, agent: false }, (response) => {
+    const scrape = request(scrapeUrl, { ...tls, agent: false }, (response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('end', () => resolve(Buffer.concat(parts).toString()));
       response.on('error', reject);
     });
-    asked.on('error', reject);
-    asked.end();
+    scrape.on('error', reject);
+    scrape.end();
   });
 }

@@ -54,8 +54,8 @@ export async function askOperator({ cluster, host, namespace, jobs }: AskOptions
   });
   try {
     return await eventually('the operator has made a configuration', async () => {
-      const made = await host.resource(secrets).get('prometheus-main', { namespace });
-      const text = gunzipSync(Buffer.from(made.data?.['prometheus.yaml.gz'] ?? '', 'base64')).toString();
+      const secret = await host.resource(secrets).get('prometheus-main', { namespace });
+      const text = gunzipSync(Buffer.from(secret.data?.['prometheus.yaml.gz'] ?? '', 'base64')).toString();
       const { scrape_configs: scrapeConfigs } = parse(text) as { scrape_configs: readonly ScrapeConfig[] };
       if (scrapeConfigs.length !== jobs) return undefined;
       const files = await host.resource(secrets).get('prometheus-main-tls-assets-0', { namespace });

@@ -28,7 +28,7 @@ export async function podNetwork(client: Client, name: string, namespace: string
 
 /** One of the pod's processes. */
 function processOf(uid: string): string {
-  const found = readdirSync('/proc')
+  const pid = readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))
     .find((pid) => {
       try {
@@ -39,8 +39,8 @@ function processOf(uid: string): string {
         return false;
       }
     });
-  if (found === undefined) throw new Error(`no process of the pod ${uid}`);
-  return found;
+  if (pid === undefined) throw new Error(`no process of the pod ${uid}`);
+  return pid;
 }
 
 /** Whether a connection comes about within two seconds. */

@@ -45,7 +45,7 @@ interface SecretOrConfigMap {
 
 type Relabeling = Readonly<Record<string, unknown>>;
 
-const known = {
+const knownFields = {
   spec: ['selector', 'namespaceSelector', 'jobLabel', 'endpoints'],
   selector: ['matchLabels'],
   namespaceSelector: ['any', 'matchNames'],
@@ -105,10 +105,10 @@ function identifier({ metadata: { name, namespace } }: ServiceMonitor): string {
 
 function scrapeConfig(monitor: ServiceMonitor, endpoint: Endpoint, index: number): ScrapeConfig {
   const { metadata, spec } = monitor;
-  refuseUnknown(spec, known.spec);
-  refuseUnknown(spec.selector, known.selector);
-  refuseUnknown(spec.namespaceSelector ?? {}, known.namespaceSelector);
-  refuseUnknown(endpoint, known.endpoint);
+  refuseUnknown(spec, knownFields.spec);
+  refuseUnknown(spec.selector, knownFields.selector);
+  refuseUnknown(spec.namespaceSelector ?? {}, knownFields.namespaceSelector);
+  refuseUnknown(endpoint, knownFields.endpoint);
   // Without a port the operator looks at those of containers.
   if (endpoint.port === undefined) throw new Error(`${identifier(monitor)}: an endpoint without port`);
   return {
@@ -164,7 +164,7 @@ function namespacesOf({ metadata, spec }: ServiceMonitor): { namespaces?: { name
 }
 
 function tlsConfig(namespace: string, config: NonNullable<Endpoint['tlsConfig']>): object {
-  refuseUnknown(config, known.tlsConfig);
+  refuseUnknown(config, knownFields.tlsConfig);
   const { ca, cert, keySecret, serverName, insecureSkipVerify } = config;
   const file = (from: SecretOrConfigMap | undefined) => from && `${assetsFolder}/${assetFile(namespace, from)}`;
   return {

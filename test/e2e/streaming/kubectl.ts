@@ -88,7 +88,7 @@ async function bothWays(
   t.match(there, { code: 0, stdout: digest(sent) }, 'the end of the input arrives');
   const back = await shell(`"$K" exec -i ${pod} -- cat < sent | sha256sum`);
   t.match(back, { code: 0, stdout: digest(sent) }, `${megabytes} MB both ways`);
-  // Little: containerd 1.6 does not end a session whose input fills its pipes and is taken by nobody.
+  // Little: containerd 1.6 does not end a session while unread input fills its pipes.
   const early = await shell(`head -c 1000 sent | "$K" exec -i ${pod} -- head -c 3 | wc -c`);
   t.equal(early.stdout.trim(), '3', 'a program that ends before its input does');
 }
@@ -162,8 +162,8 @@ async function proxied(
 async function forwards(t: Test, { cluster, kubectl, pod }: KubectlOptions): Promise<void> {
   const forwarding = new Running(kubectl, ['port-forward', pod, ':8080', ':9'], { KUBECONFIG: cluster.config });
   const ports = await eventually('the forwards listen', async () => {
-    const found = [...forwarding.stdout.matchAll(/127\.0\.0\.1:(\d+) -> (\d+)/g)];
-    return found.length === 2 ? found : undefined;
+    const ports = [...forwarding.stdout.matchAll(/127\.0\.0\.1:(\d+) -> (\d+)/g)];
+    return ports.length === 2 ? ports : undefined;
   });
   const local = (remote: string) => ports.find((port) => port[2] === remote)?.[1];
   const url = `http://127.0.0.1:${local('8080')}/big`;

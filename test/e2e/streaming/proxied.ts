@@ -63,8 +63,8 @@ async function throughNode(t: Test, server: Server, { node, pod }: ProxiedOption
   const protocols = ['v4.channel.k8s.io'];
   const status = { reason: 'NonZeroExitCode', details: { causes: [{ message: '5' }] } };
   for (const method of ['GET', 'POST']) {
-    const asked = { url: `https://${at}/${exec}`, method, protocols, tls };
-    const result = await spdyCommand(asked, ['error', 'stdin', 'stdout', 'stderr'], (stdin) => stdin.end(sent));
+    const target = { url: `https://${at}/${exec}`, method, protocols, tls };
+    const result = await spdyCommand(target, ['error', 'stdin', 'stdout', 'stderr'], (stdin) => stdin.end(sent));
     t.ok(result.stdout.equals(sent), `exec over SPDY by ${method}`);
     t.match(result, { protocol: 'v4.channel.k8s.io', stderr: Buffer.from('err\n') });
     t.match(JSON.parse(result.error), status);

@@ -219,7 +219,7 @@ function killAll({ name }: Host): number {
   return doomed.size;
 }
 
-/** Which network namespace the process is in; undefined where it has ended, or is one that nobody may look at. */
+/** The network namespace of the process; undefined if the process has ended or cannot be inspected. */
 function networkOf(pid: number): number | undefined {
   try {
     return statSync(`/proc/${pid}/ns/net`).ino;

@@ -59,8 +59,8 @@ function service(name: string, spec: Partial<Service['spec']>, metadata: Partial
 
 /** Pods that answer for services: one on each node, those of `half` on two of them only. */
 export const half = ['web-near', 'web-far'];
-export const everybody = ['web-first', ...half];
-/** Addresses of nobody but those who document. */
+export const webPods = ['web-first', ...half];
+/** Addresses for documentation (RFC 5737, RFC 3849). */
 export const externals = { 4: '198.51.100.7', 6: '2001:db8:77::7' } as const;
 
 const halfLabels = { half: 'yes' };
@@ -88,7 +88,7 @@ export function services({ sources }: ServiceAddresses): object[] {
     service('sticky', { sessionAffinity: 'ClientIP' }),
     service('inner', { selector: halfLabels, internalTrafficPolicy: local }),
     service('zoned', {}, { annotations: { [orchDialect.annotations.topologyAwareHints]: 'auto' } }),
-    service('nobody', { type: 'NodePort', selector: { app: 'nobody' } }),
+    service('unserved', { type: 'NodePort', selector: { app: 'unserved' } }),
     service('ending', { selector: { app: 'ending' } }),
     service('rolling', { type: 'NodePort', selector: { app: 'rolling' }, ports: [{ port: 80, targetPort: 8080 }] }),
   ];
@@ -99,7 +99,7 @@ const answer = 'printf "Content-Type: text/plain\\r\\n\\r\\n$(hostname) $REMOTE_
 const server = [
   'mkdir -p /www/cgi-bin; cd /www/cgi-bin',
   `echo ${Buffer.from(`#!/bin/sh\n${answer}\n`).toString('base64')} | base64 -d >who`,
-  // Ends at once when it is told to: whoever comes then is refused.
+  // Ends at once on SIGTERM; later connections are refused.
   'chmod +x who; httpd -f -p 8080 -h /www & trap "kill $!; exit" TERM; wait',
 ].join('; ');
 

@@ -78,11 +78,11 @@ export class Place {
 
 /** Network namespaces of pods, by UID: those of their processes. */
 export async function namespacesOfPods(uids: readonly string[]): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
+  const namespaces = new Map<string, string>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
     const uid = uids.find((each) => cgroups.includes(each) || cgroups.includes(each.replaceAll('-', '_')));
-    if (uid !== undefined) found.set(uid, `/proc/${pid}/ns/net`);
+    if (uid !== undefined) namespaces.set(uid, `/proc/${pid}/ns/net`);
   }
-  return found;
+  return namespaces;
 }

@@ -33,9 +33,9 @@ export class Places {
   }
 
   get(name: string): Place {
-    const found = this.#places.get(name);
-    if (found === undefined) throw new Error(`there is no place ${name}`);
-    return found;
+    const place = this.#places.get(name);
+    if (place === undefined) throw new Error(`there is no place ${name}`);
+    return place;
   }
 
   /** The same question from each of them. */

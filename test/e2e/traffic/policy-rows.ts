@@ -1,7 +1,7 @@
 /** Who may reach whom while the policies of manifests.ts hold. */
 import { type Addresses, addressOf, families, protocols } from '#test/e2e/traffic/addresses.js';
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';
-import { everybody } from '#test/e2e/traffic/manifests.js';
+import { webPods } from '#test/e2e/traffic/manifests.js';
 import type { Places } from '#test/e2e/traffic/places.js';
 import type { Target } from '#test/e2e/traffic/protocol.js';
 import type { Row } from '#test/e2e/traffic/table.js';
@@ -14,7 +14,7 @@ export function policyRows(cluster: HostCluster, at: Addresses, places: Places):
   });
   // What is dropped first: everything was let through a moment ago.
   return families.flatMap((family): Row[] => [
-    ...everybody.flatMap((name) => [
+    ...webPods.flatMap((name) => [
       may('friend', at.pod(name, family, 'TCP', 8081), undefined),
       may('friend', at.pod(name, family, 'UDP', 8053), undefined),
       may('friend', at.pod(name, family, 'TCP', 8080), name),
@@ -22,7 +22,7 @@ export function policyRows(cluster: HostCluster, at: Addresses, places: Places):
       may('other', at.pod(name, family, 'UDP', 8053), undefined),
       may('other', at.pod(name, family, 'TCP', 8080), name),
       may('other', at.pod(name, family, 'TCP', 8081), name),
-      ...everybody
+      ...webPods
         .filter((other) => other !== name)
         .map((other) => may(other, at.pod(name, family, 'TCP', 8080), undefined)),
       may(cluster.nodeOf(name), at.pod(name, family, 'TCP', 8082), name),

@@ -76,7 +76,7 @@ function askByUdp({ address, port }: Target, timeoutMs: number): Promise<string>
     const timer = realClock.setTimer(() => end(() => reject(new Error('timeout'))), timeoutMs);
     socket.once('error', (error) => end(() => reject(error)));
     socket.once('message', (message) => end(() => resolve(message.toString())));
-    // Connected, so that the system tells when nobody is there.
+    // Connected, so that the kernel reports a closed port.
     socket.connect(port, address, () => socket.send(request));
   });
 }
@@ -160,5 +160,5 @@ lines.on('line', async (line) => {
   const { id, order } = JSON.parse(line) as { id: number; order: Order };
   process.stdout.write(`${JSON.stringify({ id, report: await act(order) })}\n`);
 });
-// Whoever started it has gone.
+// The parent process has ended.
 lines.once('close', () => process.exit());

@@ -1,7 +1,7 @@
 /** Who reaches which service, and how: tables by what they are about. */
 import { type Addresses, addressOf, all, portOf } from '#test/e2e/traffic/addresses.js';
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';
-import { everybody, externals, half } from '#test/e2e/traffic/manifests.js';
+import { externals, half, webPods } from '#test/e2e/traffic/manifests.js';
 import type { Places } from '#test/e2e/traffic/places.js';
 import type { Row } from '#test/e2e/traffic/table.js';
 
@@ -11,20 +11,20 @@ export function serviceTables(
   places: Places,
 ): Readonly<Record<string, () => Row[]>> {
   const { firstName: first, outside } = cluster;
-  const inside = [...everybody, ...cluster.nodes.keys()];
+  const inside = [...webPods, ...cluster.nodes.keys()];
   return {
     'cluster addresses': () =>
       all((family, protocol) => [
         ...places.each(inside, ({ name }) => ({
           what: 'all endpoints answer',
           to: at.cluster('all', family, protocol),
-          expect: everybody,
+          expect: webPods,
           // Pods of other nodes, too, know each other by their own addresses.
-          client: everybody.includes(name) ? at.podIP(name, family) : undefined,
+          client: webPods.includes(name) ? at.podIP(name, family) : undefined,
         })),
         ...places.each(inside, () => ({
-          what: 'nobody is there',
-          to: at.cluster('nobody', family, protocol),
+          what: 'no endpoint',
+          to: at.cluster('unserved', family, protocol),
           expect: [],
           how: 'ECONNREFUSED',
         })),
@@ -35,12 +35,12 @@ export function serviceTables(
           places.each([...inside, 'outside'], () => ({
             what: `at ${node}`,
             to: at.node('ported', node, family, protocol),
-            expect: everybody,
+            expect: webPods,
           })),
         ),
         ...places.each(['outside'], () => ({
-          what: 'nobody is there',
-          to: at.node('nobody', 'near', family, protocol),
+          what: 'no endpoint',
+          to: at.node('unserved', 'near', family, protocol),
           expect: [],
           how: 'ECONNREFUSED',
         })),
@@ -72,7 +72,7 @@ export function serviceTables(
         ...places.each([...inside, 'outside', 'stranger'], () => ({
           what: 'balanced',
           to: at.balancer('balanced', family, protocol),
-          expect: everybody,
+          expect: webPods,
         })),
         ...places.each(['outside'], () => ({
           what: 'announced where endpoints are',
@@ -88,7 +88,7 @@ export function serviceTables(
         ...places.each(['outside'], () => ({
           what: 'from a range that may',
           to: at.balancer('sourced', family, protocol),
-          expect: everybody,
+          expect: webPods,
         })),
         ...places.each(['stranger', 'web-near', 'far'], () => ({
           what: 'from elsewhere',
@@ -102,7 +102,7 @@ export function serviceTables(
         places.each([...inside, 'outside'], () => ({
           what: 'external',
           to: { protocol, port: portOf[protocol], address: externals[family] },
-          expect: everybody,
+          expect: webPods,
         })),
       ),
     'policies about nodes, and hints about zones': () =>
@@ -115,7 +115,7 @@ export function serviceTables(
           })),
         ),
         ...places.each(['web-first', first], () => ({
-          what: 'and is dropped where nobody is',
+          what: 'and is dropped on nodes without an endpoint',
           to: at.cluster('inner', family, protocol),
           expect: [],
           how: 'timeout',

@@ -8,9 +8,9 @@ import type { Report, Target } from '#test/e2e/traffic/protocol.js';
 export interface Row {
   readonly from: Place;
   readonly to: Target;
-  /** All that are to answer. Empty: nobody does. */
+  /** Pods that must answer, each at least once. Empty: no answer is expected. */
   readonly expect: readonly string[];
-  /** Where nobody answers: because packets are dropped, or because a message says so. */
+  /** Where no answer is expected: whether packets are dropped or connections refused. */
   readonly how?: 'timeout' | 'ECONNREFUSED';
   /** The address that servers are to see, among others where a pod may have asked itself. */
   readonly client?: string | undefined;
@@ -28,9 +28,9 @@ function problemOf({ client, expect, how }: Row, { answers, clients, failures }:
     return how === undefined || failure.why === how ? undefined : `failed with ${failure.why}`;
   }
   if (failures.length > 0) return `failed with ${failures[0]?.why} after ${JSON.stringify(answers)}`;
-  const wanted = [...expect].sort().join();
-  const found = Object.keys(answers).sort().join();
-  if (found !== wanted) return `answered: ${found} instead of ${wanted}`;
+  const expected = [...expect].sort().join();
+  const actual = Object.keys(answers).sort().join();
+  if (actual !== expected) return `answered: ${actual} instead of ${expected}`;
   return client === undefined || clients.includes(client) ? undefined : `clients: ${clients} without ${client}`;
 }
 

@@ -172,7 +172,7 @@ export function situations({ noProvisioner, schedulingApi, storageApi, zone }: P
     },
     {
       name: 'pod affinity',
-      pod: pod('near', { spec: near('podAffinity', 'nobody', 'disk') }),
+      pod: pod('near', { spec: near('podAffinity', 'absent', 'disk') }),
       cause: /didn't match pod affinity rules/,
       remedy: /affinity be a preference/,
     },
@@ -290,12 +290,12 @@ export function situations({ noProvisioner, schedulingApi, storageApi, zone }: P
     },
     {
       name: 'unknown scheduler',
-      pod: pod('foreign', { spec: { schedulerName: 'nobody' } }),
-      cause: /left to scheduler "nobody"/,
+      pod: pod('foreign', { spec: { schedulerName: 'absent' } }),
+      cause: /left to scheduler "absent"/,
       remedy: /name the scheduler/,
     },
     {
-      name: 'important, but evicts nobody',
+      name: 'important, but evicts no pod',
       objects: [
         {
           apiVersion: schedulingApi,
