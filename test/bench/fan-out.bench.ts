@@ -125,7 +125,7 @@ class Writer {
     object.busy = true;
     object.value.write(stamp(realClock.monotonic()), object.at, 'latin1');
     const result = await this.#store.update(object.key, object.value, object.modRevision);
-    if (!result.ok) throw new Error(`${object.key} was changed by somebody else`);
+    if (!result.ok) throw new Error(`${object.key} was changed by another writer`);
     object.modRevision = result.revision;
     object.busy = false;
     this.written++;

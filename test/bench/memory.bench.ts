@@ -82,7 +82,7 @@ async function inform(url: string, contentType: string, ways: string): Promise<v
     await informer.whenSynced();
     if (informer.size !== podCount) throw new Error(`${informer.size} pods`);
   }
-  if (added !== podCount * informerCount) throw new Error(`${added} pods were told of`);
+  if (added !== podCount * informerCount) throw new Error(`informers saw ${added} pods`);
   const cpuUsedMs = cpuMs(process.pid) - cpu;
   await clock.sleep(settleMs);
   const resident = residentBytes(process.pid);

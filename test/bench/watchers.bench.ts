@@ -120,7 +120,7 @@ async function objects(store: EtcdStore, prefix: string): Promise<KeyValue[]> {
 async function touch(store: EtcdStore, object: KeyValue | undefined): Promise<void> {
   if (object === undefined) throw new Error('there is nothing to write');
   const result = await store.update(object.key, object.value, object.modRevision);
-  if (!result.ok) throw new Error(`${object.key} was changed by somebody else`);
+  if (!result.ok) throw new Error(`${object.key} was changed by another writer`);
   Object.assign(object, { modRevision: result.revision });
 }
 

@@ -91,7 +91,7 @@ function openStore(server: RunningServer): EtcdStore {
 
 async function touch(store: EtcdStore, { key, value, modRevision }: KeyValue): Promise<bigint> {
   const result = await store.update(key, value, modRevision);
-  if (!result.ok) throw new Error(`${key} was changed by somebody else`);
+  if (!result.ok) throw new Error(`${key} was changed by another writer`);
   return result.revision;
 }
 

@@ -158,7 +158,7 @@ async function answer(request: Request, response: Response): Promise<void> {
 
 async function put(key: string, bytes: Buffer, expected: Revision): Promise<Revision> {
   const { succeeded, revision } = await etcd.put(key, bytes, expected);
-  if (!succeeded) throw new Error(`${key} was changed by somebody else`);
+  if (!succeeded) throw new Error(`${key} was changed by another writer`);
   return revision;
 }
 

@@ -113,7 +113,7 @@ async function feed(input: Buffer, random: Random): Promise<{ answered: number; 
   session.destroy(undefined);
   await called;
   await new Promise(setImmediate);
-  if (closed !== 1) problems.push(`told ${closed} times of its end`);
+  if (closed !== 1) problems.push(`the end was reported ${closed} times`);
   for (const [i, count] of ends.entries()) if (count !== 1) problems.push(`stream ${i} ended ${count} times`);
   const code = farewell(Buffer.concat(said), problems);
   if (problems.length > 0) throw new Error(problems.join('; '));

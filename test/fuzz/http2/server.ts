@@ -102,7 +102,7 @@ async function feed(input: Buffer, random: Random): Promise<{ answered: number; 
   peer.end();
   session.destroy(undefined);
   for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
-  if (closed !== 1) problems.push(`told ${closed} times of its end`);
+  if (closed !== 1) problems.push(`the end was reported ${closed} times`);
   for (const [i, count] of ends.entries()) if (count !== 1) problems.push(`request ${i} ended ${count} times`);
   const code = farewellOf(Buffer.concat(said), problems);
   if (problems.length > 0) throw new Error(problems.join('; '));

@@ -34,9 +34,9 @@ const as = (name: string, more: Record<string, string> = {}) => ({ headers: { au
 
 t.test('authentication and authorization', async (t) => {
   const server = await startServer(t, { dependencies: { authenticator, authorizer } });
-  const nobody = await call(server, 'GET', configmaps);
-  t.match(nobody.json, { kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
-  t.equal(nobody.headers['www-authenticate'], undefined, 'as in 1.24');
+  const anonymous = await call(server, 'GET', configmaps);
+  t.match(anonymous.json, { kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+  t.equal(anonymous.headers['www-authenticate'], undefined, 'as in 1.24');
   t.equal((await call(server, 'GET', configmaps, as('bob'))).status, 200);
   t.match((await call(server, 'DELETE', `${configmaps}/a`, as('bob'))).json, {
     code: 403,
@@ -97,8 +97,8 @@ t.test('impersonation', async (t) => {
     ['acme.io/scope', ['b']],
     ['__proto__', ['c']],
   ]);
-  const nobody = { 'impersonate-user': 'system:anonymous', 'impersonate-group': 'system:authenticated' };
-  await call(server, 'GET', configmaps, as('root', nobody));
+  const anonymous = { 'impersonate-user': 'system:anonymous', 'impersonate-group': 'system:authenticated' };
+  await call(server, 'GET', configmaps, as('root', anonymous));
   t.same(
     seen.at(-1)?.groups,
     ['system:authenticated', 'system:unauthenticated'],

@@ -129,8 +129,8 @@ t.test('the lease of a stopped server is removed by other servers', async (t) =>
   await resource.create({ metadata: { name: 'gone', namespace: system, labels }, spec }, { namespace: system });
   await resource.create({ metadata: { name: 'other', namespace: system }, spec }, { namespace: system });
   const names = async () => (await resource.list({ namespace: system })).items.map(({ metadata }) => metadata.name);
-  const left = await until('the lease to be removed', names, (found) => !found.includes('gone'));
-  t.equal(left.length, 2, "its own, and one of somebody else's");
+  const left = await until('the lease to be removed', names, (leases) => !leases.includes('gone'));
+  t.equal(left.length, 2, 'its own, and one of another server');
 });
 
 t.test('without the gates there are neither leases nor storage versions', async (t) => {

@@ -192,7 +192,7 @@ const work: Work = {
     await claims.create({ metadata: { name: 'disk', ...where }, spec: claimSpec('1Gi', 'slow') });
     await until('bound', async () => (await claims.get('disk', where)).status?.phase === 'Bound');
     await claims.patch('disk', { spec: { resources: { requests: { storage: '2Gi' } } } }, { ...where, type: 'merge' });
-    await until('its growth is for others', () => told(test, 'ExternalExpanding', 'disk'));
+    await until('its growth is for others', () => hasEvent(test, 'ExternalExpanding', 'disk'));
     const spec = {
       nodeName: 'n1',
       terminationGracePeriodSeconds: 0,
@@ -299,7 +299,7 @@ const work: Work = {
   },
 };
 
-async function told({ client }: DaemonTest, reason: string, name: string): Promise<boolean> {
+async function hasEvent({ client }: DaemonTest, reason: string, name: string): Promise<boolean> {
   const { items } = await client.resource(events).list(where);
   return items.some((event) => event.reason === reason && event.involvedObject.name === name);
 }
@@ -399,7 +399,7 @@ t.test('no controller is refused anything', async (t) => {
       await client.resource(pods).delete(pod.metadata.name ?? '', { ...where, gracePeriodSeconds: 0 });
     return isGone(client.resource(namespaces).get(namespace));
   });
-  // What a namespace that ends refuses to everybody says nothing of rights.
+  // A terminating namespace refuses every client, which says nothing about rights.
   const refused = log.text
     .split('\n')
     .filter((line) => /forbidden/i.test(line) && !line.includes('is being terminated'));

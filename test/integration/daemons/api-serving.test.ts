@@ -18,9 +18,9 @@ t.test('certificates by server name, and streams', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'serving-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const put = async (commonName: string) => {
-    const made = await createSelfSigned({ commonName, names: ['named.test'], ips: [], now: clock.now() });
-    await writeFile(join(folder, 'named.crt'), made.certificate);
-    await writeFile(join(folder, 'named.key'), made.privateKey);
+    const serving = await createSelfSigned({ commonName, names: ['named.test'], ips: [], now: clock.now() });
+    await writeFile(join(folder, 'named.crt'), serving.certificate);
+    await writeFile(join(folder, 'named.key'), serving.privateKey);
   };
   await put('first');
   const sni = `--tls-sni-cert-key=${join(folder, 'named.crt')},${join(folder, 'named.key')}`;
@@ -52,13 +52,13 @@ t.test('connections are made anew now and then, and clients told to come over TL
   session.once('goaway', () => {
     gone = true;
   });
-  for (let asked = 0; !gone && asked < 5000; asked += 1) {
+  for (let count = 0; !gone && count < 5000; count += 1) {
     const request = session.request({ ':path': '/healthz' });
     const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
     request.resume();
     await once(request, 'end');
     t.equal(headers[':status'], 200);
-    if (asked === 0) t.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains');
+    if (count === 0) t.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains');
   }
   t.equal(gone, true);
 });

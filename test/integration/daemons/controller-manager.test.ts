@@ -32,7 +32,7 @@ t.setTimeout(180_000);
 const system = dialect.namespaces.system;
 const common = ['--secure-port=0', '--controllers=serviceaccount,namespace'];
 
-/** A GET of a daemon's port, whose certificate nobody vouches for. */
+/** A GET of a daemon's port, without verification of its certificate. */
 function getInsecurely(
   port: number,
   path: string,
@@ -148,7 +148,7 @@ t.test('each controller acts as a service account of its own, and may do all it 
   for (const name of ['service-account', 'replicaset', 'namespace', 'statefulset', 'daemon-set'])
     t.ok(accounts.includes(`${name}-controller`), name);
   t.ok(accounts.includes('generic-garbage-collector'));
-  // What a namespace that ends refuses to everybody says nothing of rights.
+  // A terminating namespace refuses every client, which says nothing about rights.
   const refusals = log.split('\n').filter((line) => /forbidden/i.test(line) && !line.includes('is being terminated'));
   t.strictSame(refusals, []);
   child.kill('SIGTERM');
@@ -190,14 +190,14 @@ t.test('controllers that move have a lock of their own', async (t) => {
   t.notMatch(all.body, /podgc/, 'another manager’s');
   t.same(await ask('/healthz/serviceaccount'), { status: 200, body: 'ok' });
   t.equal((await ask('/healthz/podgc')).status, 404);
-  const told = async (name: string) => {
+  const health = async (name: string) => {
     const { status, body } = await ask(`/debug/controllers/${name}`);
     return { status, ...(JSON.parse(body).controllers ?? [])[0] };
   };
-  t.match(await told('namespace'), { status: 200, state: 'running', loops: [{ name: 'namespace', errors: [] }] });
-  t.match(await told('serviceaccount'), { state: 'running', loops: [{ lastSync: String, counts: { retrying: 0 } }] });
-  t.match(await told('podgc'), { state: 'disabled', reason: /another manager/ });
-  t.match(await told('job'), { state: 'disabled', reason: '--controllers does not choose it' });
+  t.match(await health('namespace'), { status: 200, state: 'running', loops: [{ name: 'namespace', errors: [] }] });
+  t.match(await health('serviceaccount'), { state: 'running', loops: [{ lastSync: String, counts: { retrying: 0 } }] });
+  t.match(await health('podgc'), { state: 'disabled', reason: /another manager/ });
+  t.match(await health('job'), { state: 'disabled', reason: '--controllers does not choose it' });
   const page = JSON.parse((await ask('/debug/controllers')).body);
   t.equal(new Set(page.controllers.map(({ name }: { readonly name: string }) => name)).size, page.controllers.length);
   t.match(await getInsecurely(port, '/debug/controllers', { accept: 'text/plain' }), {
@@ -212,7 +212,7 @@ t.test('controllers that move have a lock of their own', async (t) => {
     return true;
   });
   await until('its controllers stop', async () => (await ask('/healthz/serviceaccount')).status === 404);
-  t.match(await told('serviceaccount'), { state: 'stopped', reason: 'this process does not lead' });
+  t.match(await health('serviceaccount'), { state: 'stopped', reason: 'this process does not lead' });
   t.equal((await ask('/healthz/namespace')).status, 200, 'the others go on');
   child.kill('SIGTERM');
   t.equal(await ended(child), 0);
@@ -286,7 +286,7 @@ for (const kind of ['leases', 'endpointsleases']) {
     await makesAccounts(test, 'a');
     const locks = test.client.resource(leases);
     const where = { namespace: system };
-    await until('somebody else leads', async () => {
+    await until('another manager leads', async () => {
       const lease = await locks.get(dialect.components.controllerManager, where);
       const spec = { ...lease.spec, holderIdentity: 'other', renewTime: formatMicroTime(clock.now()) };
       await locks.update({ ...lease, spec });

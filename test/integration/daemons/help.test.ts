@@ -26,15 +26,15 @@ async function helpOf(program: string, args: readonly string[] = []): Promise<Re
   const options = new Map<string, Shown>();
   let name = '';
   for (const line of stdout.split('\n')) {
-    const [, found, type = ''] = /^ {2}(?:-\w, | {4})--([\w-]+)(?:\[.*\]| (.+))?$/.exec(line) ?? [];
-    if (found !== undefined) {
-      name = found;
+    const [, option, type = ''] = /^ {2}(?:-\w, | {4})--([\w-]+)(?:\[.*\]| (.+))?$/.exec(line) ?? [];
+    if (option !== undefined) {
+      name = option;
       options.set(name, { type, default: '' });
     }
-    const known = options.get(name);
+    const shape = options.get(name);
     const [, value] = /\(default (.*?)\)(?: \(|$)/.exec(line.trim()) ?? [];
-    if (known !== undefined && value !== undefined) {
-      options.set(name, { ...known, default: value.replace(/^"(.*)"$/, '$1').replace(/^\[(.*)\]$/, '$1') });
+    if (shape !== undefined && value !== undefined) {
+      options.set(name, { ...shape, default: value.replace(/^"(.*)"$/, '$1').replace(/^\[(.*)\]$/, '$1') });
     }
   }
   return options;
@@ -47,9 +47,9 @@ function compare(
   others: Readonly<Record<string, string>> = {},
 ) {
   for (const line of lines.trim().split('\n')) {
-    const [name = '', type = '', wanted = ''] = line.split(' ');
-    const zero = ['none', 'false', '0', "''"].includes(wanted);
-    const shown = { type: shownTypes[type] ?? type, default: others[name] ?? (zero ? '' : wanted) };
+    const [name = '', type = '', defaultText = ''] = line.split(' ');
+    const zero = ['none', 'false', '0', "''"].includes(defaultText);
+    const shown = { type: shownTypes[type] ?? type, default: others[name] ?? (zero ? '' : defaultText) };
     t.same(help.get(name), shown, `--${name}`);
   }
   for (const always of ['help', 'version', 'dialect']) t.ok(help.has(always), always);

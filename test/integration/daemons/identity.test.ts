@@ -53,16 +53,16 @@ async function setUp(t: Test, dialect: Dialect): Promise<IdentityTest> {
     await writeFile(join(folder, name), text);
     return join(folder, name);
   };
-  const made: [string, KeyCertificate][] = [];
+  const entries: [string, KeyCertificate][] = [];
   const args: string[] = [];
   for (const signer of signers) {
     const authority = await createAuthority({ commonName: signer, now: clock.now() });
-    made.push([signer, authority]);
+    entries.push([signer, authority]);
     const option = productOption(dialect, `cluster-signing-${signer}`);
     args.push(`--${option}-cert-file=${await file(`${signer}.crt`, authority.certificate)}`);
     args.push(`--${option}-key-file=${await file(`${signer}.key`, authority.privateKey)}`);
   }
-  const authorities = Object.fromEntries(made) as IdentityTest['authorities'];
+  const authorities = Object.fromEntries(entries) as IdentityTest['authorities'];
   const clients = authorities['orch-apiserver-client'].certificate + authorities['nodeagent-client'].certificate;
   const etcd = existsSync('/usr/bin/etcd') ? await startEtcd() : undefined;
   if (etcd !== undefined) t.teardown(() => etcd.stop());
@@ -98,7 +98,7 @@ async function setUp(t: Test, dialect: Dialect): Promise<IdentityTest> {
   return { ...test, authorities, startManager };
 }
 
-/** What the server says to whoever has these credentials: the status, and who it thinks that is. */
+/** The answer of the server to these credentials: the status, and the user that it names. */
 function whoami(
   port: number,
   credentials: { readonly cert?: string; readonly key?: string; readonly token?: string },
@@ -189,9 +189,9 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const node = new RestClient({ transport, dialect, clock });
     t.teardown(() => node.close());
     const own = { subject: nodeSubject, spec: { usages: nodeClientUsages } };
-    const asked = await signingRequest('node', dialect.signers.apiServerClientNodeAgent, own);
+    const request = await signingRequest('node', dialect.signers.apiServerClientNodeAgent, own);
     await until('the node may ask', async () => {
-      await node.resource(requests).create(asked);
+      await node.resource(requests).create(request);
       return true;
     });
     t.ok(isSignedBy(await issued('node'), 'nodeagent-client'), 'approved without a human');
@@ -238,8 +238,8 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.equal(decoded(secret.data?.['ca.crt']), authorities['legacy-unknown'].certificate);
     t.equal(secret.metadata.annotations?.[dialect.annotations.serviceAccountUID], account.uid);
     const token = decoded(secret.data?.['token']);
-    const known = await whoami(port, { token });
-    t.match(known, { status: 403, text: /User \\"system:serviceaccount:shop:web\\" cannot list/ });
+    const answer = await whoami(port, { token });
+    t.match(answer, { status: 403, text: /User \\"system:serviceaccount:shop:web\\" cannot list/ });
     await filled('other');
     await client.resource(secrets).delete('own', where);
     await until('its token is good for nothing', async () => (await whoami(port, { token })).status === 401);

@@ -39,9 +39,9 @@ t.test('every kind of write needs the Lease to show the term', async (t) => {
   const fence: LeaderFence = { lock: 'leases', namespace, name: 'lock', ...spec };
   const leader = leaderOf(test, () => formatLeaderFence(fence)).resource(configmaps);
 
-  const made = await leader.create(map('one'));
+  const created = await leader.create(map('one'));
   lease = await locks.update({ ...lease, spec: { ...spec, renewTime: '2022-05-03T00:00:02.000000Z' } });
-  const changed = await leader.update({ ...made, data: { a: '2' } });
+  const changed = await leader.update({ ...created, data: { a: '2' } });
   await leader.patch('one', { data: { b: '3' } }, { namespace, type: 'merge' });
 
   for (const other of [
@@ -62,7 +62,7 @@ t.test('every kind of write needs the Lease to show the term', async (t) => {
   lease = await locks.update({ ...lease, spec });
   await leader.delete('one', { namespace });
   await locks.delete('lock', { namespace });
-  await t.rejects(leader.create(map('two')), over, 'without a Lease nobody leads');
+  await t.rejects(leader.create(map('two')), over, 'without a Lease no process leads');
 });
 
 t.test('renewals in between hold no write up', async (t) => {

@@ -46,7 +46,7 @@ interface Asked {
 }
 
 /** What schedulers asked of the API server; the first matching refusal is the answer to some. */
-let asked: Asked[] = [];
+let requests: Asked[] = [];
 let refuses: (request: Asked) => boolean = () => false;
 
 /** Passes on to the API server what schedulers ask, and remembers it. */
@@ -60,7 +60,7 @@ async function pass(question: IncomingMessage, answer: ServerResponse): Promise<
   const body = Buffer.concat(parts);
   const { headers, method = '', url = '' } = question;
   const seen = { method, url, type: `${headers['content-type'] ?? headers.accept ?? ''}`, body: body.toString() };
-  asked.push(seen);
+  requests.push(seen);
   if (refuses(seen)) {
     answer.writeHead(403).end();
     return;
@@ -147,15 +147,15 @@ class Running {
 }
 
 const token = (name: string) => ({ headers: { authorization: `Bearer ${name}` } });
-const count = (matches: (request: Asked) => boolean) => asked.filter(matches).length;
+const count = (matches: (request: Asked) => boolean) => requests.filter(matches).length;
 const reviews = (kind: 'tokenreviews' | 'subjectaccessreviews') => count(({ url }) => url.endsWith(`/${kind}`));
-const lastReview = () => asked.findLast(({ url }) => url.endsWith('/subjectaccessreviews'))?.body ?? '';
+const lastReview = () => requests.findLast(({ url }) => url.endsWith('/subjectaccessreviews'))?.body ?? '';
 const looksUp = ({ url }: Asked) => url.includes('/configmaps/extension-apiserver-authentication');
 const warns = (name: string, why: RegExp): Proof => {
   return ({ log }, t) => t.match(log, new RegExp(`Flag --${name} ${why.source}`));
 };
 
-/** Whether anybody may have the path is asked for every request. */
+/** Every request for the path causes a SubjectAccessReview. */
 const asksAgain =
   (path: string, status: number): Proof =>
   async (running, t) => {
@@ -189,7 +189,7 @@ interface Run {
 
 const proved = new Set<string>();
 const at = (port: number) => ['--bind-address=127.0.0.1', `--secure-port=${port}`];
-/** Nobody waits for another run's lease. */
+/** Without leader election no run waits for another run's lease. */
 const alone = '--leader-elect=false';
 
 const now = clock.now();
@@ -204,7 +204,7 @@ const clientOf = async (name: string) => {
   const { certificate, privateKey } = await issue(name, 'client');
   return { cert: certificate, key: privateKey };
 };
-const [somebody, proxy, impostor] = await Promise.all(['somebody', 'proxy', 'impostor'].map(clientOf));
+const [alice, proxy, impostor] = await Promise.all(['alice', 'proxy', 'impostor'].map(clientOf));
 const ca = await file('ca.crt', authority.certificate);
 
 const leaseOf = (name: string, namespace = 'default') => client.resource(leases).get(name, { namespace });
@@ -257,7 +257,10 @@ const runs: readonly Run[] = [
       'secure-port': async (running, t) => t.equal((await running.get('/metrics')).status, 200),
       orchconfig: (_running, t) => t.ok(count(({ url }) => url.startsWith('/api/v1/pods')) > 0),
       'orch-api-content-type': (_running, t) =>
-        t.ok(asked.every(({ type }) => !type.includes('protobuf')) && asked.some(({ type }) => type.includes('json'))),
+        t.ok(
+          requests.every(({ type }) => !type.includes('protobuf')) &&
+            requests.some(({ type }) => type.includes('json')),
+        ),
       'cert-dir': async (_running, t) => {
         t.match(await readFile(join(folder, 'certs', 'orch-scheduler.crt'), 'utf8'), 'BEGIN CERTIFICATE');
       },
@@ -361,7 +364,7 @@ const runs: readonly Run[] = [
         await t.rejects(running.get('/healthz', { maxVersion: 'TLSv1.2', ciphers }));
       },
       'client-ca-file': async (running, t) =>
-        t.match((await running.get('/metrics', somebody)).body, /User \\?"somebody\\?" cannot get path/),
+        t.match((await running.get('/metrics', alice)).body, /User \\?"alice\\?" cannot get path/),
       'requestheader-client-ca-file': async (running, t) => {
         const headers = { 'x-who': 'a-user', 'x-crowd': 'a-group', 'x-more-color': 'blue' };
         t.match((await running.get('/metrics', { ...proxy, headers })).body, /User \\?"a-user\\?" cannot get path/);
@@ -390,7 +393,7 @@ const runs: readonly Run[] = [
       '--log-flush-frequency=1ms',
     ],
     proofs: {
-      master: (_running, t) => t.ok(asked.length > 0),
+      master: (_running, t) => t.ok(requests.length > 0),
       'lock-object-name': async (running, t) => {
         await until('it leads', async () => (await leaseOf('old')).spec?.holderIdentity !== undefined);
         warns('lock-object-name', /has been deprecated, use --leader-elect-resource-name/)(running, t);
@@ -483,7 +486,7 @@ const runs: readonly Run[] = [
       'write-config-to': async (running, t) => {
         t.match(await readFile(join(folder, 'written'), 'utf8'), 'kind: KubeSchedulerConfiguration');
         t.match(running.log, 'wrote configuration');
-        t.equal(asked.length, 0, 'nobody was asked');
+        t.equal(requests.length, 0, 'no request was sent');
       },
       dialect: async (_running, t) =>
         t.match(await readFile(join(folder, 'written'), 'utf8'), 'apiVersion: kubescheduler.config.k8s.io/v1beta3'),
@@ -492,7 +495,7 @@ const runs: readonly Run[] = [
 ];
 for (const { args, ends, proofs, what } of runs) {
   t.test(what, async (t) => {
-    asked = [];
+    requests = [];
     const [port = 0] = await freePorts(1);
     const argv = args(port);
     const running = new Running(port, argv);
@@ -543,7 +546,7 @@ t.test('a leader that cannot renew its lease leads no more after the deadline', 
     '--leader-elect-renew-deadline=1s',
     '--leader-elect-retry-period=200ms',
   ];
-  asked = [];
+  requests = [];
   const running = new Running(0, ['--secure-port=0', `--orchconfig=${config}`, ...lock, ...times]);
   const renewals = () => count(({ method, url }) => method === 'PUT' && url.includes('/leases/short'));
   await until('it renews again and again', async () => renewals() > 2);

@@ -42,7 +42,7 @@ t.test('never do two leaders both write', async (t) => {
   };
   for (let round = 0; round < rounds; round += 1) {
     const before = (await written()).length;
-    await until('somebody writes', async () => (await written()).length > before + 20);
+    await until('a manager writes', async () => (await written()).length > before + 20);
     const leader = (await written()).at(-1)?.split(' ')[0] ?? '';
     const child = children.get(leader);
     child?.kill('SIGSTOP');

@@ -88,7 +88,7 @@ t.test('never two managers that write, whatever happens to the leader', async (t
         if (type !== 'ADDED') continue;
         const revision = BigInt(object.metadata.resourceVersion ?? 0);
         writes.push({ revision, name: writerOf(object, 'containers') ?? 'unknown' });
-        // The end of each pod is work for whoever leads.
+        // The end of each pod is work for the leader.
         const { name = '' } = object.metadata;
         const end = () =>
           client
@@ -136,21 +136,21 @@ t.test('never two managers that write, whatever happens to the leader', async (t
   const writtenBy = (name: string) => writes.filter((write) => write.name === name).length;
   for (const [what, happens] of Object.entries(faults)) {
     const before = writes.length;
-    await until('somebody works', async () => writes.length > before + 10);
+    await until('a manager works', async () => writes.length > before + 10);
     const leader = managers.find(({ name }) => name === writes.at(-1)?.name);
     const other = managers.find((manager) => manager !== leader);
-    if (leader === undefined || other === undefined) throw new TypeError('nobody knows who writes');
-    const known = terms.length;
+    if (leader === undefined || other === undefined) throw new TypeError('the last writer is not one of the managers');
+    const termCount = terms.length;
     const written = writtenBy(other.name);
     const sinceMs = clock.monotonic();
     const mend = await happens(leader);
     await until(`the other one works (${what})`, async () => writtenBy(other.name) > written + 10);
-    const taken = terms.slice(known).find(({ name }) => name === other.name);
-    t.comment(`${what}: taken over after ${Math.round((taken?.atMs ?? 0) - sinceMs)} ms, lease ${leaseMs} ms`);
+    const takeover = terms.slice(termCount).find(({ name }) => name === other.name);
+    t.comment(`${what}: taken over after ${Math.round((takeover?.atMs ?? 0) - sinceMs)} ms, lease ${leaseMs} ms`);
     if (what.startsWith('stopped')) await clock.sleep(2 * leaseMs);
     mend();
   }
-  // Whoever woke up or is reached again has had its chance to write by then.
+  // By then a manager that woke up or is reachable again has had its chance to write.
   await until('the woken one stands by', async () => {
     const lease = await client.resource(leases).get(lock, { namespace: dialect.namespaces.system });
     return lease.spec.holderIdentity === terms.at(-1)?.identity && terms.length > 4;

@@ -12,9 +12,9 @@ export interface Family {
 export function exposition(text: string): ReadonlyMap<string, Family> {
   const families = new Map<string, Family>();
   const family = (name: string) => {
-    const known = families.get(name) ?? { type: '', help: '', series: 0, labels: [] };
-    families.set(name, known);
-    return known;
+    const entry = families.get(name) ?? { type: '', help: '', series: 0, labels: [] };
+    families.set(name, entry);
+    return entry;
   };
   for (const line of text.split('\n')) {
     const [, word = '', name = '', rest = ''] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? [];

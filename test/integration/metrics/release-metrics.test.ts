@@ -32,9 +32,9 @@ function fullName(name: string): string {
   return name.replace('*', dialect.product);
 }
 
-function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
+function check(t: Test, text: string, expected: readonly ReleaseMetric[]): void {
   const families = exposition(text);
-  for (const { name, type, stability, labels } of wanted) {
+  for (const { name, type, stability, labels } of expected) {
     const family = families.get(fullName(name));
     t.equal(family?.type, type, name);
     const prefix = /^\[(\w+)\] /.exec(family?.help ?? '')?.[1] ?? '-';
@@ -45,7 +45,7 @@ function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
   for (const [beginning, why] of Object.entries(leftOut)) {
     const name = fullName(beginning);
     t.same(
-      [...families.keys()].filter((found) => found.startsWith(name)),
+      [...families.keys()].filter((family) => family.startsWith(name)),
       [],
       `${beginning}: ${why}`,
     );
@@ -53,7 +53,7 @@ function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
   for (const [name, { help }] of families) {
     if (!help.startsWith('[')) continue;
     t.ok(
-      wanted.some((metric) => fullName(metric.name) === name),
+      expected.some((metric) => fullName(metric.name) === name),
       `${name}: says that it is of the release`,
     );
   }
@@ -62,7 +62,7 @@ function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
 /** Controllers have series of what they did: a job whose pod ended, although no scheduler gave it to a node. */
 async function finishesJob(client: DaemonTest['client']): Promise<void> {
   const where = { namespace: 'default' };
-  const spec = { schedulerName: 'nobody', restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+  const spec = { schedulerName: 'absent', restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
   await client.resource(jobs).create({ metadata: { name: 'j', ...where }, spec: { template: { spec } } });
   await until('the job has a pod that ended', async () => {
     const [pod] = (await client.resource(pods).list({ ...where, labelSelector: 'job-name=j' })).items;
@@ -125,12 +125,12 @@ t.test('the metrics of every daemon', async (t) => {
   });
   await finishesJob(client);
   const rows = [
-    { daemon: 'API server', port: apiPort, wanted: apiServerMetrics },
-    { daemon: 'controller manager', port: managerPort, wanted: controllerManagerMetrics },
-    { daemon: 'scheduler', port: schedulerPort, wanted: schedulerMetrics },
-    { daemon: 'node agent', port: agentPort, wanted: nodeAgentMetrics },
+    { daemon: 'API server', port: apiPort, expected: apiServerMetrics },
+    { daemon: 'controller manager', port: managerPort, expected: controllerManagerMetrics },
+    { daemon: 'scheduler', port: schedulerPort, expected: schedulerMetrics },
+    { daemon: 'node agent', port: agentPort, expected: nodeAgentMetrics },
   ];
-  for (const { daemon, port, wanted } of rows) {
+  for (const { daemon, port, expected } of rows) {
     await t.test(daemon, async (t) => {
       const headers = daemon === 'API server' ? { authorization: 'Bearer root' } : {};
       let text = '';
@@ -139,7 +139,7 @@ t.test('the metrics of every daemon', async (t) => {
         text = answer.text;
         return answer.status === 200 && (daemon === 'API server' || text.includes('reflector_lists_total{'));
       });
-      check(t, text, wanted);
+      check(t, text, expected);
       if (promtool !== undefined) t.equal(await faults(promtool, text), '', 'what promtool finds');
     });
   }

@@ -204,7 +204,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   go_: 'there is no Go runtime; nodejs_ tells of the one there is',
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
   storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
-  _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
+  _certificate_manager_: 'certificates of the node are renewed outside the node agent',
   _eviction_stats_age_seconds: 'pods are not evicted for want of what the node has',
   _device_plugin_: 'there are no device plugins',
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',

@@ -25,10 +25,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     const cluster = await startCluster({ dialect, nodes: 2, listen: true });
     t.teardown(() => cluster.close());
     const { client } = cluster;
-    await eventually(
-      'nobody has anything to tell yet',
-      async () => (await client.resource(nodes).list()).items.length === 2,
-    );
+    await eventually('both nodes have joined', async () => (await client.resource(nodes).list()).items.length === 2);
     const containers = ['main', 'side'].map((name) => ({
       name,
       image: 'web:1',
@@ -56,11 +53,11 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     await t.test('rights', (t) => rights(t, cluster));
     await t.test('clients', (t) => clients(t, cluster, dialect));
     await t.test('autoscalers', async (t) => {
-      const found = await eventually('it knows', async () => {
+      const usage = await eventually('it knows', async () => {
         const { status } = await client.resource(horizontalpodautoscalers).get('web', { namespace });
         return status?.currentMetrics?.[0]?.resource?.current;
       });
-      t.ok((found.averageUtilization ?? 0) > 0, `${found.averageUtilization} %`);
+      t.ok((usage.averageUtilization ?? 0) > 0, `${usage.averageUtilization} %`);
     });
   });
 }
@@ -104,7 +101,7 @@ async function failure(request: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Whoever may see pods may see what they use. */
+/** Users who may read pods may read their usage. */
 async function rights(t: Test, { client, dialect }: Cluster): Promise<void> {
   const { rules } = await client.resource(clusterroles).get('system:aggregated-metrics-reader');
   // In the order of metrics-server's manifest, whose server-side apply conflicts otherwise.
@@ -128,7 +125,7 @@ async function clients(t: Test, cluster: Cluster, dialect: DialectName): Promise
     t.equal(code, 0, `${program} ${args.join(' ')} ${stderr}`);
     return stdout;
   };
-  // In the other dialect kubectl asks for a group that nobody serves.
+  // In the other dialect kubectl asks for a group that no server has.
   const others = dialect === 'kubernetes' ? await kubectls() : [];
   for (const program of [join(root, 'bin', 'orchctl'), ...others]) {
     t.match(

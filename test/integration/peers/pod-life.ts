@@ -44,7 +44,7 @@ export async function nodeAgentWorks(t: Test, client: RestClient, node: RunningN
   const joined = await until(
     'the node is ready',
     () => client.resource(nodes).get(node.name),
-    (found) => condition(found, 'Ready') === 'True',
+    (pod) => condition(pod, 'Ready') === 'True',
   );
   t.match(joined.status, {
     addresses: [{ type: 'InternalIP', address: node.address }, { type: 'Hostname' }],
@@ -135,7 +135,7 @@ export async function nodeAgentWorks(t: Test, client: RestClient, node: RunningN
     'dies Killing',
     'crashes BackOff',
   ]) {
-    await until(`the event ${expected}`, reasons, (found) => found.includes(expected));
+    await until(`the event ${expected}`, reasons, (reasons) => reasons.includes(expected));
   }
   await staticPodIsMirrored(t, client, node);
 

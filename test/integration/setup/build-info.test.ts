@@ -16,9 +16,9 @@ const info = async (folder: string) => {
   });
   const file = join(folder, 'build.out');
   writeFileSync(file, stdout === '' ? stderr : stdout);
-  const found = readBuildInfo(pathToFileURL(file));
+  const buildInfo = readBuildInfo(pathToFileURL(file));
   rmSync(file);
-  return found;
+  return buildInfo;
 };
 
 t.test('the commit of a build', async (t) => {

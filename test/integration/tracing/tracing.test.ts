@@ -124,7 +124,7 @@ t.test('a request and what it asks etcd are of the trace of its client', { skip:
   });
 });
 
-t.test('nobody waits for a collector that is away or silent, and few spans wait for it', async (t) => {
+t.test('no call waits for a collector that is away or silent, and the span queue is bounded', async (t) => {
   const silent = await startCollector({ silent: true });
   t.teardown(() => silent.close());
   for (const endpoint of [`127.0.0.1:${await freePort()}`, silent.endpoint]) {
@@ -170,13 +170,13 @@ t.test('what goes on after a piece of work has ended belongs to no span', async 
   const collector = await startCollector();
   t.teardown(() => collector.close());
   const tracer = new OtlpTracer({ config: { endpoint: collector.endpoint, samplingRatio: 1 }, service: 's', log });
-  const call = () => tracer.call({ name: 'call', attributes: {} }, async (told) => told);
+  const call = () => tracer.call({ name: 'call', attributes: {} }, async (parent) => parent);
   const [first, second] = [tracer.begin('work', 'ns/a'), tracer.begin('other', 'ns/b')];
-  let later: Promise<string | undefined> | undefined;
+  let lateCall: Promise<string | undefined> | undefined;
   const goOn = deferred();
   t.type(
     await first?.within(() => {
-      later = goOn.promise.then(call);
+      lateCall = goOn.promise.then(call);
       return call();
     }),
     'string',
@@ -186,19 +186,19 @@ t.test('what goes on after a piece of work has ended belongs to no span', async 
   first?.within(() => tracer.annotate(() => ({ said: 'so' })));
   first?.end({ attributes: { result: 'done' }, failed: false });
   goOn.resolve();
-  t.equal(await later, undefined, 'while another is open');
+  t.equal(await lateCall, undefined, 'while another is open');
   second?.end({ attributes: {}, failed: true, message: 'why' });
   t.equal(await call(), undefined);
   t.equal(tracer.traceparent(), undefined);
   await tracer.close();
-  const found = (name: string) => collector.spans.filter((span) => span.name === name);
-  const [work] = found('work');
+  const spansOf = (name: string) => collector.spans.filter((span) => span.name === name);
+  const [work] = spansOf('work');
   t.match(work, { parentId: '', failed: false, attributes: { result: 'done', said: 'so' } });
-  t.match(found('other'), [{ parentId: '', failed: true }]);
+  t.match(spansOf('other'), [{ parentId: '', failed: true }]);
   const below = { parentId: work?.spanId, traceId: work?.traceId };
-  t.match(found('call'), [{ ...below, failed: false }]);
-  t.match(found('part'), [{ ...below, failed: true }]);
-  t.match(found('step'), [{ ...below, failed: true }]);
+  t.match(spansOf('call'), [{ ...below, failed: false }]);
+  t.match(spansOf('part'), [{ ...below, failed: true }]);
+  t.match(spansOf('step'), [{ ...below, failed: true }]);
   t.equal(collector.spans.length, 5);
 });
 
@@ -209,10 +209,10 @@ t.test('of a share of requests, which is none unless told', async (t) => {
   const within = (traceparent: string | undefined) =>
     tracer.serve(
       { name: 'n', attributes: {}, traceparent },
-      () => tracer.call({ name: 'c', attributes: {} }, async (told) => told),
+      () => tracer.call({ name: 'c', attributes: {} }, async (parent) => parent),
       () => ({ attributes: {}, failed: false }),
     );
   t.equal(await within(undefined), undefined);
   t.equal(await within(`00-${traceId}-${parentId}-01`), undefined, 'a client cannot ask for it');
-  t.equal(await tracer.call({ name: 'c', attributes: {} }, async (told) => told), undefined, 'without a request');
+  t.equal(await tracer.call({ name: 'c', attributes: {} }, async (parent) => parent), undefined, 'without a request');
 });

@@ -70,8 +70,8 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
     const parent = parentOf(span);
     return parent === undefined ? [] : [parent, ...above(parent)];
   };
-  const names = (found: readonly CollectedSpan[]) => found.map(({ name }) => name);
-  const found = (what: Partial<CollectedSpan>, attributes: CollectedSpan['attributes'] = {}) =>
+  const names = (spans: readonly CollectedSpan[]) => spans.map(({ name }) => name);
+  const spansWith = (what: Partial<CollectedSpan>, attributes: CollectedSpan['attributes'] = {}) =>
     spans().filter(
       (span) =>
         Object.entries(what).every(([key, value]) => span[key as keyof CollectedSpan] === value) &&
@@ -79,25 +79,25 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
     );
   /** The request that a piece of work of that name has asked for. */
   const requestOf = (work: string, target: RegExp) => {
-    const requests = found({ service: 'orch-apiserver', kind: 2 }).filter(
+    const requests = spansWith({ service: 'orch-apiserver', kind: 2 }).filter(
       (span) => target.test(String(span.attributes['http.target'])) && above(span).some(({ name }) => name === work),
     );
     return requests[0];
   };
   await until('all daemons have sent what they did', async () => {
-    const asked = [
+    const required = [
       requestOf('Reconcile deployment', /\/replicasets$/),
       requestOf('Reconcile replicaset', /\/pods$/),
       requestOf('Schedule pod', /\/binding$/),
-      found({ name: 'Report pod status' }, { phase: 'Running' })[0],
+      spansWith({ name: 'Report pod status' }, { phase: 'Running' })[0],
       // What of the agent came before that was sent before or with it.
       requestOf('Report pod status', /\/status$/),
     ];
-    return asked.every((span) => span !== undefined);
+    return required.every((span) => span !== undefined);
   });
 
   await t.test('the request', async (t) => {
-    const [request, ...others] = found({ service: 'orch-apiserver', traceId, parentId });
+    const [request, ...others] = spansWith({ service: 'orch-apiserver', traceId, parentId });
     t.same(others, []);
     t.match(request?.attributes, {
       'object.resource': 'deployments.apps',
@@ -107,7 +107,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
       'object.resourceVersion': created.metadata.resourceVersion,
     });
     t.ok(
-      found({ name: 'etcdserverpb.KV/Txn' }).some((span) => parentOf(span) === request),
+      spansWith({ name: 'etcdserverpb.KV/Txn' }).some((span) => parentOf(span) === request),
       'asks etcd',
     );
   });
@@ -115,7 +115,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
   const uidOf = (span: CollectedSpan | undefined) => String(span?.attributes['object.uid']);
 
   await t.test('the controllers', async (t) => {
-    const [first] = found({ name: 'Reconcile deployment' }, { key: 'default/web' });
+    const [first] = spansWith({ name: 'Reconcile deployment' }, { key: 'default/web' });
     t.match(first, { service: 'orch-controller-manager', parentId: '', failed: false });
     t.match(first?.attributes, { controller: 'deployment', 'object.name': 'web', requeues: 0 });
     const set = requestOf('Reconcile deployment', /\/replicasets$/);
@@ -132,7 +132,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
   });
 
   await t.test('the scheduler', async (t) => {
-    const [attempt, ...others] = found({ name: 'Schedule pod' }, { 'object.uid': uid });
+    const [attempt, ...others] = spansWith({ name: 'Schedule pod' }, { 'object.uid': uid });
     t.same(others, []);
     t.match(attempt, { service: 'orch-scheduler', parentId: '', failed: false });
     t.match(attempt?.attributes, { result: 'scheduled', node: 'node-0', 'scheduler.attempts': 1 });
@@ -143,18 +143,18 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
     t.same(binding && names(above(binding)), ['HTTP POST', 'Schedule pod']);
     t.equal(uidOf(binding), uid);
     t.ok(
-      found({ name: 'etcdserverpb.KV/Txn' }).some((span) => parentOf(span) === binding),
+      spansWith({ name: 'etcdserverpb.KV/Txn' }).some((span) => parentOf(span) === binding),
       'is written to etcd',
     );
   });
 
   await t.test('the node agent and its runtime', async (t) => {
-    const syncs = found({ name: 'Sync pod' }, { 'object.uid': uid });
+    const syncs = spansWith({ name: 'Sync pod' }, { 'object.uid': uid });
     t.match(syncs[0], { service: dialect.components.nodeAgent, parentId: '', failed: false });
     t.match(syncs[0]?.attributes, { operation: 'create', node: 'node-0' });
     const calls = ['PullImage', 'RunPodSandbox', 'CreateContainer', 'StartContainer'].map((method) => {
       const service = `runtime.v1.${method === 'PullImage' ? 'Image' : 'Runtime'}Service`;
-      return found({ name: `${service}/${method}`, kind: 3 }).find((span) =>
+      return spansWith({ name: `${service}/${method}`, kind: 3 }).find((span) =>
         above(span).some((one) => syncs.includes(one)),
       );
     });
@@ -167,18 +167,18 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
         ['startContainer', 'Sync pod'],
       ],
     );
-    const report = found({ name: 'Report pod status' }, { 'object.uid': uid, phase: 'Running' });
+    const report = spansWith({ name: 'Report pod status' }, { 'object.uid': uid, phase: 'Running' });
     t.ok(report.length > 0, 'it is told');
   });
 
   await t.test('one query finds all that was done with the pod', async (t) => {
-    const services = new Set(found({}, { 'object.uid': uid }).map(({ service }) => service));
+    const services = new Set(spansWith({}, { 'object.uid': uid }).map(({ service }) => service));
     t.same([...services].sort(), [dialect.components.nodeAgent, 'orch-apiserver', 'orch-scheduler']);
   });
 
   await t.test('requests that are passed on', async (t) => {
     await client.request('GET', '/api/v1/nodes/node-0/proxy/configz');
-    const passed = () => found({ name: 'HTTP GET', service: 'orch-apiserver', kind: 3, traceId });
+    const passed = () => spansWith({ name: 'HTTP GET', service: 'orch-apiserver', kind: 3, traceId });
     await until('the span is there', async () => passed().length > 0);
     const [span] = passed();
     t.match(span?.attributes, { 'http.url': /^https:\/\/127\.0\.0\.1:\d+\/configz$/, 'http.status_code': 200 });
@@ -186,7 +186,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
   });
 
   await t.test('events are part of no trace', async (t) => {
-    const events = found({ service: 'orch-apiserver', kind: 2 }, { 'http.target': pathOf('events') });
+    const events = spansWith({ service: 'orch-apiserver', kind: 2 }, { 'http.target': pathOf('events') });
     t.ok(events.length > 0);
     for (const event of events) t.equal(event.parentId, '');
   });

@@ -24,7 +24,7 @@ export interface Aggregating {
   readonly dialect: Dialect;
 }
 
-const tokens = 'admin,admin,1,"system:masters"\nalice,alice,2,"dev,ops: all"\nnobody,nobody,3,none\n';
+const tokens = 'admin,admin,1,"system:masters"\nalice,alice,2,"dev,ops: all"\ncarol,carol,3,none\n';
 
 export async function startAggregating(
   t: Test,

@@ -66,7 +66,7 @@ function contentOf(values: ReadonlyMap<string, string>, old: Thing | undefined):
   return { labels, data, finalizers: old?.finalizers ?? [], base: old?.base ?? '' };
 }
 
-const nobody: Thing['owners'] = new Map();
+const noOwners: Thing['owners'] = new Map();
 
 /** The manager of existing fields when an object without managers is applied for the first time. */
 const beforeFirstApply = 'Update:before-first-apply';
@@ -83,7 +83,7 @@ export function created(content: Content, manager: string): Change {
 
 /** The manager that changes a field becomes its only owner. */
 export function updated(old: Thing, content: Content, manager: string): Change {
-  if (!old.tracked) return { content, owners: nobody };
+  if (!old.tracked) return { content, owners: noOwners };
   const before = fields(old);
   const owners = new Map<string, ReadonlySet<string>>();
   for (const [field, value] of fields(content)) {
@@ -109,7 +109,7 @@ export interface Applied {
 /** Server-side apply: the manager owns exactly the applied fields; fields it no longer applies are removed unless others own them. */
 export function applied(old: Thing | undefined, content: Pick<Content, 'labels' | 'data'>, manager: string): Applied {
   const before = old === undefined ? new Map<string, string>() : fields(old);
-  const owned = old === undefined ? nobody : old.tracked ? old.owners : created(old, beforeFirstApply).owners;
+  const owned = old === undefined ? noOwners : old.tracked ? old.owners : created(old, beforeFirstApply).owners;
   const config = fields(content);
   const values = new Map(before);
   const owners = new Map<string, ReadonlySet<string>>();

@@ -30,7 +30,7 @@ class SilentProcess extends EventEmitter implements ProgramProcess {
 }
 
 /** Ends a program that has taken its command line. */
-const taken = 'the command line was taken';
+const acceptedMessage = 'the command line was taken';
 
 /** The words of the refusal; undefined where the daemon would start. Several are written as 1.24 joins them. */
 export async function ownRefusal(daemon: DaemonName, args: readonly string[]): Promise<string | undefined> {
@@ -61,12 +61,12 @@ async function refusal(program: Program<OptionTable>, args: readonly string[]): 
       ...program,
       create: async (context) => {
         await program.create(context);
-        throw new Error(taken);
+        throw new Error(acceptedMessage);
       },
     },
     own,
   );
   const messages = own.text.split('\n').flatMap((line) => (line.startsWith('Error: ') ? [line.slice(7)] : []));
-  if (messages.includes(taken)) return undefined;
+  if (messages.includes(acceptedMessage)) return undefined;
   return messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`;
 }

@@ -5,7 +5,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import type { DaemonName } from '#test/integration/daemons/flags/cases.js';
 
 /** A daemon that logs one of these has taken its command line: it looks for etcd, the API server or the runtime. */
-const taken = {
+const acceptances = {
   'kube-apiserver': /createTransport failed to connect/,
   'kube-controller-manager':
     /attempting to acquire leader lease|dial tcp 127\.0\.0\.1:1.*\/healthz|\/healthz.*dial tcp/,
@@ -26,13 +26,13 @@ export async function refusalOf(
   const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     text += part;
-    if (taken[daemon].test(text)) resolve(undefined);
+    if (acceptances[daemon].test(text)) resolve(undefined);
   });
   void once(child, 'close').then(() => resolve(undefined));
   await promise;
   clearTimeout(timer);
   await ended(child);
-  return taken[daemon].test(text) ? undefined : wordsIn(text);
+  return acceptances[daemon].test(text) ? undefined : wordsIn(text);
 }
 
 async function ended(child: ChildProcess): Promise<void> {
