@@ -1,4 +1,4 @@
-/** Writes to the API all the time and remembers what was answered with success: all of that must be there at the end. */
+/** Writes to the API all the time and records every acknowledged write; none of them may be lost at the end. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -15,7 +15,7 @@ export class AcknowledgedWrites {
   /** Name → content of each object whose creation was acknowledged. */
   readonly #created = new Map<string, string>();
   #counted = 0;
-  /** Writes whose fate is unknown: no answer, or one that does not say. */
+  /** Writes with an unknown outcome: no answer, or an error that leaves it open. */
   unanswered = 0;
   /** Longest time that a kind of write took over all attempts until an acknowledgement; ms. Readers may reset it. */
   longestMs = 0;
@@ -34,7 +34,7 @@ export class AcknowledgedWrites {
     await this.#work;
   }
 
-  /** What was acknowledged and is not there (any more), or is there with other content. */
+  /** Acknowledged objects that are missing or have other content. */
   async lost(): Promise<string[]> {
     const { items } = await this.#client
       .resource(configmaps)
@@ -61,7 +61,7 @@ export class AcknowledgedWrites {
     }
   }
 
-  /** Updates one object: each number that was acknowledged must have been overwritten by larger ones only. */
+  /** Updates one object: only larger numbers may overwrite an acknowledged number. */
   async #count(): Promise<void> {
     const maps = this.#client.resource(configmaps);
     const attempt = this.#attempts();
@@ -80,7 +80,7 @@ export class AcknowledgedWrites {
     }
   }
 
-  /** Of one kind of write. */
+  /** The attempts of one kind of write. */
   #attempts(): (write: () => Promise<void>) => Promise<void> {
     let sinceMs: number | undefined;
     return async (write) => {
@@ -90,7 +90,7 @@ export class AcknowledgedWrites {
         this.longestMs = Math.max(this.longestMs, realClock.monotonic() - sinceMs);
         sinceMs = undefined;
       } catch (error) {
-        // An earlier try, whose answer never came, had succeeded after all.
+        // An earlier attempt without an answer had succeeded.
         if (!isAlreadyExists(error) && !isConflict(error)) this.unanswered++;
       }
       await realClock.sleep(40, this.#stop.signal);

@@ -1,4 +1,4 @@
-/** Addresses of load balancers in a network of its own: two nodes and a neighbour on one bridge. */
+/** Addresses of load balancers in a separate network: two nodes and a neighbour on one bridge. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -28,7 +28,7 @@ const space = (name: string) => `announce-${process.pid}-${name}`;
 const inside = (name: string, program: string, ...args: string[]) =>
   run('ip', 'netns', 'exec', space(name), program, ...args);
 
-/** Why this process may make no networks; undefined where it may. */
+/** Why this process cannot create networks; undefined if it can. */
 async function obstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root';
   try {
@@ -66,7 +66,7 @@ const hardware = async (name: string) =>
   (JSON.parse(await inside(name, 'ip', '-j', 'link', 'show', 'dev', 'eth0')) as { address: string }[])[0]?.address ??
   '';
 
-/** Where the neighbour sends what is for the address. */
+/** The hardware address to which the neighbour sends packets for the address. */
 async function neighbour(address: string): Promise<string | undefined> {
   const all = JSON.parse(await inside('c', 'ip', '-j', 'neighbour', 'show', address)) as { lladdr?: string }[];
   return all[0]?.lladdr;

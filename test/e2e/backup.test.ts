@@ -1,4 +1,4 @@
-/** Backups of a whole cluster: saved, verified, restored into another, made by themselves. */
+/** Backups of a whole cluster: saved, verified, restored into another cluster, and scheduled. */
 import {
   appendFileSync,
   cpSync,
@@ -31,7 +31,7 @@ async function succeeds(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Everything that the store of a cluster had at a revision, or has now. */
+/** All keys of a cluster's store, at a revision or now. */
 async function contents(dataDir: string, revision?: Revision): Promise<{ kvs: KeyValue[]; revision: Revision }> {
   const store = ownStore(dataDir);
   try {
@@ -85,7 +85,7 @@ t.test(
       await cluster.down();
       const refused = await run(orch, ['backup', 'restore', saved, `--data-dir=${dataDir}`]);
       t.match(refused.stderr, /holds a cluster; give another --data-dir, or --replace/);
-      // As one that was interrupted leaves it.
+      // An interrupted restore leaves this file.
       writeFileSync(layoutOf(dataDir).restoring, `${saved}\n`);
       t.match((await run(orch, ['up', '--detach', `--data-dir=${dataDir}`])).stderr, /was interrupted; run it again/);
       t.match(await succeeds('backup', 'restore', saved, `--data-dir=${dataDir}`, '--replace'), /orch up --data-dir=/);

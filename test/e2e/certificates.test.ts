@@ -1,4 +1,4 @@
-/** All certificates of a running cluster are exchanged, twice, under load: nothing is started again and no request fails. */
+/** All certificates of a running cluster are renewed twice under load: no program restarts and no request fails. */
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ import { adminClient, metricsOf, nodeNames } from '#test/e2e/observe.js';
 t.setTimeout(180_000);
 const dialect = dialectByName('orch');
 const { apiServer, controllerManager, scheduler, nodeAgent } = dialect.components;
-/** Due for renewal as soon as they are made. */
+/** Certificates with this validity are due for renewal at once. */
 const briefMs = 3600_000;
 
 t.test('certificates', { skip: whyNoEtcd(process.env['PATH'] ?? '') ?? false }, async (t) => {
@@ -74,7 +74,7 @@ t.test('certificates', { skip: whyNoEtcd(process.env['PATH'] ?? '') ?? false }, 
   t.match(renewal.stdout, /no restart is needed/);
   await asOnDisk('those of after');
 
-  // With the config that people have, over new connections.
+  // With the client config of users, over new connections.
   const fresh = await adminClient(cluster);
   t.teardown(() => fresh.close());
   await eventually('the agent knows the API server', async () => {
@@ -107,7 +107,7 @@ function replicaSet(name: string): ReplicaSet {
   return { metadata: { name }, spec: { replicas: 1, selector: { matchLabels: labels }, template } } as ReplicaSet;
 }
 
-/** Ports with TLS, and the files that they are to present. */
+/** Ports with TLS, and the certificate files that they must present. */
 async function portsOf(layout: Layout, client: Client, node: string): Promise<Map<number, string>> {
   const settings = readSettings(layout.settings);
   const { status } = await client.resource(nodes).get(node);
@@ -133,7 +133,7 @@ function serialOf(file: string): string {
   return new X509Certificate(readFileSync(file)).serialNumber;
 }
 
-/** Of the certificate of that port. etcd talks to its clients alone. */
+/** Serial number of the certificate that the port presents. etcd answers only clients with a certificate. */
 function presented({ pki }: Layout, port: number): Promise<string> {
   const [cert, key] = ['crt', 'key'].map((end) => readFileSync(join(pki, `etcd-client.${end}`)));
   return new Promise((resolve) => {
@@ -145,11 +145,11 @@ function presented({ pki }: Layout, port: number): Promise<string> {
   });
 }
 
-/** One watch, which is not begun again. */
+/** One watch, without a restart after its end. */
 class Watch {
   readonly #stop = new AbortController();
   seen = 0;
-  /** Why it is over; undefined while it is not. */
+  /** Why the watch ended; undefined while it runs. */
   ended: unknown;
 
   constructor(client: Client) {

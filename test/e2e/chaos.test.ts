@@ -1,4 +1,4 @@
-/** Two minutes of chaos; `make soak` has half an hour of it. */
+/** Two minutes of chaos; `make soak` runs half an hour. */
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';

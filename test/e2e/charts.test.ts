@@ -1,7 +1,7 @@
 /**
- * Charts as others write them, by a real helm: hooks in their order, definitions with objects of theirs, look-ups, notes, tests,
- * an upgrade that fails and is taken back. And what the chart of this project has for the kinds of Prometheus' operator. Nodes
- * are simulated: this is about objects.
+ * Typical third-party charts with a real helm: ordered hooks, definitions with objects of their kinds, look-ups, notes, tests,
+ * and an upgrade that fails and is rolled back. Also the objects that the chart of this project has for Prometheus' operator.
+ * Nodes are simulated, since only objects matter here.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -41,7 +41,7 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
   };
   const transport = new HttpTransport({ ...(await loadKubeconfig(config, { clock: realClock })), clock: realClock });
   t.teardown(() => transport.close());
-  /** Undefined: there is none. */
+  /** Undefined if the object does not exist. */
   const get = async (path: string): Promise<Shown | undefined> => {
     const headers = { accept: 'application/json' };
     const { body, status } = await transport.request({ method: 'GET', path, headers });
@@ -108,7 +108,7 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
     for (const each of monitors) {
       const { kind = '', metadata, spec } = each ?? {};
       const stored = await own(`${kind.toLowerCase()}s/${metadata?.name}`, monitoring);
-      // What is stored may have defaults besides.
+      // The stored spec may have defaults in addition.
       t.match(stored?.spec, spec, `${kind} ${metadata?.name}: no field is unknown`);
     }
     t.ok(await own('configmaps/orch-dashboard-cluster'));

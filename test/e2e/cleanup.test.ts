@@ -1,4 +1,4 @@
-/** What stays: a cluster's pods over down and up. What does not: anything of deleted pods, anything running when down. */
+/** A cluster's pods survive down and up. Deleted pods leave nothing behind, and no process runs after down. */
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, nodes, pods, secrets } from '#api/core/v1/resources.gen.js';
@@ -172,12 +172,12 @@ async function untilWebReady(client: Client): Promise<Pod[]> {
   });
 }
 
-/** Of the pods of the cluster's node. */
+/** The pod range of the cluster's node. */
 async function rangeOfNode(client: Client): Promise<string | undefined> {
   return (await client.resource(nodes).list()).items[0]?.spec.podCIDR;
 }
 
-/** After down and up the same pods run again, and the others are what they were. */
+/** After down and up the same pods run again, and no pod was replaced. */
 async function sameAgain(t: Test, client: Client, before: readonly Pod[]): Promise<void> {
   const uidsOf = (list: readonly Pod[]) => list.map(({ metadata }) => `${metadata.name} ${metadata.uid}`).sort();
   await untilSettled(client);

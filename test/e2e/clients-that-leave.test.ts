@@ -1,4 +1,4 @@
-/** Clients are cut at random moments of whatever they do: no daemon ends, and nothing of them is left. */
+/** Clients disconnect at random moments: no daemon ends, and no process, socket or memory of them is left. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
@@ -35,7 +35,7 @@ const modes: readonly (readonly [name: string, skip: string | false, mode: Mode]
   ['real containers', noContainers, { runtime: 'containerd', clients: 100 }],
 ];
 
-/** Shown in the command line of what the clients have run. */
+/** A mark in the command lines that the clients run. */
 const mark = `leaving${seed}`;
 
 for (const [name, skip, mode] of modes) t.test(name, { skip, timeout: 480_000 }, (t) => leaving(t, mode));
@@ -64,7 +64,7 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
     stayMs: 150,
   };
 
-  // What daemons load and open when they are first asked for something stays.
+  // The first requests make daemons load code and open files that stay.
   await comeAndLeave({ ...visit, seed, clients: 60 });
   await realClock.sleep(1000);
   const before = await footprintOf(cluster.dataDir);
@@ -80,7 +80,7 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
   const after = await untilReleased(cluster.dataDir, before);
   t.same(after.processes, before.processes, 'every daemon is the one that it was');
   for (const [daemon, kiB] of Object.entries(after.residentKiB)) {
-    // Garbage that is not collected yet is no leak; a client kept whole would be more.
+    // Uncollected garbage is no leak; leaked clients would take more.
     t.ok(kiB - (before.residentKiB[daemon] ?? 0) < 250 * 1024, `${daemon} holds ${kiB} KiB`);
   }
   t.notMatch(
@@ -115,7 +115,7 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
     })(),
   ]);
   t.same((await footprintOf(cluster.dataDir)).processes, before.processes);
-  // Down in good time, with clients there.
+  // The cluster stops in good time while clients are connected.
   const staying = comeAndLeave({ ...visit, seed: seed + 6000, clients: 24, stayMs: 4000 });
   const { code, stdout, stderr } = await cluster.down();
   t.equal(code, 0, `the cluster goes down: ${stdout}${stderr}`);
@@ -124,7 +124,7 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
 
 /** Every kubectl, killed while it runs something. */
 async function kubectlsThatAreKilled(t: Test, kubeconfig: string, command: readonly string[]): Promise<void> {
-  // Those between speak as one of them does.
+  // Versions between the oldest and the newest use the protocols of one of the two.
   for (const kubectl of extremesOf(await kubectls())) {
     for (const [args, signal] of [
       [['exec', '-i', 'host', '--', ...command], 'SIGKILL'],
@@ -147,7 +147,7 @@ async function kubectlsThatAreKilled(t: Test, kubeconfig: string, command: reado
   }
 }
 
-/** Command lines with that text, this test's own programs aside. */
+/** Command lines that contain the text, without this test's own programs. */
 function processesNaming(text: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

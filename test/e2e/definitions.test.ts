@@ -1,4 +1,4 @@
-/** A cluster that others extend by definitions: an operator written with a public library, and every kubectl. */
+/** A cluster with custom resource definitions: an operator written with a public library, and every kubectl. */
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ for (const dialect of ['kubernetes', 'orch'] as const) {
   t.test(`${dialect} dialect`, async (t) => {
     const cluster = await start(t, dialect);
     await t.test('an operator', (t) => operatorScenario(t, cluster));
-    // What differs between kubectls does not differ between dialects.
+    // Differences between kubectls do not depend on the dialect.
     for (const kubectl of dialect === 'kubernetes' ? programs : programs.slice(-1)) {
       await t.test(kubectl, (t) => kubectlScenario(t, kubectl, cluster));
     }

@@ -1,4 +1,4 @@
-/** What kubectl makes of every kind: discovery, descriptions, validation, and the server's answer to each example. */
+/** kubectl with every kind: discovery, descriptions, validation, and the server's answer to each example. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -15,9 +15,9 @@ import { workloadCases } from '#test/integration/apiserver/resources/workloads.j
 
 /** Programs that run at the same time. */
 const parallel = 4;
-/** One kind of so many makes a sample. */
+/** A sample takes every n-th kind. */
 const sampling = 14;
-/** And one of so many where the newest has asked for everything in another way. */
+/** The same for the newest kubectl when it covers every kind again with other options. */
 const againSampling = 4;
 
 /** The first version whose clients can ask for strict validation. */
@@ -31,7 +31,7 @@ t.setTimeout(600_000);
 interface Session {
   readonly cluster: Cluster;
   readonly folder: string;
-  /** The newest one asks for everything once, the others for a sample. */
+  /** The newest program covers every kind once, the others a sample. */
   readonly isThorough: boolean;
   kubectl(...args: string[]): Promise<RunResult>;
 }
@@ -91,7 +91,7 @@ async function open(t: Test, dialect: DialectName): Promise<ReadonlyMap<string, 
   return new Map(programs.map((program) => [program, session(program)]));
 }
 
-/** What a server has whose gates are as the release has them. */
+/** The resources of a server with the feature gates of the release. */
 function served({ dialect }: Cluster): readonly ResourceInfo[] {
   return schemeFor(dialect).resources.filter(({ declaration }) => declaration.featureGate === undefined);
 }
@@ -140,7 +140,7 @@ async function submit(
   t.equal(stdout.trim().split('\n').length, items.length, 'an answer for each');
 }
 
-/** Those that stand beside each other: no two forms of one object, and no server behind an API that is not there. */
+/** Examples that can exist side by side: not two forms of one object, and no APIService without a server. */
 function lasting(all: readonly AnyCase[]): readonly AnyCase[] {
   const excluded = new Set(['apiregistration', 'events']);
   return all.filter(({ resource }) => !excluded.has(resource.group));

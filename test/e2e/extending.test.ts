@@ -11,7 +11,7 @@ import { eventually, kubectls, Running, type RunResult, root, run } from '#test/
 import { startAggregating } from '#test/integration/apiserver/aggregation/aggregating-server.js';
 
 t.setTimeout(300_000);
-// Whose aggregator also goes to what has no address in the cluster.
+// The aggregator of this server also reaches servers without an address in the cluster.
 const { port, pki } = await startAggregating(t);
 const folder = await mkdtemp(join(tmpdir(), 'extending-'));
 t.teardown(() => rm(folder, { recursive: true }));

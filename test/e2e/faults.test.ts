@@ -1,6 +1,6 @@
 /**
- * Every program of a cluster is killed in the middle of a rolling update. Whatever it was: the update completes, no
- * container runs twice, none is orphaned, and nothing that was acknowledged is lost.
+ * Every program of a cluster is killed in turn during a rolling update: the update completes, no container runs twice,
+ * none is orphaned, and no acknowledged write is lost.
  */
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
@@ -88,7 +88,7 @@ const containerdKilled: Fault = {
   },
 };
 
-/** As when the machine stops: everything at once, the containers too. */
+/** Kills everything at once, containers included, like a machine that stops. */
 const allKilled: Fault = {
   name: 'everything',
   async strike(cluster) {
@@ -99,7 +99,7 @@ const allKilled: Fault = {
 
 const runtimeFaults = runtime === 'containerd' ? [containerdKilled] : [];
 
-/** Without the process that looks after them, programs are not started again but by hand. */
+/** Without their supervisor, killed programs restart only with `up`. */
 function clusterKilled(...programs: string[]): Fault {
   return {
     name: ['the cluster process', ...programs].join(' and '),
@@ -161,7 +161,7 @@ async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
       const writes = new AcknowledgedWrites(client);
       await update(client, version);
       await explained(cluster, () => untilHalfWay(client, version));
-      // And back, and forth again: pods of both versions come and go when it strikes.
+      // Back and forth again, so that pods of both versions come and go during the fault.
       await update(client, old);
       await update(client, version);
       await fault.strike(cluster);
@@ -173,7 +173,7 @@ async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
       t.strictSame(await writes.lost(), [], `all that was acknowledged is there (${writes.count} writes)`);
       if (cri !== undefined) {
         await untilNothingIsOrphaned(client, cri);
-        // An update that was complete when all was killed is so until the agent has looked: what it says then has to be true.
+        // An update that was complete before the kill looks complete until the agent reports; its report must be true.
         const agree = async () => (await disagreements(await webPods(client), cri)).length === 0;
         await explained(cluster, () => eventually('what the API says to run runs', agree));
       }
@@ -220,7 +220,7 @@ async function untilHalfWay(client: Client, image: string): Promise<void> {
   });
 }
 
-/** Waits until all replicas run the image and nothing else is left; these are returned. */
+/** Waits until all replicas run the image and no other pod is left; returns the replicas. */
 async function untilComplete(client: Client, image: string): Promise<Pod[]> {
   return eventually(
     `all of ${replicas} replicas run ${image}`,

@@ -1,6 +1,6 @@
 /**
- * The disk that holds all of a cluster becomes full, and has room again later: no daemon ends, what was acknowledged is
- * there, and everything goes on by itself.
+ * The disk with all data of a cluster fills up, and has room again after some time: no daemon ends, no acknowledged write is
+ * lost, and everything recovers by itself.
  */
 import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   const dataDir = join(disk, 'c');
   const port = await randomPort('0.0.0.0', Math.random);
   const args = ['--separate', '--runtime=simulated', '--node-ip=127.0.0.1', `--secure-port=${port}`, '--v=5'];
-  // In the foreground: its own log goes to a pipe, and so is not on that disk.
+  // In the foreground, so that its own log goes to a pipe and not to that disk.
   const up = new Running(orch, ['up', `--data-dir=${dataDir}`, ...args], {});
   t.teardown(async () => {
     rmSync(join(disk, 'ballast'), { force: true });
@@ -65,7 +65,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   );
   await eventually('it is said, with what to do', async () => said.test(up.stderr));
   await eventually('lines of logs are dropped and counted', async () => {
-    // A store that starts again gives back what it had set aside.
+    // A restarted store frees its reserved space.
     fill(ballast);
     return (await dropped(dataDir)) > 0;
   });
@@ -95,7 +95,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
 
 const missing = 'log lines were dropped';
 
-/** Takes all room, up to the last page. */
+/** Fills the disk to the last page. */
 function fill(file: string): void {
   for (const size of [1024 * 1024, 4096]) {
     for (const part = Buffer.alloc(size, 1); ; ) {
@@ -109,7 +109,7 @@ function fill(file: string): void {
   }
 }
 
-/** The store has kept some room: writes until it has none. */
+/** Writes until the store has used up its reserved space. */
 async function firstRefusal(client: Client): Promise<unknown> {
   const data = { x: 'y'.repeat(500_000) };
   for (let i = 0; ; i++) {
@@ -121,7 +121,7 @@ async function firstRefusal(client: Client): Promise<unknown> {
   }
 }
 
-/** Of the daemons and the process that looks after them. */
+/** Identities of the daemons and their supervisor. */
 function identities(dataDir: string): Map<string, ProcessIdentity> {
   const identities = new Map<string, ProcessIdentity>();
   for (const name of ['orch', apiServer, controllerManager, scheduler, nodeAgent]) {
@@ -131,7 +131,7 @@ function identities(dataDir: string): Map<string, ProcessIdentity> {
   return identities;
 }
 
-/** Names of those that run no more. */
+/** Names of processes that no longer run. */
 function gone(before: ReadonlyMap<string, ProcessIdentity>): string[] {
   return [...before].flatMap(([name, identity]) => (isRunning(identity) ? [] : [name]));
 }

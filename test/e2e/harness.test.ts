@@ -1,4 +1,4 @@
-/** What tests are told about the clusters that they start. */
+/** The facts that the harness gives tests about their clusters. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { layoutOf } from '#cluster/config/layout.js';

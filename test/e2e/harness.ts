@@ -1,4 +1,4 @@
-/** Whole clusters for tests, made and ended by the programs that users run. */
+/** Whole clusters for tests, started and stopped by the programs that users run. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
@@ -75,7 +75,7 @@ export interface ClusterOptions {
 export interface TestCluster {
   readonly dataDir: string;
   readonly config: string;
-  /** Starts it again with the same options; throws when that fails. */
+  /** Restarts the cluster with the same options; throws when that fails. */
   up(): Promise<RunResult>;
   down(): Promise<RunResult>;
   /** `orchctl` against the cluster. */
@@ -95,13 +95,13 @@ export async function ownRanges(): Promise<readonly [string, string]> {
     const second = 100 + 2 * Math.floor(Math.random() * 70);
     const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
     if (!(await claimName(`orch-test-ranges-${second}`))) continue;
-    // Another cluster, or what is left of one that was killed, may have its bridge there.
+    // The bridge of another or a killed cluster may use the range.
     const hostNetworks = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
     if (!hostNetworks.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
   }
 }
 
-/** Why services of real containers cannot be tested here; undefined where they can. */
+/** Why services of real containers cannot be tested here; undefined if they can. */
 export function whyNoServices(): string | undefined {
   const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
   if (noContainers !== undefined) return `${noContainers}: these need real ones`;
@@ -157,7 +157,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     client: (program, args, more = {}) =>
       run(program, args, { ...more, env: { KUBECONFIG: config, ORCHCONFIG: config, ...more.env } }),
     async destroy() {
-      // Without settings there has been no cluster, and `down` refuses a directory that it does not know.
+      // Without settings no cluster was created, and `down` refuses an unknown directory.
       if (existsSync(layoutOf(dataDir).settings)) await succeeds('down', '--delete', `--data-dir=${dataDir}`);
       else rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
@@ -178,7 +178,7 @@ async function logTail(dataDir: string): Promise<string> {
   return (await run('tail', ['-n', '30', ...logs])).stdout;
 }
 
-/** Clients that the tests have brought themselves (hack/install-clients.sh). */
+/** Clients installed for the tests (hack/install-clients.sh). */
 export const tools = join(root, '.tools');
 
 /**
@@ -198,7 +198,7 @@ export async function kubectls(): Promise<string[]> {
       }
     }
   }
-  // The plain one may only choose among the others.
+  // Plain `kubectl` may be a wrapper that selects one of the others.
   if (paths.size > 1) paths.delete('kubectl');
   return [...paths.keys()].sort().map((name) => paths.get(name) as string);
 }
@@ -225,7 +225,7 @@ export async function minorVersion(kubectl: string): Promise<number> {
   return Number.parseInt(version.clientVersion.minor, 10);
 }
 
-/** Asks again until `check` gives something; throws with what was seen last when time is up. */
+/** Polls `check` until its result is truthy; on timeout throws with the last failure. */
 export async function eventually<T>(
   what: string,
   check: () => Promise<T | undefined | false>,
@@ -245,7 +245,7 @@ export async function eventually<T>(
   }
 }
 
-/** A program that goes on while the test looks at its output; `stop` ends it. */
+/** A program that runs in the background while the test reads its output; `stop` ends it. */
 export class Running {
   readonly #child: ChildProcess;
   stdout = '';
@@ -277,7 +277,7 @@ export class Running {
   }
 }
 
-/** What a GET over plain HTTP answers, whatever its status. Each call opens a connection of its own. */
+/** The body of a GET over plain HTTP, regardless of the status. Each call opens a new connection. */
 export function httpBody(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     httpGet(url, { agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** The chart, by a real helm: a control plane in a cluster of real containers is installed, used, changed under load, and goes. */
+/** The chart with a real helm: a control plane on real containers is installed, used, upgraded under load and removed. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -49,10 +49,10 @@ interface Rendered {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** What helm takes for the cluster's version where it asks none. */
+/** The cluster version for helm commands that ask no cluster. */
 const version = ['--kube-version', '1.24.0'];
 
-/** All that is for Prometheus and Grafana, and who may read metrics: as the page for users says. */
+/** All objects for Prometheus and Grafana, and the rights to read metrics: as in docs/observe.md. */
 const page = readFileSync(join(root, 'docs', 'observe.md'), 'utf8');
 const metrics = [...page.matchAll(/^ {2}--set (\S+)/gm)].map(([, values = '']) => values.replaceAll('\\\\', '\\'));
 

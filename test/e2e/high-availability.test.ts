@@ -1,6 +1,6 @@
 /**
- * Three servers and a worker, as docs/high-availability.md says, while the worker's programs write all the time: each server
- * is killed and cut off in turn. Nothing that was acknowledged is lost, and writes go on.
+ * Three servers and a worker, set up as in docs/high-availability.md, while programs on the worker write all the time: each
+ * server is killed and cut off in turn. No acknowledged write is lost, and writes continue.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { busybox, sleeper } from '#test/e2e/pods.js';
 
 t.setTimeout(300_000);
 
-/** Lines of the page that a shell is to run. */
+/** Commands of the page. */
 const documented = documentedCommands('high-availability.md');
 
 t.test('three servers and a worker', { skip: whyNoServices() ?? false }, async (t) => {
@@ -33,7 +33,7 @@ t.test('three servers and a worker', { skip: whyNoServices() ?? false }, async (
     await load?.stop();
     await machines.destroy();
   });
-  /** The line of the page that begins so, on a host; its data directory and addresses are the test's. */
+  /** Runs the page's command with this beginning on a host, with the test's data directory and addresses. */
   const page = (host: Host, beginning: string, ...more: string[]): Promise<string> => {
     const line = documented.find((each) => each.startsWith(beginning)) ?? '';
     t.ok(line, `the page has ${beginning}`);
@@ -48,7 +48,7 @@ t.test('three servers and a worker', { skip: whyNoServices() ?? false }, async (
     machines.join(host, { line, runtime, nodeName: names.get(host) ?? '' });
   const ctl = (...args: Parameters<Machines['ctl']>) => succeeds(machines.ctl(...args));
   const longest: string[] = [];
-  /** Writes go on after what happens, and the longest wait for one is printed. */
+  /** Writes continue after the fault; prints the longest wait for an acknowledgement. */
   const goesOn = async (what: string, happens: () => Promise<void> | void): Promise<void> => {
     longest.push(`${what}: ${await load?.longestWaitMs(what, happens)} ms`);
   };

@@ -1,26 +1,26 @@
-/** Machines for tests: network namespaces with addresses of their own, on networks between which a router is. */
+/** Machines for tests: network namespaces with their own addresses, on networks behind a router. */
 import { execFileSync } from 'node:child_process';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import { type RunOptions, type RunResult, run } from '#test/e2e/harness.js';
 
 export interface Host {
-  /** Of its network namespace. */
+  /** Name of its network namespace. */
   readonly name: string;
   readonly address: string;
-  /** Of IPv6. */
+  /** IPv6 address. */
   readonly address6: string;
-  /** Runs a program on it, to its end. */
+  /** Runs a program on the host, to its end. */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>;
-  /** A command line that runs on it. */
+  /** The command line that runs the program on the host. */
   command(command: string, args: readonly string[]): [string, string[]];
-  /** From now on what it sends is swallowed, and it hears nothing; its own link stays up. */
+  /** Drops all packets of the host in both directions; its own link stays up. */
   cutOff(): void;
   reconnect(): void;
 }
 
 export interface HostNetwork {
   readonly hosts: readonly Host[];
-  /** Pulls its cable, or puts it in again. */
+  /** Takes the link of the host down or up. */
   setLink(host: Host, state: 'up' | 'down'): void;
   destroy(): void;
 }
@@ -28,8 +28,8 @@ export interface HostNetwork {
 const ip = (...args: string[]) => void execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
 /**
- * `networks`: how many hosts each has; the addresses of the n-th are those of 10.250.n.0/24 and fd00:250:n::/64. Throws
- * where namespaces cannot be made.
+ * `networks`: the number of hosts on each; the n-th network is 10.250.n.0/24 and fd00:250:n::/64. Throws if namespaces
+ * cannot be created.
  */
 export function makeHosts(networks: readonly number[]): HostNetwork {
   const id = process.pid.toString(36);
@@ -41,7 +41,7 @@ export function makeHosts(networks: readonly number[]): HostNetwork {
     ip('-n', name, 'link', 'set', 'lo', 'up');
   };
   const destroy = () => {
-    // What is in them goes with them.
+    // Links inside disappear with their namespace.
     for (const name of namespaces.splice(0)) ip('netns', 'delete', name);
   };
   const hosts: Host[] = [];

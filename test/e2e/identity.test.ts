@@ -1,4 +1,4 @@
-/** Certificates and tokens in clusters of both kinds and dialects, with every kubectl on the PATH in one or both. */
+/** Certificates and tokens in clusters of both kinds and dialects, with every kubectl on the PATH in one or both dialects. */
 import t from 'tap';
 import { kubectls, kubectlsFor, minorVersion, ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import { certificatesAndTokens } from '#test/e2e/identity.js';

@@ -11,7 +11,7 @@ import { eventually, type RunResult } from '#test/e2e/harness.js';
 
 export interface IdentitySession {
   readonly dialect: DialectName;
-  /** Of kubectl: 32 for 1.32. */
+  /** Minor version of kubectl: 32 for 1.32. */
   readonly minor: number;
   readonly kubectl: (...args: string[]) => Promise<RunResult>;
 }
@@ -51,7 +51,7 @@ interface Tools {
   readonly answerTo: (user: object) => Promise<string>;
 }
 
-/** Asked for, approved, issued, used; and one that is denied. */
+/** A certificate is requested, approved, issued and used; another one is denied. */
 async function certificate(
   t: Test,
   { dialect, kubectl }: IdentitySession,
@@ -106,7 +106,7 @@ async function certificate(
   await ok('delete', 'csr', 'jane', 'john');
 }
 
-/** A secret that a user makes for a token that does not end. */
+/** A user creates a secret for a token without expiry. */
 async function secretToken(t: Test, { dialect }: IdentitySession, { folder, ok, answerTo }: Tools): Promise<void> {
   const { annotations, secretTypes } = dialectByName(dialect);
   const file = join(folder, 'secret.json');

@@ -1,4 +1,4 @@
-/** Machines that join a cluster, as docs/join.md says: on the network of the first one, and behind a router. */
+/** Machines join a cluster with the commands of docs/join.md: on the network of the first machine, and behind a router. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { type Host, makeHosts } from '#test/e2e/hosts.js';
 
 t.setTimeout(300_000);
 
-/** Lines of the page that a shell is to run. */
+/** Commands of the page. */
 const documented = documentedCommands('join.md');
 
 t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
@@ -31,7 +31,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.equal(code, 0, 'succeeds', { stdout, stderr });
     return stdout;
   };
-  /** The line of the page that begins so, on a host; its data directory and addresses are the test's. */
+  /** Runs the page's command with this beginning on a host, with the test's data directory and addresses. */
   const page = (host: Host, beginning: string, ...more: string[]): Promise<string> => {
     const line = documented.find((each) => each.startsWith(beginning)) ?? '';
     t.ok(line, `the page has ${beginning}`);
@@ -103,7 +103,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
         ...Array.from({ length: 4 }, () => get(clusterIP, 80)),
         `nc -w 5 ${apiAddress} 443 < /dev/null && echo api`,
         'nslookup web.default.svc.cluster.local | tail -n 3',
-        // As large as packets get: what is too large for the tunnel is found out, and sent in smaller ones.
+        // Full-size packets: path MTU discovery must find the size of the tunnel.
         ...items.map(({ status }) => `ping -c 2 -W 2 -s 1400 ${status?.podIP} > /dev/null && echo large`),
       ];
       const said = await ok(ctl(['exec', name, '--', 'sh', '-c', script.join('\n')]));
@@ -158,7 +158,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.match(items, [{ status: { phase: 'Running', containerStatuses: [{ restartCount: 0 }] } }]);
   });
 
-  // Where systemd runs, it would really start it.
+  // A running systemd would really start the unit.
   const systemd = existsSync('/run/systemd/system') && 'this machine is run by systemd';
   await t.test('systemd is told', { skip: systemd }, async (t) => {
     const units = ['--unit-dir', join(dirOf(near), 'units')];

@@ -18,7 +18,7 @@ export function killProgram(dataDir: string, program: string): Promise<void> {
   return kill(program, findProgram(dataDir, program));
 }
 
-/** Kills the process that looks after all others, which go on; in a cluster of one process also all daemons. */
+/** Kills the supervisor, while its programs go on; in a cluster of one process this kills all daemons, too. */
 export function killCluster(dataDir: string): Promise<void> {
   return killProgram(dataDir, 'orch');
 }
@@ -33,7 +33,7 @@ export async function killContainerd(dataDir: string): Promise<void> {
   await kill('containerd', await findContainerd(dataDir));
 }
 
-/** Kills all processes of the cluster and those of its containers; again, until no new one has come up meanwhile. */
+/** Kills all processes of the cluster and its containers, repeatedly until no new process appears. */
 export async function killEverything(dataDir: string): Promise<void> {
   await killCluster(dataDir);
   const { socket } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
@@ -50,7 +50,7 @@ async function pids(): Promise<number[]> {
   return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-/** Of running processes whose command line has one of the texts; not this one's. */
+/** Processes whose command line contains one of the texts, without this process. */
 async function pidsNaming(texts: readonly string[]): Promise<number[]> {
   const matches = [];
   for (const pid of await pids()) {

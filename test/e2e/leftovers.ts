@@ -34,7 +34,7 @@ export function podMounts(dataDir: string): Promise<string[]> {
   return mountsBelow(join(dataDir, 'nodes'));
 }
 
-/** The cgroups, in any hierarchy, below which the pods of the cluster's nodes are. */
+/** Parent cgroups, in every hierarchy, of the pods on the cluster's nodes. */
 async function cgroupRoots(dataDir: string): Promise<string[]> {
   const hierarchies = (await entries(cgroupMountPoint)).map((name) => join(cgroupMountPoint, name));
   const roots = nodeNames(dataDir).map((name) => containerdPaths(layoutOf(dataDir).runtime(name)).cgroupRoot);
@@ -55,14 +55,14 @@ export async function podCgroups(dataDir: string): Promise<string[]> {
   return paths;
 }
 
-/** Addresses that the network of the cluster's first node has given away. */
+/** Addresses that the network of the cluster's first node has allocated. */
 export async function leasedAddresses(dataDir: string): Promise<string[]> {
   const dir = layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? '');
   const { bridge } = containerdPaths(dir);
   return (await entries(join(dir, 'ipam', bridge))).filter((name) => /^\d+(\.\d+){3}$/.test(name));
 }
 
-/** Network namespaces of the cluster's sandboxes, as the runtime has written them down for runc. */
+/** Network namespaces of the cluster's sandboxes, from the OCI specs that the runtime wrote for runc. */
 export async function networkNamespaces(dataDir: string): Promise<string[]> {
   const { stateDir } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
   const bundles = join(stateDir, 'io.containerd.runtime.v2.task', 'k8s.io');
@@ -86,7 +86,7 @@ export interface Footprint {
 }
 
 /**
- * What a cluster that is down has left running or set up in the kernel.
+ * Processes and kernel objects that a stopped cluster has left behind.
  * @param ranges Beginnings of its addresses, which no other cluster uses.
  * @param namespaces Network namespaces that its sandboxes had.
  */

@@ -33,7 +33,7 @@ t.test('pods', { skip }, async (t) => {
   const history = new StatusHistory(client);
   t.teardown(() => history.stop());
   const bench: Bench = { cluster, client, cri, history, folder };
-  // What takes long begins first; all of it goes on while the rest is looked at.
+  // Slow pods start first and run during the other tests.
   for (const one of slowPods()) await client.resource(pods).create(one);
   await t.test('end as they are told', (t) => endings(t, bench));
   await t.test('initialise in order', (t) => initialisation(t, bench));

@@ -1,4 +1,4 @@
-/** Pods of real containers find services by their names, as their C libraries ask for them. */
+/** Pods of real containers resolve the names of services with their C libraries. */
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';

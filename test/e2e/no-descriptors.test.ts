@@ -1,4 +1,4 @@
-/** Daemons that may open no more files and sockets keep what they have, and take new ones when they may again. */
+/** Daemons without free file descriptors keep their connections, and accept new ones when descriptors are free again. */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:tls';
@@ -55,7 +55,7 @@ t.test('every daemon at its limit', { skip: whyNoEtcd(process.env['PATH'] ?? '')
   );
 });
 
-/** The number that the next file would have which the process opens: with that as its limit it opens none. */
+/** The next free descriptor of the process: with this number as its limit it can open no file. */
 function firstFree(pid: number): number {
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let free = 0;
@@ -69,7 +69,7 @@ async function prlimit(pid: number, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Connects to the API server, stays as long as the others take to come, and leaves. */
+/** Connects to the API server, waits for the other connections, and disconnects. */
 async function visit(port: number): Promise<'connected' | 'refused'> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   try {

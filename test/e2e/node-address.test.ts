@@ -1,4 +1,4 @@
-/** A cluster on a machine with a network: in a namespace of its own, so that nothing leaves this one. */
+/** A cluster on a machine with a network, which is a separate namespace so that no packet leaves the machine. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ t.setTimeout(180_000);
 const namespace = `orch-${process.pid}`;
 const address = '198.51.100.7';
 
-/** False where this process may not make one. */
+/** False if this process may not create networks. */
 async function makeNetwork(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   const added = await run('ip', ['netns', 'add', namespace]).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Looks at a cluster from outside of it: through the API as its administrator, and at the runtime behind its back. */
+/** Observes a cluster from outside: through the API as its administrator, and directly at the runtime. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pods } from '#api/core/v1/resources.gen.js';
@@ -17,7 +17,7 @@ import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { eventually, type TestCluster } from '#test/e2e/harness.js';
 
-/** With all rights. The caller closes it. */
+/** A client with all rights. The caller closes it. */
 export async function adminClient(
   cluster: Pick<TestCluster, 'config'>,
   dialect: DialectName = 'orch',
@@ -26,7 +26,7 @@ export async function adminClient(
   return connect(config, { dialect: dialectByName(dialect), clock: realClock, userAgent: 'e2e' });
 }
 
-/** What the API server tells in its metrics. Throws when it tells nothing. */
+/** The metrics of the API server. Throws when they are empty. */
 export async function metricsOf(cluster: Pick<TestCluster, 'config'>): Promise<string> {
   const config = await loadKubeconfig(cluster.config, { clock: realClock });
   const client = connect(config, { dialect: dialectByName('orch'), clock: realClock, userAgent: 'e2e' });
@@ -43,7 +43,7 @@ export function nodeNames(dataDir: string): readonly string[] {
   return readSettings(layoutOf(dataDir).settings)?.nodes ?? [];
 }
 
-/** A connection of one's own to the runtime of the cluster's first node. The caller closes it. */
+/** A separate connection to the runtime of the cluster's first node. The caller closes it. */
 export function openRuntime(dataDir: string): GrpcCRI {
   const { socket } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
   return new GrpcCRI({ endpoint: `unix://${socket}`, clock: realClock, timeoutMs: 10_000 });
@@ -60,7 +60,7 @@ function podUIDOf(object: { readonly labels: Readonly<Record<string, string>> })
   return object.labels[labels.podUID] ?? '';
 }
 
-/** Looks at the runtime again and again; remembers every place in which two containers ran at the same time. */
+/** Polls the runtime; records every container of a pod that ran twice at the same time. */
 export class DoubleRunWatch {
   readonly #cri: GrpcCRI;
   readonly #stop = new AbortController();
@@ -101,7 +101,7 @@ export class DoubleRunWatch {
   }
 }
 
-/** What the runtime holds that belongs to no pod of the API, as text; waits until there is nothing of the kind. */
+/** Waits until every sandbox and container of the runtime belongs to a pod of the API; throws with the others. */
 export async function untilNothingIsOrphaned(client: Client, cri: GrpcCRI): Promise<void> {
   let orphans: string[] = [];
   await eventually(
@@ -119,7 +119,7 @@ export async function untilNothingIsOrphaned(client: Client, cri: GrpcCRI): Prom
   );
 }
 
-/** Pods whose status names a container that does not run, or not the one that runs; empty when all agree. */
+/** Pods whose status names another container than the running one; empty when all agree. */
 export async function disagreements(podList: readonly Pod[], cri: GrpcCRI): Promise<string[]> {
   const running = new Map(
     (await cri.listContainers()).filter((c) => c.state === 'CONTAINER_RUNNING').map((c) => [placeOf(c), c.id]),
@@ -135,7 +135,7 @@ export async function disagreements(podList: readonly Pod[], cri: GrpcCRI): Prom
   );
 }
 
-/** Command lines of the processes that have the text in theirs, or that run below it. */
+/** PIDs and command lines of the processes whose command line contains the text. */
 export async function processesOf(text: string): Promise<string[]> {
   const processes: string[] = [];
   for (const pid of await readdir('/proc')) {

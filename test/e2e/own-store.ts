@@ -3,7 +3,7 @@ import { readSettings } from '#cluster/config/settings.js';
 import { openStore, runningEtcd } from '#cluster/etcd/access.js';
 import type { Store } from '#storage/store.js';
 
-/** The store of a cluster that runs, past its API server. */
+/** Direct access to the store of a running cluster, without its API server. */
 export function ownStore(dataDir: string): Store {
   const layout = layoutOf(dataDir);
   const settings = readSettings(layout.settings);

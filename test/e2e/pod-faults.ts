@@ -1,9 +1,9 @@
-/** What is wrong in pod templates that are rendered, before any API server sees them. Pure. */
+/** Finds mistakes in rendered pod templates without an API server. Pure. */
 
 type Value = unknown;
 type Fields = Readonly<Record<string, Value>>;
 
-/** Names and paths that are there twice, and mounts of volumes that are not there, of all pods anywhere in the values. */
+/** Duplicate names and paths, and mounts of missing volumes, of all pod templates anywhere in the values. */
 export function podFaults(value: Value, path = '', claims: readonly string[] = []): string[] {
   if (value === null || typeof value !== 'object') return [];
   if (Array.isArray(value)) return value.flatMap((each, index) => podFaults(each, `${path}[${index}]`, claims));

@@ -14,7 +14,7 @@ export function shell(script: string, more: Partial<Container> = {}): Container 
   return { name: 'main', image: busybox, command: ['sh', '-c', script], ...more };
 }
 
-/** Sleeps, and ends at once when it is told to. */
+/** Sleeps, and ends at once on SIGTERM. */
 export const sleeper = 'trap "exit 0" TERM; while true; do sleep 3600 & wait $!; done';
 
 export function pod(name: string, containers: Container[], more: Partial<Pod['spec']> = {}): Pod {
@@ -30,7 +30,7 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
-/** Waits until the pod is as wanted; when that takes too long, throws with its status. */
+/** Waits until `isSo` holds for the pod; on timeout throws with its status. */
 export function untilPod(
   client: Client,
   name: string,

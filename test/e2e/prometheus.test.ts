@@ -1,4 +1,4 @@
-/** What `orch observe` writes, by a real Prometheus: it scrapes every daemon, every panel has data, alerts fire and end. */
+/** A real Prometheus with the files of `orch observe`: it scrapes every daemon, every panel has data, alerts fire and end. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,10 +40,10 @@ import { freePort } from '#test/free-port.js';
 t.setTimeout(420_000);
 
 const withoutContainers = whyNoServices();
-/** Of the store that is filled. */
+/** Quota of the store that is filled. */
 const quotaBytes = 8 * 1024 * 1024;
 
-/** Something for every panel to show. */
+/** Work that gives every panel data. */
 async function keepBusy(client: Client): Promise<void> {
   const labels = { app: 'web' };
   const container = shell('mkdir /www; touch /www/index.html; exec httpd -f -p 8080 -h /www', {
@@ -63,7 +63,7 @@ async function keepBusy(client: Client): Promise<void> {
   });
 }
 
-/** The cluster of all tests, and what is watched beside it. */
+/** The cluster of all tests, and the other targets that Prometheus watches. */
 async function setUp(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -139,7 +139,7 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     network.rulesAreRefused(observed, nft),
     network.resolversAreAway(observed),
   ];
-  /** Those of a row come one after the other, the rows beside each other. */
+  /** Causes of one row run one after the other, rows in parallel. */
   const beside: Cause[][] = [
     [workloads.crashes(observed), api.writesTakeAllPlaces(observed)],
     [workloads.jobFails(observed)],

@@ -1,5 +1,5 @@
 /**
- * API servers that others have written with the library of release 1.24, behind the aggregator of a cluster as it comes:
+ * Third-party API servers, written with the library of release 1.24, behind the aggregator of an unmodified cluster:
  * the sample API server and the metrics server, as `hack/build-extensions.sh` builds them. `EXTENSIONS` names their folder.
  */
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ t.setTimeout(600_000);
 
 const folder = process.env['EXTENSIONS'] ?? join(tools, 'extensions');
 const kubectl = (await kubectls()).at(-1);
-/** Where a Service leads to a server of this machine: endpoints on loopback are refused. */
+/** Address of this machine for Service endpoints, which must not be loopback. */
 const address = hostAddresses()[0] ?? '';
 
 function whyNot(program: string): string | false {
@@ -120,7 +120,7 @@ t.test('the metrics server', { skip: whyNot('metrics-server') }, async (t) => {
   ];
   const server = { name: 'metrics-server', namespace: 'kube-system', group, version: 'v1beta1', args };
   const running = await register(t, server);
-  // A node without containers uses nothing, which the server takes for figures that are missing.
+  // The server treats zero usage of a node without containers as missing figures.
   const spec = { containers: [{ name: 'main', image: 'example.com/busy:1' }] };
   await apply(t, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'busy', namespace: 'default' }, spec });
   let last: RunResult | undefined;

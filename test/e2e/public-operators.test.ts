@@ -1,5 +1,5 @@
 /**
- * Operators that others have written, as they come. `OPERATORS=/path/one:/path/two` names folders, one for each:
+ * Unmodified third-party operators. `OPERATORS=/path/one:/path/two` names folders, one for each:
  *
  *     manifests/   what installs it: applied as it is
  *     operator     the program, with its arguments (a script will do); it finds its client config in KUBECONFIG

@@ -1,4 +1,4 @@
-/** What `orch` says, and how it ends, when it cannot do what it is told. */
+/** Error messages and exit codes of `orch` for impossible commands. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Each part of a cluster can be off, and then another program does its work. */
+/** Each part of a cluster can be turned off, so that another program does its work. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

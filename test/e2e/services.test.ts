@@ -31,7 +31,7 @@ const server = [
   'chmod +x who; exec httpd -f -p 8080 -h /www',
 ].join('; ');
 
-/** Who asks. */
+/** The client pod. */
 function client(labels: Readonly<Record<string, string>> = {}): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -107,7 +107,7 @@ spec: { ports: [{ port: 7, protocol: UDP }] }
 ${client()}
 `;
 
-/** Endpoints that no controller has chosen. */
+/** An EndpointSlice that no controller manages. */
 function slice(of: { name: string; address: string; port: number; protocol: string }): string {
   const { address, name, port, protocol } = of;
   return JSON.stringify({
@@ -120,7 +120,7 @@ function slice(of: { name: string; address: string; port: number; protocol: stri
   });
 }
 
-/** Answers everything with its name. */
+/** A server that answers every datagram with its name. */
 async function udpServer(address: string, name: string) {
   const socket = createSocket('udp4', (_, { address: host, port }) => socket.send(name, port, host));
   socket.bind(0, address);
@@ -128,7 +128,7 @@ async function udpServer(address: string, name: string) {
   return { name, port: socket.address().port, close: () => socket.close() };
 }
 
-/** A place outside of the cluster, in a network of its own beside this machine. */
+/** A host outside of the cluster, in a separate network beside this machine. */
 class Outside {
   readonly #name = `oe2e-${process.pid}`;
   readonly #link = `oe${process.pid}`;
@@ -176,7 +176,7 @@ t.test('services', { skip }, async (t) => {
     const { stdout, stderr } = await cluster.ctl('exec', 'client', '--', ...command);
     return stdout + stderr;
   };
-  // It has no time limit: that of this busybox crashes.
+  // Without the time limit of wget, which crashes in this busybox.
   const fetch = (host: string) => inside('timeout', '2', 'wget', '-q', '-O-', `http://${host}/cgi-bin/who`);
   await apply(manifest);
   await cluster.ctl('rollout', 'status', 'deployment/web', '--timeout=90s');

@@ -1,4 +1,4 @@
-/** The example of three tiers on real containers: it comes up at once, works, scales, and goes on when a node is drained. */
+/** The three-tier example on real containers: it starts at the first apply, works, scales, and survives a node drain. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const kubectl = (await kubectls()).at(-1) ?? '';
 const skip = whyNoServices() ?? (kubectl === '' ? 'kubectl is missing' : false);
 const namespace = 'shop';
 
-/** In the words of kubectl's own dialect, in which its `top` works. */
+/** The example in the `kubernetes` dialect, because `kubectl top` works only there. */
 function translatedExample(): string {
   const folder = mkdtempSync(join(tmpdir(), 'oshop-'));
   cpSync(join(root, 'examples', 'shop'), folder, { recursive: true });
@@ -69,7 +69,7 @@ t.test('the shop', { skip }, async (t) => {
   };
   const get = async <T>(...what: string[]) =>
     JSON.parse(await kube('-n', namespace, 'get', ...what, '-o', 'json')) as T;
-  /** Of a client that comes to the door. */
+  /** A request of a client outside through the ingress. */
   const visit = (path: string, body?: string): Promise<{ status: number; said: string }> =>
     new Promise((resolve, reject) => {
       const method = body === undefined ? 'GET' : 'POST';
@@ -79,7 +79,7 @@ t.test('the shop', { skip }, async (t) => {
       visiting.once('error', reject);
       visiting.end(body);
     });
-  /** Visits again and again until it is told to end; what was not answered well. */
+  /** Repeats requests until the result is called, which resolves with the failures. */
   const keepVisiting = (pauseMs: number) => {
     const failures: string[] = [];
     let visits = 0;

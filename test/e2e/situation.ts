@@ -1,4 +1,4 @@
-/** What a cluster looks like from all sides, for the output of a test that has failed. */
+/** The state of a cluster, for the output of a failed test. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
@@ -12,7 +12,7 @@ import { adminClient, processesOf } from '#test/e2e/observe.js';
 
 const logLines = 25;
 
-/** Does what is asked for; when that fails, the error tells what there was in the cluster by then. */
+/** Runs the work; an error of it also describes the state of the cluster. */
 export async function explained<T>(cluster: TestCluster, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -38,7 +38,7 @@ async function situation(cluster: TestCluster): Promise<string> {
   }
 }
 
-/** One line for each. */
+/** One line for each object. */
 async function objectsOf<T extends ApiObject>(client: Client, type: ResourceType<T>): Promise<string[]> {
   try {
     const { items } = await client.resource(type).list();

@@ -1,4 +1,4 @@
-/** Follows all pods and remembers why their containers waited, in the order in which it was told. */
+/** Watches all pods and records why their containers waited, in the order of the reports. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Client } from '#client/client.js';
 
@@ -34,7 +34,7 @@ export class StatusHistory {
         }
       }
     } catch (error) {
-      // Told to stop; any other end of the watch fails the test that waits for this.
+      // A stop is expected; any other end of the watch fails the test that waits for it.
       if (!signal.aborted) throw error;
     }
   }

@@ -81,7 +81,7 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
 
   const versions = await Promise.all(programs.map(minorVersion));
   const extremes = [Math.min(...versions), Math.max(...versions)];
-  // Much of it is waiting.
+  // The tests mostly wait.
   t.jobs = 3;
   const runs: PromiseLike<unknown>[] = [];
   for (const [i, kubectl] of programs.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Services and network policies between nodes: three of them, one behind a router, with addresses of both families. What
- * one node does alone is tested in services.test.ts.
+ * Services and network policies between three nodes, one behind a router, with addresses of both families. The file
+ * services.test.ts tests a single node.
  */
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
@@ -34,7 +34,7 @@ t.setTimeout(400_000);
 /** Whether the text has the address, and not only one that begins or ends like it. */
 function names(text: string, address: string): boolean {
   const literal = address.replaceAll('.', '\\.');
-  // What an address of the family is made of; a port after one of IPv4 is no part of it.
+  // Characters of an address of the family; a port after an IPv4 address is no part of it.
   const part = address.includes(':') ? '[\\w:]' : '[\\d.]';
   return new RegExp(`(?<!${part})${literal}(?!${part})`).test(text);
 }
@@ -62,7 +62,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: otherNamespace } },
     labelled(first, { [zone]: 'a' }),
     labelled('near', { [zone]: 'a', keeps: 'data' }),
-    // Its network is another one than that of the addresses of balancers.
+    // The addresses of balancers are not in the network of this node.
     labelled('far', { [zone]: 'b', [excludeBalancers]: '' }),
     ...services({ sources }),
     ...webPods.map((name) => webPod(name, cluster.nodeOf(name))),
@@ -167,7 +167,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
   await t.test('network policies', isolate);
   took('services and policies');
 
-  /** Clients everywhere; what did not work. */
+  /** Clients on all places; returns the failures. */
   const keepAsking = (names: readonly string[], pauseMs?: number) =>
     places.keepAsking(
       names,
@@ -242,7 +242,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
   took('some nodes have iptables');
 
   await t.test('a node that dies', async (t) => {
-    // They die with it.
+    // These places die with the node.
     places.close('near', 'web-near');
     const replaced = (await cluster.get<{ items: Pod[] }>('pods', '-l', 'app=rolling')).items
       .filter(({ spec }) => spec.nodeName === 'near')

@@ -1,4 +1,4 @@
-/** Programs of another release take the place of those that run, and containers go on. */
+/** An upgrade replaces the running programs, and containers go on. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

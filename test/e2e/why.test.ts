@@ -49,7 +49,7 @@ interface Made {
 const pathOf = ({ apiVersion, kind, metadata }: Made) =>
   `${collection(apiVersion, kind, metadata.namespace)}/${metadata.name}`;
 
-/** Volumes are folders of this test. */
+/** Local volumes get folders of this test. */
 function create(fields: object): Promise<unknown> {
   const object = fields as Made & { spec?: { hostPath?: { path: string } } };
   const path = object.spec?.hostPath;
@@ -57,7 +57,7 @@ function create(fields: object): Promise<unknown> {
   return client.request('POST', collection(object.apiVersion, object.kind, object.metadata.namespace), object);
 }
 
-/** `gracePeriodSeconds` 0: its node may still have it; absent: not until its node has let it go. */
+/** `gracePeriodSeconds` 0 removes the pod while its node may still run it; otherwise the node ends it first. */
 async function remove(object: Made, options: { gracePeriodSeconds?: number } = {}): Promise<void> {
   const path = pathOf(object);
   const gone = async (method: string) => {

@@ -16,7 +16,7 @@ export interface LoadReport {
   readonly unanswered: number;
   /** Longest time until a write was acknowledged since the last report; ms. */
   readonly longestMs: number;
-  /** At the end: what was acknowledged and is not there. */
+  /** At the end: acknowledged objects that are missing. */
   readonly lost?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What a Prometheus answers. */
+/** Queries of a Prometheus. */
 import { realClock } from '#apimachinery/clock.js';
 import { eventually } from '#test/e2e/harness.js';
 
@@ -29,9 +29,9 @@ interface Alert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A scrape that a busy machine misses lets what has waited for a minute wait for another one; ms. */
+/** A missed scrape on a busy machine restarts the wait of an alert, so this is several times its minute; ms. */
 const patienceMs = 180_000;
-/** Many wait for alerts at the same time: they share answers that are this old at most; ms. */
+/** Concurrent waits for alerts share answers up to this age; ms. */
 const freshMs = 500;
 
 export class Answers {
@@ -90,7 +90,7 @@ export class Answers {
     return this.#lastQuery.firing;
   }
 
-  /** Throws for one whose texts could not be made. */
+  /** Throws when Prometheus could not expand the texts of an alert. */
   async #askForAlerts(): Promise<ReadonlySet<string>> {
     const { alerts } = await this.#get<{ alerts: readonly Alert[] }>('alerts');
     const wrong = alerts.filter(({ annotations }) => /<no value>|error expanding/.test(JSON.stringify(annotations)));

@@ -1,4 +1,4 @@
-/** What goes wrong around the API: webhooks, audit, extension servers, extenders, and clients that ask too much. */
+/** Faults around the API: webhooks, audit, extension servers, extenders, and clients with too many requests. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, createServer } from 'node:http';
 import { Agent, createServer as createTlsServer, request } from 'node:https';
@@ -20,12 +20,12 @@ const audited = 'audited';
 const held = 'held';
 const refused = 'refused';
 const rare = 'example.com/rare';
-/** Writes that the API server works on at once. */
+/** Concurrent writes of the API server. */
 const maxWrites = 20;
 
-/** What the API server and the scheduler ask: servers of the test, which answer well until they are told not to. */
+/** Audit backend and extender of the test, which the API server and the scheduler call; they succeed until told to fail. */
 export class Askable {
-  /** `orch up` options that make the cluster ask them. */
+  /** `orch up` options that make the cluster call them. */
   readonly args: readonly string[];
   auditFails = false;
 
@@ -34,14 +34,14 @@ export class Askable {
     setAudit(() => this.auditFails);
   }
 
-  /** @param folder Where the files are written that name them. */
+  /** @param folder Gets the configuration files that name them. */
   static async open(t: Test, folder: string): Promise<Askable> {
     let auditFails = () => false;
     const audit = createServer((request, response) => {
       request.resume();
       request.on('end', () => response.writeHead(auditFails() ? 500 : 200).end());
     });
-    // It fails for every pod that it is asked about; those that want nothing rare it is not asked about.
+    // The extender fails for every pod; only pods that request the rare resource reach it.
     const extender = createServer((request, response) => {
       request.resume();
       request.on('end', () => response.writeHead(500).end());
@@ -166,7 +166,7 @@ async function makeWebhook(
   return () => client.resource(validatingwebhookconfigurations).delete(name);
 }
 
-/** A webhook that takes questions and never answers holds up a controller, which has many objects to work on. */
+/** A webhook that accepts requests and never answers delays a controller with many objects. */
 export function webhookHoldsUp(observed: Observed, t: Test): Cause {
   const { client } = observed;
   return {
@@ -206,7 +206,7 @@ export function webhookIsAway(observed: Observed): Cause {
       const of = { namespace: refused, resources: ['configmaps'], groups: [''] };
       const remove = await makeWebhook(observed, of, { port: 1, ca });
       const write = new Writer(observed, 'admin');
-      // Beside each other: on a busy machine each takes its time.
+      // In parallel, since each is slow on a busy machine.
       const stops = Array.from({ length: 5 }, () => again(250, () => write.configMap(refused)));
       return async () => {
         await Promise.all(stops.map((stop) => stop()));
@@ -217,7 +217,7 @@ export function webhookIsAway(observed: Observed): Cause {
   };
 }
 
-/** Clients that send their bodies for ever take all the places that writes have. */
+/** Clients with endless bodies occupy all slots for writes. */
 export function writesTakeAllPlaces(observed: Observed): Cause {
   return {
     alerts: ['OrchAPITerminatedRequests'],
@@ -234,7 +234,7 @@ export function writesTakeAllPlaces(observed: Observed): Cause {
   };
 }
 
-/** Writes once and takes what comes: a client of ours would wait and try again. */
+/** Writes once without retries, which our own clients would do. */
 class Writer {
   readonly #port: number;
   readonly #agent: Agent;

@@ -1,4 +1,4 @@
-/** What makes alerts fire, and how that is felt. */
+/** Causes of alerts, and the wait for their alerts. */
 import { realClock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import type { Answers } from '#test/e2e/alerts/answers.js';
@@ -7,14 +7,14 @@ import type { TestCluster } from '#test/e2e/harness.js';
 /** The cluster that all causes share. */
 export interface Observed {
   readonly cluster: TestCluster;
-  /** With all rights. */
+  /** A client with all rights. */
   readonly client: Client;
 }
 
 export interface Cause {
   /** Names, or `name/severity`. */
   readonly alerts: readonly string[];
-  /** Why it cannot be brought about here. */
+  /** Why the cause cannot be produced here. */
   readonly skip?: string | undefined;
   /** Begins; the result takes the cause away. */
   begin(): Promise<() => Promise<unknown>>;
@@ -31,12 +31,12 @@ export async function isFelt(answers: Answers, { alerts, begin }: Cause): Promis
   await answers.end(alerts);
 }
 
-/** Does it again and again until the result is called, which resolves when the last time is over. */
+/** Repeats the work until the result is called, which resolves after the last run. */
 export function again(everyMs: number, work: () => Promise<unknown>): () => Promise<void> {
   const stop = new AbortController();
   const run = async () => {
     while (!stop.signal.aborted) {
-      // That it fails may be the point of it.
+      // Some causes consist of failures.
       await work().catch(() => undefined);
       await realClock.sleep(everyMs, stop.signal);
     }

@@ -1,4 +1,4 @@
-/** Daemons that stand still, die again and again, or are of another version, and certificates that end. */
+/** Daemons that hang, crash repeatedly or have another version, and certificates that expire. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kill } from 'node:process';
@@ -19,7 +19,7 @@ function pidOf({ cluster }: Observed, program: string): number {
   return identity.pid;
 }
 
-/** They neither work nor answer, as on a machine that hangs; the result lets them go on. */
+/** Stops the programs, as on a machine that hangs; the result resumes them. */
 function standStill(observed: Observed, programs: readonly string[]): () => Promise<void> {
   const pids = programs.map((program) => pidOf(observed, program));
   for (const pid of pids) kill(pid, 'SIGSTOP');
@@ -28,7 +28,7 @@ function standStill(observed: Observed, programs: readonly string[]): () => Prom
   };
 }
 
-/** A machine that gives a daemon hardly any time: it stands still for most of each second. */
+/** A daemon without CPU time: it is stopped for most of each second. */
 export function hardlyAnyTime(observed: Observed): Cause {
   return {
     alerts: ['OrchEventLoopSlow'],
@@ -43,7 +43,7 @@ export function hardlyAnyTime(observed: Observed): Cause {
   };
 }
 
-/** Ends by force, and its supervisor starts it again. */
+/** A daemon is killed repeatedly, and its supervisor restarts it. */
 export function dyingAgainAndAgain(observed: Observed): Cause {
   return {
     alerts: ['OrchDaemonRestarting'],
@@ -56,7 +56,7 @@ export function dyingAgainAndAgain(observed: Observed): Cause {
           const now = findProgram(dataDir, ingress)?.pid;
           return now !== undefined && now !== before;
         });
-        // Prometheus sees every start.
+        // Prometheus scrapes after every start.
         await realClock.sleep(4500);
       }
       return async () => undefined;

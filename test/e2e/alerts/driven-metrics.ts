@@ -1,6 +1,6 @@
 /**
- * What takes minutes to come about, or another release: the metrics of the daemons themselves, made by the code that makes
- * them there, are driven to that state and served beside those of the cluster.
+ * States that need minutes or another release: the metrics code of the daemons is driven to the state, and its metrics are
+ * served beside those of the cluster.
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
@@ -37,7 +37,7 @@ const facts: MachineFacts = {
   appArmor: false,
 };
 
-/** A machine whose cores all work, and of whose memory a twentieth is left. */
+/** A machine with all cores busy and a twentieth of its memory free. */
 function usageOfBusyMachine(beganMs: number): NodeUsage {
   const nowMs = realClock.now();
   return {
@@ -101,7 +101,7 @@ export class DrivenMetrics {
     };
   }
 
-  /** Pods that use all of a machine: here it would be the machine of all other causes. */
+  /** Pods that use up a machine; real ones would use up the machine of all other causes. */
   busyMachine(): Cause {
     return {
       alerts: ['NodeCPUHighUsage', 'NodeMemoryHighUtilization'],
@@ -117,7 +117,7 @@ export class DrivenMetrics {
     };
   }
 
-  /** Slow readers of long lists, more than a hundred: they would hold up all other causes. */
+  /** More than a hundred slow readers of long lists; real ones would delay all other causes. */
   answersWithoutMemory(): Cause {
     return {
       alerts: ['OrchAPIResponsesRefused'],

@@ -1,4 +1,4 @@
-/** What goes wrong with names, addresses of services, and ingresses. */
+/** Faults of names, service addresses and ingresses. */
 import { Resolver } from 'node:dns/promises';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -11,9 +11,9 @@ import { findProgram } from '#cluster/machine/preflight.js';
 import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';
 import { namespace } from '#test/e2e/pods.js';
 
-/** A program nft that fails while a file is there: a kernel that refuses. */
+/** A program nft that fails while a file exists, like a kernel that refuses. */
 export class FailingNft {
-  /** PATH for who is to find it. */
+  /** PATH for daemons that must use it. */
   readonly path: string;
   readonly #flag: string;
 
@@ -57,7 +57,7 @@ export function rulesAreRefused({ client }: Observed, nft: FailingNft): Cause {
   };
 }
 
-/** Names outside of the cluster are asked of servers that do not answer. */
+/** The resolvers for names outside of the cluster do not answer. */
 export function resolversAreAway({ cluster }: Observed): Cause {
   return {
     alerts: ['OrchDNSErrorsHigh'],
@@ -77,7 +77,7 @@ export function resolversAreAway({ cluster }: Observed): Cause {
   };
 }
 
-/** Nothing is behind the service. */
+/** The service of the ingress has no endpoints. */
 export function ingressLeadsNowhere({ client }: Observed, port: number): Cause {
   return {
     alerts: ['OrchIngressErrors'],

@@ -1,4 +1,4 @@
-/** A real Prometheus of a cluster, with the rules that users have, in a hurry. */
+/** A real Prometheus of a cluster, with the users' rules and shortened times. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -13,10 +13,10 @@ import { eventually, Running, root, run, type TestCluster } from '#test/e2e/harn
 import { freePort } from '#test/free-port.js';
 import { prometheusProgram } from '#test/prometheus.js';
 
-/** By so much everything that rules wait for is shortened: five minutes become five seconds. */
+/** Divisor of all durations in rules: five minutes become five seconds. */
 const hurry = 60;
 
-/** Value of the label `cluster` of the series of the cluster of the test. */
+/** Value of the label `cluster` for the test's own cluster. */
 export const observedCluster = 'test';
 
 /** Targets that only the test knows. */
@@ -30,10 +30,10 @@ export interface MoreTargets {
 const dialect = dialectByName('orch');
 const prometheus = prometheusProgram('prometheus');
 const promtool = prometheusProgram('promtool');
-/** Why none can be started here; false where it can. */
+/** Why Prometheus cannot be started here; false if it can. */
 export const noPrometheus = prometheus === undefined || promtool === undefined ? 'prometheus is not installed' : false;
 
-/** The rules of the cluster, and those about etcd of the other clusters, in more of a hurry than they are. */
+/** Writes the rules of the cluster, and the etcd rules of the other clusters, with shortened times. */
 function writeRules(folder: string, clusters: ReadonlySet<string>): void {
   const path = join(folder, 'rules.yml');
   const own = parse(readFileSync(path, 'utf8')) as RuleFile;
@@ -57,7 +57,7 @@ function addTargets(folder: string, added: readonly MoreTargets[]): void {
   writeFileSync(path, yamlText({ ...config, scrape_configs: [...config.scrape_configs, ...more] }));
 }
 
-/** The commands of the page that begin with that word, for the cluster's directory. */
+/** The commands of the page that begin with the word, with the cluster's directory. */
 function commandsOf(page: string, word: string, { dataDir }: TestCluster): string[][] {
   const lines = readFileSync(join(root, 'docs', page), 'utf8').split('\n');
   return lines
@@ -71,7 +71,7 @@ function commandsOf(page: string, word: string, { dataDir }: TestCluster): strin
     );
 }
 
-/** As the page for users says, but for the intervals. Runs until the test ends. */
+/** Started as in docs/observe.md, except for the intervals. Runs until the test ends. */
 export async function startPrometheus(t: Test, cluster: TestCluster, more: readonly MoreTargets[]): Promise<Answers> {
   const [observe = []] = commandsOf('observe.md', 'orch', cluster);
   const quickly = [`--data-dir=${cluster.dataDir}`, `--cluster=${observedCluster}`, '--scrape-interval=2s'];

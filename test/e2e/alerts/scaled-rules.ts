@@ -30,7 +30,7 @@ function scaledExpression(expression: string, factor: number): string {
     );
 }
 
-/** As Prometheus writes it, in milliseconds. Throws RangeError for what is no duration of one unit. */
+/** The scaled duration in milliseconds. Throws RangeError unless the duration has exactly one unit. */
 function scaledDuration(duration: string, factor: number): string {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
   const seconds = unitSeconds[unit];

@@ -1,4 +1,4 @@
-/** What befalls etcd. */
+/** Faults of etcd. */
 import { kill } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { again, type Cause } from '#test/e2e/alerts/cause.js';
@@ -9,7 +9,7 @@ interface Status {
   readonly leader: string;
 }
 
-/** The leader hands over again and again. */
+/** The leader hands over repeatedly. */
 export function leadersChange(members: readonly Etcd[]): Cause {
   return {
     alerts: ['etcdHighNumberOfLeaderChanges'],
@@ -22,7 +22,7 @@ export function leadersChange(members: readonly Etcd[]): Cause {
         const next = statuses[(leading + 1) % statuses.length];
         await statuses[leading]?.member
           .call('maintenance/transfer-leadership', { targetID: next?.status.header.member_id })
-          // It goes on without waiting for who leads then.
+          // The next round does not need to know the new leader.
           .catch(() => undefined);
         await realClock.sleep(700);
       }
@@ -49,7 +49,7 @@ export function diskIsSlow(members: readonly Etcd[], skip: string | undefined): 
   };
 }
 
-/** Two of three members are gone, and clients go on writing. */
+/** Two of three members are stopped, and clients keep writing. */
 export function majorityIsLost(members: readonly Etcd[]): Cause {
   return {
     alerts: ['etcdMembersDown', 'etcdInsufficientMembers', 'etcdNoLeader', 'etcdHighNumberOfFailedProposals'],
@@ -57,7 +57,7 @@ export function majorityIsLost(members: readonly Etcd[]): Cause {
       const [left, ...lost] = members;
       for (const { pid } of lost) kill(pid, 'SIGSTOP');
       const writes = again(100, async () => {
-        // Each is refused when its time is up: they do not wait for each other.
+        // Writes time out, so they run in parallel.
         left?.put('k', 'v').catch(() => undefined);
       });
       return async () => {
@@ -78,7 +78,7 @@ export function storeFills(store: Etcd, quotaBytes: number): Cause {
         const { dbSize } = await store.call<{ dbSize: string }>('maintenance/status', {});
         if (Number(dbSize) > 0.96 * quotaBytes) break;
         await store.put(`k${i}`, value);
-        // It says how large it is when it has committed, which it does ten times a second.
+        // etcd updates its size at each commit, ten times a second.
         if (Number(dbSize) > 0.7 * quotaBytes) await realClock.sleep(150);
       }
       return async () => {

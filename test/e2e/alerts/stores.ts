@@ -11,7 +11,7 @@ export class Etcd {
     this.#etcd = etcd;
   }
 
-  /** That many members of one cluster; they end with the test. */
+  /** Starts a cluster of `size` members, which end with the test. */
   static async start(t: Test, size: number, args: readonly string[] = []): Promise<Etcd[]> {
     const members = await startEtcdCluster(size, args);
     t.teardown(async () => {
@@ -30,7 +30,7 @@ export class Etcd {
     return new URL(this.#etcd.endpoint).host;
   }
 
-  /** A call of its API by the gateway for JSON, with byte strings in base64. */
+  /** A call of its JSON gateway, with byte strings in base64. */
   async call<T>(path: string, body: object): Promise<T> {
     const answer = await fetch(`${this.#etcd.endpoint}/v3/${path}`, {
       method: 'POST',
@@ -45,7 +45,7 @@ export class Etcd {
     return this.call('kv/put', { key: btoa(key), value: btoa(value) });
   }
 
-  /** Every fdatasync(2) of it takes so much longer, however fast the disk is, until the result is called. */
+  /** Delays every fdatasync(2) of the member until the result is called. */
   slowDisk(ms: number): Promise<() => Promise<void>> {
     return trace(this.pid, ['-e', 'fdatasync', '-e', `inject=fdatasync:delay_exit=${ms * 1000}`]);
   }

@@ -1,15 +1,15 @@
-/** strace on processes that run. */
+/** strace on running processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Follows the process and its threads; the result lets go of it. Throws when strace is not there or may not. */
+/** Traces the process and its threads; the result detaches. Throws if strace is missing or not permitted. */
 export async function trace(pid: number, args: readonly string[]): Promise<() => Promise<void>> {
   const tracer = spawn('strace', ['-f', '-o', '/dev/null', '-p', String(pid), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(tracer, 'exit');
-  // It says so of each process and thread, or why it cannot.
+  // strace prints a line for each attached thread, or why it cannot attach.
   const [line] = (await Promise.race([once(createInterface(tracer.stderr), 'line'), ended])) as [unknown];
   if (!String(line).includes('attached')) throw new Error(`strace: ${line}`);
   return async () => {
@@ -18,7 +18,7 @@ export async function trace(pid: number, args: readonly string[]): Promise<() =>
   };
 }
 
-/** Why nothing can be traced here: a machine may have strace and forbid what it does. */
+/** Why tracing is impossible here: a machine may have strace and forbid ptrace(2). */
 export async function whyNoTracer(): Promise<string | undefined> {
   const other = spawn('sleep', ['60'], { stdio: 'ignore' });
   try {

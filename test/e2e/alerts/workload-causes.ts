@@ -1,4 +1,4 @@
-/** What goes wrong with what users run, in real containers. */
+/** Faults of user workloads, in real containers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jobs } from '#api/batch/v1/resources.gen.js';
@@ -14,7 +14,7 @@ import { missingImage, namespace, pod, shell, sleeper, untilPodReady } from '#te
 
 const dialect = dialectByName('orch');
 
-/** The pods cause the alerts; with them they go. */
+/** The pods cause the alerts, which end when the pods are deleted. */
 function withPods(observed: Observed, alerts: readonly string[], ...newPods: readonly Pod[]): Cause {
   const of = observed.client.resource(pods);
   return {
@@ -42,7 +42,7 @@ export function imageIsNotThere(observed: Observed): Cause {
   return withPods(observed, ['OrchPodNotReady', 'OrchContainerWaiting'], pod('without-image', [container]));
 }
 
-/** The runtime cannot do what the agent asks of it, again and again. */
+/** Calls of the agent to the runtime fail repeatedly. */
 export function runtimeFails(observed: Observed): Cause {
   const container = shell(sleeper, {
     readinessProbe: { exec: { command: ['/not/there'] }, periodSeconds: 1, failureThreshold: 1 },
@@ -61,7 +61,7 @@ export function usesTooMuch(observed: Observed): Cause {
   );
 }
 
-/** Beyond the limit of a volume. */
+/** Writes more than the limit of a volume. */
 export function writesTooMuch(observed: Observed): Cause {
   const container = shell(`dd if=/dev/zero of=/data/f bs=1M count=3; ${sleeper}`, {
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
@@ -82,7 +82,7 @@ export function jobFails({ client }: Observed): Cause {
   };
 }
 
-/** A disk of ten megabytes that a pod has as its volume is filled. */
+/** Fills a disk of ten megabytes, the volume of a pod. */
 export function volumeFills({ client, cluster }: Observed, disk: string, answers: Answers): Cause {
   return {
     alerts: ['OrchPersistentVolumeFillingUp/critical', 'OrchPersistentVolumeFillingUp/warning'],
@@ -110,7 +110,7 @@ export function volumeFills({ client, cluster }: Observed, disk: string, answers
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
       await client.resource(pods).create(pod('filling', [container], { volumes }), { namespace });
       await untilPodReady(client, 'filling');
-      // What was never seen with room does not fill up.
+      // The alert needs a series that shows free space first.
       const room = `${namesOf(dialect).agent}_volume_stats_available_bytes{persistentvolumeclaim="${name}"}`;
       await eventually('the empty volume is seen', async () => (await answers.query(room)).length > 0);
       const file = join(disk, 'all');

@@ -1,7 +1,7 @@
 /**
  * Pods of every kind come and go on real containers while the agent, the runtime and the API server are killed or stopped
- * at random moments. Whatever happens: no run of a container begins twice, no status is taken back or untrue, every pod
- * that is to go goes within a minute, and nothing of any pod stays behind.
+ * at random moments. No run of a container may begin twice, no status may be revoked or false, every deleted pod must go
+ * within a minute, and no pod may leave anything behind.
  */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -24,7 +24,7 @@ export interface ChaosOptions {
   /** From 0 to 1, the same for the same seed. */
   readonly random: () => number;
   readonly durationMs: number;
-  /** Told what is done. */
+  /** Called with each action. */
   readonly tell: (what: string) => void;
 }
 
@@ -32,15 +32,15 @@ export interface ChaosResult {
   readonly strikes: number;
   readonly pods: number;
   readonly runs: number;
-  /** What must not be; empty when all went well. */
+  /** Violations; empty when all went well. */
   readonly problems: readonly string[];
 }
 
 const maxPods = 10;
-/** At most. Between strikes there is time to start anew. */
+/** Maximum pauses; those between strikes leave time for restarts. */
 const pausesMs = { pods: 500, strikes: 8000 };
 const leastBetweenStrikesMs = 1000;
-/** As long as a pod may take to go after the last strike. */
+/** Maximum time for pods to go after the last strike. */
 const lastMs = 60_000;
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -76,7 +76,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   }
 }
 
-/** Throws with what there is. */
+/** Throws with the problems, if any. */
 function isTrue(problems: readonly string[]): boolean {
   if (problems.length > 0) throw new Error(problems.join(', '));
   return true;
@@ -92,7 +92,7 @@ async function strikeUntil(endMs: number, { dataDir, random, tell }: ChaosOption
   }
 }
 
-/** Pods are made, deleted, deleted with less time or none, and let go by their finalizers. */
+/** Creates pods, deletes them with full, short or no grace period, and removes their finalizers. */
 async function comeAndGo(endMs: number, { client, random }: ChaosOptions): Promise<void> {
   const resource = client.resource(pods);
   for (let n = 0; realClock.monotonic() < endMs; n++) {
@@ -123,7 +123,7 @@ async function letGo(client: Client, name: string): Promise<void> {
   await client.resource(pods).patch(name, { metadata: { finalizers: null } }, { namespace, type: 'merge' });
 }
 
-/** Those that only a finalizer holds are let go. */
+/** Removes the finalizers of pods that only wait for them. */
 async function untilNoneTerminates(client: Client): Promise<void> {
   await eventually(
     'none is',
@@ -145,7 +145,7 @@ async function removeAll(client: Client): Promise<void> {
   }
 }
 
-/** Containers of which the API says another thing than the runtime. */
+/** Containers whose state in the API differs from the runtime. */
 async function untrue(client: Client, cri: GrpcCRI): Promise<string[]> {
   const { items } = await client.resource(pods).list({ namespace });
   const listed = new Map((await cri.listContainers()).map((each) => [`containerd://${each.id}`, each.state]));
@@ -158,7 +158,7 @@ async function untrue(client: Client, cri: GrpcCRI): Promise<string[]> {
   );
 }
 
-/** What a container exited with is what its pod's status said, each time that it did. */
+/** Containers whose exit code differs from any exit code in their pod's statuses. */
 function falseExitCodes({ exitCodes: codesById }: PodHistory, { exitCodes }: Runs): string[] {
   return [...codesById].flatMap(([id, codes]) => {
     const code = exitCodes.get(id);
@@ -167,7 +167,7 @@ function falseExitCodes({ exitCodes: codesById }: PodHistory, { exitCodes }: Run
   });
 }
 
-/** What is left of pods on the node when there are none any more. */
+/** Leftovers on the node after the end of all pods. */
 async function left(dataDir: string): Promise<string[]> {
   const leftovers = await Promise.all([podFolders(dataDir), podMounts(dataDir), podCgroups(dataDir)]);
   return leftovers.flat();

@@ -1,4 +1,4 @@
-/** Follows the statuses of all pods through whatever happens to the API server, and notes what cannot be true. */
+/** Watches the statuses of all pods across API server failures, and records contradictions. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -16,14 +16,14 @@ interface Seen {
 
 const over = (phase: string | undefined) => phase === 'Succeeded' || phase === 'Failed';
 
-/** Exit codes by id of the container, as statuses tell of it and of the run before. */
+/** Exit codes by container ID, from the current and the last state of a status. */
 function ends({ state, lastState }: ContainerStatus): [containerID: string, exitCode: number][] {
   return [state?.terminated, lastState?.terminated].flatMap((ended) =>
     ended?.containerID === undefined || ended.containerID === '' ? [] : [[ended.containerID, ended.exitCode]],
   );
 }
 
-/** What the later of two statuses of a pod takes back of the earlier. */
+/** Facts of an earlier status of a pod that its next status revokes. */
 function contradictions(pod: Pod, before: Seen | undefined): string[] {
   const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const name = `${pod.metadata.name} (${pod.metadata.uid})`;
@@ -56,9 +56,9 @@ export class PodHistory {
   readonly #work: Promise<void>;
   readonly #seen = new Map<string, Seen>();
   readonly contradictions: string[] = [];
-  /** Container's id, as statuses have it → the exit codes that were ever told. */
+  /** Container ID in the form of statuses → all reported exit codes. */
   readonly exitCodes = new Map<string, Set<number>>();
-  /** UIDs of all pods there ever were. */
+  /** UIDs of all observed pods. */
   readonly uids = new Set<string>();
 
   constructor(client: Client) {
@@ -79,7 +79,7 @@ export class PodHistory {
           if (type !== 'BOOKMARK') this.#look(object);
         }
       } catch {
-        // The API server was killed or stopped a moment ago: what it says next tells all.
+        // The API server was just killed or stopped; its next list is complete.
       }
       await realClock.sleep(pauseMs, signal);
     }

@@ -1,11 +1,11 @@
-/** Pods of every kind for the chaos, each with what may become of it. */
+/** Pods of every kind for the chaos, each with its possible ends. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { namespace, pod, shell } from '#test/e2e/pods.js';
 
 /** Every run of a container begins with this line in its log. */
 export const begun = 'begun';
 export const finalizer = 'chaos.test/hold';
-/** Annotation: with which code the container ends by itself. */
+/** Annotation with the exit code of a container that ends by itself. */
 export const exitCodeAnnotation = 'chaos.test/exit-code';
 
 type Random = () => number;

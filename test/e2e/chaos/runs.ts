@@ -1,4 +1,4 @@
-/** Looks behind the agent's back at which runs of containers there are, and notes what began twice. */
+/** Observes container runs directly at the runtime, and records those that began twice. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
@@ -17,12 +17,12 @@ export class Runs {
   readonly #logs: readonly string[];
   readonly #stop = new AbortController();
   readonly #work: Promise<void>;
-  /** `uid/container/restart count` → the container that was seen to run as that. */
+  /** `uid/container/restart count` → the container observed for it. */
   readonly #ran = new Map<string, string>();
   readonly twice = new Set<string>();
-  /** Container's id, as statuses have it → its exit code as the runtime told it. */
+  /** Container ID in the form of statuses → exit code from the runtime. */
   readonly exitCodes = new Map<string, number>();
-  /** Logs in which a run was seen to begin. */
+  /** Logs with the begin line of a run. */
   readonly begun = new Set<string>();
 
   constructor(dataDir: string, cri: GrpcCRI) {
@@ -45,7 +45,7 @@ export class Runs {
   }
 
   async #lookAtRuntime(): Promise<void> {
-    // One that was killed a moment ago does not answer.
+    // A runtime that was just killed does not answer.
     const containers = await this.#cri.listContainers().catch(() => []);
     for (const { id, labels: own, metadata, state } of containers) {
       if (state === 'CONTAINER_EXITED') await this.#noteEnd(id);
@@ -60,12 +60,12 @@ export class Runs {
   async #noteEnd(id: string): Promise<void> {
     const key = `containerd://${id}`;
     if (this.exitCodes.has(key)) return;
-    // It may be gone by now, or the runtime.
+    // The container or the runtime may be gone by now.
     const status = await this.#cri.containerStatus(id).catch(() => undefined);
     if (status?.state === 'CONTAINER_EXITED') this.exitCodes.set(key, status.exitCode);
   }
 
-  /** The log of a run is named by its restart count; the runtime appends to what is there. */
+  /** The restart count names the log of a run; the runtime appends to an existing log. */
   async #lookAtLogs(logs: string): Promise<void> {
     const names = await readdir(logs, { recursive: true }).catch(() => []);
     for (const name of names) {

@@ -1,4 +1,4 @@
-/** Kills and stops the programs of a cluster, and lets them go on. */
+/** Kills, stops and resumes the programs of a cluster. */
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import type { ProcessIdentity } from '#cluster/process/identity.js';
@@ -9,14 +9,14 @@ const { components } = dialectByName('orch');
 const programs = [components.nodeAgent, components.apiServer, 'containerd'] as const;
 type Program = (typeof programs)[number];
 
-/** For how long a stopped program says nothing, at most; ms. */
+/** Maximum time that a program is stopped; ms. */
 const maxStopMs = 6000;
 
 async function find(dataDir: string, program: Program): Promise<ProcessIdentity | undefined> {
   return program === 'containerd' ? findContainerd(dataDir) : findProgram(dataDir, program);
 }
 
-/** Sends one of the programs a random signal; returns what it did. Resolves when a program that was stopped goes on. */
+/** Sends one of the programs a random signal; returns what it did. Resolves when a stopped program is resumed. */
 export async function strike(dataDir: string, random: () => number): Promise<string> {
   const program = programs[Math.floor(random() * programs.length)] as Program;
   const stops = random() < 0.4;
@@ -38,7 +38,7 @@ export async function untilAllRun(dataDir: string): Promise<void> {
   }
 }
 
-/** False: there is no such process. */
+/** False if the process does not exist. */
 function signalled(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

@@ -1,4 +1,4 @@
-/** What people do with custom resources by kubectl. */
+/** Typical work with custom resources by kubectl. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -11,11 +11,11 @@ interface KubectlCluster {
   readonly client: Client;
   /** A client config. */
   readonly config: string;
-  /** Of files that the scenario makes. */
+  /** Folder for the files of the scenario. */
   readonly folder: string;
 }
 
-/** Of a group of its own, so that each kubectl begins with the definition. */
+/** Each kubectl uses its own group, so that it begins with the definition. */
 function definition(group: string, dialect: Dialect): object {
   const spec = {
     type: 'object',
@@ -82,7 +82,7 @@ export async function kubectlScenario(t: Test, kubectl: string, cluster: Kubectl
   const definitionOf = definition(group, dialect);
 
   const both = file('both.yaml', definitionOf, crate('zero', { size: 1 }));
-  // Whether the object's kind is known when kubectl comes to it is a matter of milliseconds; both are there in the end.
+  // The object's kind may not be served yet when kubectl creates the object; in the end both exist.
   await call('create', '-f', both);
   await ok('wait', '--for=condition=Established', `--timeout=30s`, `crd/crates.${group}`);
   await eventually('both are applied', async () => (await call('apply', '-f', both)).code === 0);
@@ -130,7 +130,7 @@ export async function kubectlScenario(t: Test, kubectl: string, cluster: Kubectl
   t.not(await field('.metadata.deletionTimestamp'), '');
   await ok('patch', 'crate', 'one', '--type=merge', '-p', '{"metadata":{"finalizers":null}}');
   const waited = await call('wait', '--for=delete', '--timeout=20s', 'crate/one');
-  // Where it is gone already, older clients have nothing to wait for.
+  // Older clients fail if the object is already gone.
   if (!waited.stderr.includes('no matching resources found')) t.equal(waited.code, 0, 'it goes', waited);
   await refused(/not found/, 'get', 'crate', 'one');
   await ok('delete', 'crate', 'zero');

@@ -1,4 +1,4 @@
-/** Two operators of one kind run: what is asked of the cluster happens, also when the one that leads is killed. */
+/** Two replicas of an operator run: requests are carried out, also after the leader is killed. */
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { configmaps } from '#api/core/v1/resources.gen.js';
@@ -20,7 +20,7 @@ interface Greeting {
 const program = fileURLToPath(new URL('./operator.js', import.meta.url));
 const path = '/apis/demo.example.com/v1/namespaces/default/greetings';
 
-/** Starts an operator, which ends with the test. */
+/** Starts a replica, which ends with the test. */
 function startOperator(t: Pick<Test, 'teardown'>, { client, config }: OperatedCluster, name: string): Running {
   const { dialect } = client;
   const groups = [dialect.groupName('apiextensions'), dialect.groupName('coordination')];

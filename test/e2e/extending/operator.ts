@@ -1,7 +1,7 @@
 /**
- * An operator as others write them, with nothing but the public client library: it brings the definition of `Greeting`, makes
- * a ConfigMap for each copy of a greeting, tells in the status how far it is, and says farewell when one goes. Of several that
- * run, one leads. Arguments: the client config, its name, and the groups of definitions and of leases.
+ * A typical operator, written only with the public client library: it creates the definition of `Greeting` and a ConfigMap
+ * for each copy of a greeting, reports progress in the status, and writes a farewell when a greeting is deleted. One of several
+ * replicas leads. Arguments: the client config, its name, and the groups of definitions and of leases.
  */
 import {
   CoreV1Api,
@@ -146,7 +146,7 @@ async function create(namespace: string, body: object): Promise<void> {
   });
 }
 
-/** Resolves when the lease is this one's, and prolongs it where it is. Rejects when it has been lost. */
+/** Resolves when this replica has acquired or renewed the lease. */
 async function lead(): Promise<void> {
   const header = { apiVersion: `${leaseGroup}/v1`, kind: 'Lease', metadata: { name: 'greeter', namespace: 'default' } };
   const spec = () => ({

@@ -60,7 +60,7 @@ process.once('SIGTERM', () => process.exit(0));
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const peer = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
-  // None in particular: all that its authority vouches for.
+  // An empty list allows every certificate of the authority.
   if (allowedNames.length > 0 && !allowedNames.includes(String(peer))) return fail(response, 401, 'Unauthorized');
   const url = new URL(request.url ?? '/', 'https://sample');
   if (url.pathname === `/apis/${apiVersion}`) return send(response, 200, discovery);
@@ -187,7 +187,7 @@ const schemas = {
     type: 'object',
     description: 'Something to taste.',
     properties: {
-      // Older clients refuse what is not in here.
+      // Older clients refuse fields that are missing here.
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
@@ -201,7 +201,7 @@ const operation = {
   'x-kubernetes-action': 'get',
   'x-kubernetes-group-version-kind': { group, version: 'v1', kind: 'Flavor' },
 };
-/** Where clients look whether the server validates fields. */
+/** Clients look here to learn whether the server validates fields. */
 const patch = { ...operation, operationId: 'patchFlavor', 'x-kubernetes-action': 'patch' };
 const fieldValidation = { name: 'fieldValidation', in: 'query', uniqueItems: true };
 const flavorPath = `/apis/${apiVersion}/namespaces/{namespace}/flavors/{name}`;

@@ -1,4 +1,4 @@
-/** A program that writes to the cluster all the time, and how long a write has to wait while something happens to it. */
+/** A program that writes to the cluster all the time, and the longest wait of a write during a fault. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
@@ -8,9 +8,9 @@ import type { Machines } from '#test/e2e/high-availability/machines.js';
 import type { Host } from '#test/e2e/hosts.js';
 import type { LoadReport } from '#test/e2e/write-load.js';
 
-/** In which writes go on, whatever became of a machine. */
+/** Maximum time after a machine fault until writes continue; ms. */
 export const refusalMs = 5000;
-/** Writes after which they are said to go on. */
+/** Number of writes that proves that writes continue. */
 const someWrites = 20;
 
 export class WriteLoad {
@@ -20,7 +20,7 @@ export class WriteLoad {
     this.#program = program;
   }
 
-  /** On a machine that has joined as a node, by the way to all servers that its own node has. */
+  /** Starts on a joined node, with that node's way to all servers. */
   static start(machines: Machines, host: Host, nodeName: string): WriteLoad {
     const config = readFileSync(machines.layout(host).componentConfig(`node-${nodeName}`), 'utf8');
     const way = parseKubeconfig(config).clusters[0]?.cluster.server ?? '';
@@ -37,12 +37,12 @@ export class WriteLoad {
     return eventually('the load reports', async () => this.#reports()[before]);
   }
 
-  /** How long a write has to wait, in ms, from before something happens until writes go on. Throws when they do not. */
+  /** Longest wait of a write in ms, from before the fault until writes continue. Throws when they do not. */
   async longestWaitMs(what: string, happens: () => Promise<void> | void): Promise<number> {
     const { acknowledged } = await this.report();
     await happens();
     let longestMs = 0;
-    // The first that comes after it may have been on its way before.
+    // The first acknowledgement may belong to a write from before the fault.
     await eventually(
       `writes go on: ${what}`,
       async () => {
@@ -55,7 +55,7 @@ export class WriteLoad {
     return longestMs;
   }
 
-  /** Ends the writing and reads all again. Throws when the program did not end well. */
+  /** Stops writing and reads all objects back. Throws when the program fails. */
   async end(): Promise<LoadReport> {
     this.#program.end();
     const code = await this.#program.exited;

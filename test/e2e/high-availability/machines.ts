@@ -1,4 +1,4 @@
-/** Machines of one cluster: hosts with a data directory each, on which programs run as users run them. */
+/** Machines of one cluster: hosts with a data directory each, on which the users' programs run. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { type Host, makeHosts } from '#test/e2e/hosts.js';
 
 const timeoutMs = 180_000;
 
-/** What a program of this checkout is called by. */
+/** Path of a program of this checkout. */
 export const bin = (name: string): string => join(root, 'bin', name);
 
-/** The output of a program that has to succeed; throws with all that it said when it did not. */
+/** The output of a program that must succeed; throws with all its output when it fails. */
 export async function succeeds(running: Promise<RunResult>): Promise<string> {
   const { code, stdout, stderr } = await running;
   if (code !== 0) throw new Error(`ended with ${code}\n${stdout}\n${stderr}`);
@@ -70,7 +70,7 @@ export class Machines {
     return this.orch(host, ...line.trim().split(' ').slice(1), ...own);
   }
 
-  /** Kills the programs of the cluster that run on a machine, as a fault would; its containers stay. */
+  /** Kills the programs of the cluster on a machine; its containers stay. */
   kill(host: Host): void {
     for (const program of ['orch', 'etcd']) {
       const identity = readIdentity(join(this.layout(host).run, `${program}.pid`));
@@ -79,7 +79,7 @@ export class Machines {
     }
   }
 
-  /** Stops all, the first one last, and removes what they have on their disks and in the kernel. */
+  /** Stops all machines, the first one last, and removes their data and their state in the kernel. */
   async destroy(): Promise<void> {
     for (const host of this.hosts) host.reconnect();
     for (const host of this.hosts.toReversed()) {

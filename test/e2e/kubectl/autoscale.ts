@@ -1,4 +1,4 @@
-/** What kubectl does with autoscalers of pods that run nowhere, and use nothing. */
+/** kubectl with autoscalers of pods that are not scheduled and use nothing. */
 import type { Test } from 'tap';
 import { eventually } from '#test/e2e/harness.js';
 import type { Kubectl } from '#test/e2e/kubectl/sets.js';
@@ -7,7 +7,7 @@ const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata
 
 function deployment(name: string): string {
   const labels = { app: name };
-  // Its pods are on no node, where they would be in the way of others.
+  // Its pods fit no node, so that they do not disturb other tests.
   const pod = { nodeSelector: { none: 'such' }, containers: [{ name: 'main', image: 'orch/web:1.0' }] };
   return JSON.stringify({
     apiVersion: 'apps/v1',
@@ -17,7 +17,7 @@ function deployment(name: string): string {
   });
 }
 
-/** Makes an autoscaler, in another namespace. The function that is returned looks at it later, and takes it away. */
+/** Creates an autoscaler in another namespace. The returned function checks it after some time, and deletes it. */
 export async function autoscale(t: Test, program: Kubectl, name: string): Promise<() => Promise<void>> {
   await program(['apply', '-f', '-'], namespace);
   const kubectl: Kubectl = (args, input) => program(['--namespace=load', ...args], input);
@@ -28,7 +28,7 @@ export async function autoscale(t: Test, program: Kubectl, name: string): Promis
     const size = ['get', 'deployment', name, '-o', 'jsonpath={.spec.replicas}'];
     await eventually('there are as many as there must be', async () => (await kubectl(size)) === '2');
     const condition = '{.status.conditions[?(@.type=="ScalingActive")].reason}';
-    // Of the version that has conditions, which not every kubectl asks for by itself.
+    // Version v2 has conditions; not every kubectl requests it by default.
     const reason = ['get', 'hpa.v2.autoscaling', name, '-o', `jsonpath=${condition}`];
     await eventually('it misses metrics', async () => (await kubectl(reason)) === 'FailedGetResourceMetric');
     t.match(await kubectl(['get', 'hpa', name]), /busy\S* +Deployment\/busy\S* +.*<unknown>\/50% +2 +3 +2 /);

@@ -30,7 +30,7 @@ export async function batchAndBudgets(
   const allowed = () => ok('get', 'pdb', 'guard', '-o', 'jsonpath={.status.disruptionsAllowed}');
   await eventually('one may go', async () => (await allowed()) === '1');
   const node = (await ok('get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}')).trim();
-  // kubectl looks at the time when it asks again, after five seconds.
+  // kubectl checks its timeout only at its next retry, after five seconds.
   const drained = await client(
     ...['drain', node, '--pod-selector=app=guarded', '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=4s'],
   );

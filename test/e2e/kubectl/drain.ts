@@ -1,4 +1,4 @@
-/** What kubectl does when a node is to be emptied: whom it asks for leave, whom it lets stay, and the way back. */
+/** kubectl drain: which pods it evicts, which pods it leaves, and uncordon. */
 import type { Test } from 'tap';
 import { eventually, type Running } from '#test/e2e/harness.js';
 import type { Kubectl } from '#test/e2e/kubectl/sets.js';
@@ -66,7 +66,7 @@ export async function drains(t: Test, { kubectl, start }: DrainSession): Promise
     return false;
   });
   t.equal((await there()).filter((name) => name === 'pod/guarded').length, 2, 'no pod was evicted');
-  // With as many somewhere else they may go.
+  // With enough replicas on other nodes the evictions succeed.
   await kubectl(['scale', 'deployment/guarded', '--replicas=4']);
   t.equal(await draining.exited, 0, 'it goes on', { stderr: draining.stderr });
   t.same(await there(), ['pod/everywhere'], 'only the daemon is left');

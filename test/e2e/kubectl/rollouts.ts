@@ -1,4 +1,4 @@
-/** What kubectl does with deployments that are rolled out: looking back, undoing, pausing, and scaling by themselves. */
+/** kubectl rollout with deployments: history, undo, pause, and autoscaling. */
 import type { Test } from 'tap';
 import { eventually, type RunResult } from '#test/e2e/harness.js';
 import type { Kubectl } from '#test/e2e/kubectl/sets.js';

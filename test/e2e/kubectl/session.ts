@@ -1,4 +1,4 @@
-/** What users do with kubectl, with every kubectl on the PATH in one dialect or both, on real containers where there are any. */
+/** Typical work with every kubectl on the PATH, in one dialect or both, on real containers if the machine has them. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -25,7 +25,7 @@ import { explained } from '#test/e2e/situation.js';
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const runtime = noContainers === undefined ? 'containerd' : 'simulated';
 
-/** One cluster for all of them: each finds it empty, and leaves it so. */
+/** One cluster for all programs: each starts with an empty cluster, and leaves it empty. */
 export async function sessions(t: Test, dialect: DialectName): Promise<void> {
   const programs = kubectlsFor(dialect, await kubectls());
   if (programs.length === 0) t.pass('no kubectl on the PATH', { skip: true });

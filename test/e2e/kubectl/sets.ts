@@ -1,4 +1,4 @@
-/** What kubectl does with stateful sets and daemon sets: rolling out, looking back, and undoing. */
+/** kubectl rollout with stateful sets and daemon sets: rolling out, history, and undo. */
 import type { Test } from 'tap';
 import { eventually } from '#test/e2e/harness.js';
 
@@ -47,7 +47,7 @@ export async function rolloutsOfSets(t: Test, kubectl: Kubectl): Promise<void> {
   await eventually('all pods are gone', async () => (await kubectl(['get', 'pods', '-o', 'name'])).trim() === '');
 }
 
-/** Another image, back again, and a restart. What pods there are at first. */
+/** Rolls out another image, undoes it, and restarts. Returns the pods from the beginning. */
 async function rollout(t: Test, kubectl: Kubectl, set: string): Promise<string> {
   const status = () => kubectl(['rollout', 'status', set, '--timeout=120s']);
   const images = async () => (await podsOf(kubectl, set)).replace(/^\S+ /gm, '');

@@ -22,7 +22,7 @@ export async function workloads(t: Test, dialect: DialectName): Promise<void> {
     t.equal(result.code, 0, `kubectl ${args.join(' ')}`, { stderr: result.stderr });
     return result.stdout;
   };
-  // Autoscalers are looked at every fifteen seconds: there is time for something else.
+  // Autoscalers run every fifteen seconds, so other checks run meanwhile.
   const lookAgain: (() => Promise<void>)[] = [];
   for (const minor of minors) lookAgain.push(await autoscale(t, clientOf(minor), `busy-${minor}`));
   for (const minor of minors) {
@@ -35,10 +35,10 @@ export async function workloads(t: Test, dialect: DialectName): Promise<void> {
     await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, async (t) => {
       await t.test('sets', (t) => rolloutsOfSets(t, kubectl));
       const client = (args: readonly string[]) => cluster.client(program, args);
-      // kubectl looks for the numbers of revisions in an annotation whose name is that of its own dialect.
+      // kubectl reads revision numbers from an annotation of the `kubernetes` dialect.
       const skip = dialect === 'orch' ? 'kubectl does not find the revisions of deployments' : false;
       await t.test('deployments', { skip }, (t) => rolloutsOfDeployments(t, kubectl, client));
-      // Between the oldest and the newest little differs, and a drain that has to wait looks again after five seconds.
+      // Versions in between hardly differ, and a drain that must wait retries only every five seconds.
       if (minor !== minors.at(-1) && (dialect === 'orch' || minor !== minors[0])) return;
       const start = (args: readonly string[]) => new Running(program, args, { KUBECONFIG: cluster.config });
       await t.test('drains', (t) => drains(t, { kubectl, start }));

@@ -1,4 +1,4 @@
-/** Clients that vanish: raw connections to an API server that begin something, read a little, and are gone. */
+/** Clients that vanish: raw connections to an API server that begin a request, read a little, and disconnect. */
 
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
@@ -26,21 +26,21 @@ export interface Leaving {
   readonly random: () => number;
   /** Longest stay of one client; ms. */
   readonly stayMs: number;
-  /** Whether it certainly stays until the server has begun to answer. */
+  /** Whether the client always stays until the server begins to answer. */
   readonly untilAnswered: boolean;
 }
 
 /** How long a client waits for an answer that may never come. */
 const patienceMs = 300;
-/** And one that stays until it is answered. */
+/** Timeout of a client that stays until the answer. */
 const longPatienceMs = 20_000;
 
-/** What a client does on its connection until it is gone. May throw: it is cut at any point. */
+/** The work of a client on its connection. May throw, since the connection is cut at any point. */
 export type Visit = (socket: TLSSocket, leaving: Leaving) => Promise<void>;
 
 /**
- * One visit, cut at a random moment in a random way. Resolves when the client's side is gone, with the status that was
- * answered, if any; never rejects.
+ * One visit, cut at a random moment in a random way. Resolves when the client's side is closed, with the status of the
+ * response, if any; never rejects.
  */
 export async function visitAndLeave(server: Server, visit: Visit, leaving: Leaving): Promise<string | undefined> {
   const { random, stayMs, untilAnswered } = leaving;
@@ -51,7 +51,7 @@ export async function visitAndLeave(server: Server, visit: Visit, leaving: Leavi
   let status: string | undefined;
   const begun = deferred();
   const answered = deferred();
-  // What the visit waits for may never come: it is over with its connection.
+  // The visit ends with its connection, since its answer may never come.
   socket.once('secureConnect', () => {
     begun.resolve();
     socket.once('data', (part: Buffer) => {
@@ -62,7 +62,7 @@ export async function visitAndLeave(server: Server, visit: Visit, leaving: Leavi
   });
   const moment = random();
   if (untilAnswered) await Promise.race([answered.promise, gone, realClock.sleep(longPatienceMs)]);
-  // Some do not wait until they are connected, some not until they are answered, most stay a while.
+  // Some clients leave before the connection, some before the answer, most stay a while.
   if (moment < 0.1) await realClock.sleep(random() * 20);
   else {
     await Promise.race([begun.promise, gone]);
@@ -83,7 +83,7 @@ async function leave(socket: TLSSocket, random: () => number): Promise<void> {
   socket.destroy();
 }
 
-/** A request that is written whole; the answer is read as it comes. */
+/** A complete request whose response is read. */
 export function asks(head: string): Visit {
   return async (socket) => {
     socket.resume();
@@ -91,7 +91,7 @@ export function asks(head: string): Visit {
   };
 }
 
-/** A body of which only some comes. */
+/** A request with an incomplete body. */
 export function uploads(path: string, chunked: boolean): Visit {
   return async (socket, { random }) => {
     socket.resume();
@@ -106,7 +106,7 @@ export function uploads(path: string, chunked: boolean): Visit {
   };
 }
 
-/** An upgrade; resolves with what came behind the answer's head. Rejects when the connection ends before. */
+/** An upgrade; resolves with the bytes behind the response head. Rejects when the connection ends before. */
 async function upgraded(socket: TLSSocket, path: string, headers: readonly string[]): Promise<Buffer> {
   const lines = ['Host: a', 'Connection: Upgrade', ...headers].join('\r\n');
   socket.write(`GET ${path} HTTP/1.1\r\n${lines}\r\n\r\n`);

@@ -1,4 +1,4 @@
-/** What the daemons of a cluster hold: processes, descriptors, memory, and what they count of themselves. */
+/** Resources that the daemons of a cluster hold: processes, descriptors, memory, and their own gauges. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { layoutOf } from '#cluster/config/layout.js';
 import { runningProcesses } from '#cluster/process/identity.js';
@@ -27,7 +27,7 @@ export async function footprintOf(dataDir: string): Promise<Footprint> {
 /** Descriptors come and go with timers and connections of the daemons themselves. */
 const slack = 6;
 
-/** Resolves when no daemon holds more descriptors than before. Throws with what is held when that never comes. */
+/** Resolves when no daemon holds more descriptors than before. On timeout throws with the held descriptors. */
 export async function untilReleased(dataDir: string, before: Footprint, timeoutMs = 60_000): Promise<Footprint> {
   return eventually(
     'all descriptors are released',

@@ -1,4 +1,4 @@
-/** Lets many clients come to a cluster and leave it, several at a time. */
+/** Lets many clients connect to a cluster and leave it, several at a time. */
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { serverOf, visitAndLeave } from '#test/e2e/leaving/client.js';
 import { leavesUnanswered, visits } from '#test/e2e/leaving/visits.js';
@@ -13,11 +13,11 @@ export interface LeaveOptions {
   readonly atOnce: number;
   /** Longest stay of one; ms. */
   readonly stayMs: number;
-  /** Stops before all have come; absent: never. */
+  /** Stops early when this is true; absent: never. */
   readonly until?: () => boolean;
 }
 
-/** Resolves with how often clients of each kind got which status, such as `{ watch: { 200: 9, none: 1 } }`. */
+/** Resolves with the number of clients by kind and status, such as `{ watch: { 200: 9, none: 1 } }`. */
 export async function comeAndLeave(options: LeaveOptions): Promise<Record<string, Record<string, number>>> {
   const { kubeconfig, pod, node, command, seed, clients, atOnce, stayMs, until = () => false } = options;
   const server = await serverOf(kubeconfig);
@@ -27,9 +27,9 @@ export async function comeAndLeave(options: LeaveOptions): Promise<Record<string
   const visitor = async (): Promise<void> => {
     while (next < clients && !until()) {
       const number = next++;
-      // Each kind as often as every other.
+      // All kinds equally often.
       const [name, visit] = all[number % all.length] as (typeof all)[number];
-      // On a slow machine none might stay for long enough to be answered: the first of each kind does.
+      // The first client of each kind waits for its answer, since a slow machine might answer none of the others.
       const untilAnswered = number < all.length && !leavesUnanswered.test(name);
       const random = seededRandom(seed + number);
       const status = await visitAndLeave(server, visit, { random, stayMs, untilAnswered });

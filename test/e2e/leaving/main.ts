@@ -1,4 +1,4 @@
-/** The clients of `clients-that-leave.test.ts`, for as long as one likes; see hack/soak.sh. */
+/** The clients of `clients-that-leave.test.ts`, for any length of time; see hack/soak.sh. */
 import { parseArgs } from 'node:util';
 import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
       stayMs: 1000,
     };
     let before: Footprint | undefined;
-    // The first minute loads and opens what stays.
+    // The first minute loads code and opens files that stay.
     for (let minute = 0; minute <= minutes; minute++) {
       const endMs = realClock.monotonic() + minuteMs;
       const until = () => realClock.monotonic() > endMs;

@@ -1,13 +1,13 @@
-/** All that a client can have under way when it leaves. */
+/** All kinds of requests that a client can have in flight when it leaves. */
 import { asks, spdy, uploads, type Visit, webSocket } from '#test/e2e/leaving/client.js';
 
 const get = (path: string, ...headers: string[]) =>
   asks(`GET ${path} HTTP/1.1\r\n${['Host: a', ...headers].join('\r\n')}\r\n\r\n`);
 
-/** Those that never say all that a server waits for. */
+/** Visits that never send a complete request. */
 export const leavesUnanswered = /^an upload|request/;
 
-/** @param pod Runs, and ends what it is told to run when its input ends. @param node Where it runs. */
+/** @param pod A running pod whose commands end with their input. @param node Where it runs. */
 export function visits(pod: string, node: string, command: readonly string[]): Readonly<Record<string, Visit>> {
   const at = '/api/v1/namespaces/default';
   const words = command.map((word) => `command=${encodeURIComponent(word)}`).join('&');

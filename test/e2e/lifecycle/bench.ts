@@ -1,4 +1,4 @@
-/** What the checks of one cluster's pods share. */
+/** Helpers that the checks of one cluster's pods share. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';

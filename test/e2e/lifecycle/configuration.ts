@@ -1,4 +1,4 @@
-/** What containers get from the cluster: variables, files, the way to the API, limits. */
+/** Containers get variables, files, access to the API, and limits from the cluster. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -110,7 +110,7 @@ export async function apiAccess(t: Test, bench: Bench): Promise<void> {
   const port = await exec(bench, 'variables', `echo $${dialect.serviceEnvPrefix}_SERVICE_PORT`);
   const api = await bench.client.resource(services).get(dialect.apiServiceName, { namespace });
   t.equal(host, api.spec.clusterIP, 'variables tell where the API is');
-  // The image's own client speaks too old a TLS: this machine's asks from the pod's network, with the pod's files.
+  // The image's client is too old for this TLS, so the machine's client runs in the pod's network with the pod's files.
   const pid = await processIn(bench, 'variables');
   const client = `
     const { readFileSync } = require('node:fs');
@@ -126,11 +126,11 @@ export async function apiAccess(t: Test, bench: Bench): Promise<void> {
     run('nsenter', [...inPod, `https://${host}:${port}/api`, `/proc/${pid}/root${folder}`, ...more]);
   const answer = await ask();
   t.match(answer.stdout, /^200\n.*APIVersions/s, 'the token is taken', { stderr: answer.stderr });
-  // Discovery is for those who say who they are.
+  // Discovery requires authentication.
   t.match((await ask('anonymous')).stdout, /^403\n/, 'and needed');
 }
 
-/** A process of the pod's container, as this machine numbers it. */
+/** PID on this machine of a process in the pod's container. */
 async function processIn({ client }: Bench, name: string): Promise<number> {
   const pod = await client.resource(pods).get(name, { namespace });
   const id = statusOf(pod)?.containerID?.replace('containerd://', '') ?? '';

@@ -9,7 +9,7 @@ import { missingImage, namespace, pod, shell, sleeper, statusOf, untilPod } from
 const secondTime = (well: string, broken: string) =>
   `if [ -e /scratch/again ]; then ${well}; else touch /scratch/again; ${broken}; fi`;
 
-/** Pods whose fate takes its time: to be created first and looked at last. */
+/** Slow pods, to be created first and checked last. */
 export function slowPods(): Pod[] {
   const probed = (name: string, well: string, probe: Probe) =>
     pod(

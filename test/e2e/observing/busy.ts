@@ -1,4 +1,4 @@
-/** Something for every panel to show. */
+/** Work that gives every panel data. */
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Container } from '#api/core/v1/types.gen.js';

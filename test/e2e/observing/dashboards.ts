@@ -39,7 +39,7 @@ export async function untilAnswered(queries: ReadonlyMap<string, string>, option
   const missing = new Map(queries);
   let passes = 0;
   await eventually('all queries answer', async () => {
-    // A rate needs what happens after a series was seen for the first time.
+    // A rate needs events after the first sample of a series.
     await createPod(client, `more-${passes++}`, { namespace, image });
     await realClock.sleep(1000);
     for (const [place, query] of missing) {

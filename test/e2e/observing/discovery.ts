@@ -1,7 +1,6 @@
 /**
- * What Prometheus finds by `kubernetes_sd_configs` of the role `endpoints`, read from the API and written as what it reads
- * from files: the same addresses with the same labels, so that relabeling, which chooses among them, is its own. Debian's build
- * cannot ask the API itself.
+ * Service discovery of `kubernetes_sd_configs` with the role `endpoints`, as target files: the same addresses with the same
+ * labels as from the API, so that Prometheus's own relabeling selects among them. Debian's build cannot ask the API itself.
  */
 import { endpoints, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Container, EndpointAddress, Endpoints, Pod, Service } from '#api/core/v1/types.gen.js';
@@ -13,7 +12,7 @@ export interface TargetGroup {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Of each port of each address a group. Ports of containers that no Service leads to are left out: nothing selects them. */
+/** One group for each port of each address. Container ports without a Service are left out: nothing selects them. */
 export async function discover(client: Client, { role, namespaces }: DiscoveryConfig): Promise<TargetGroup[]> {
   if (role !== 'endpoints') throw new Error(`targets of the role ${role} are not found here`);
   const perNamespace = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * A control plane of the chart, by a real Prometheus that is configured by the chart's own ServiceMonitors and PrometheusRule, as
- * Prometheus' operator does it, and that runs in the network of a pod, where policies are in its way.
+ * A real Prometheus monitors a control plane of the chart. Its configuration comes from the chart's ServiceMonitors and
+ * PrometheusRule, as from Prometheus' operator, and it runs in the network of a pod, where network policies apply to it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -29,18 +29,18 @@ import { prometheusProgram } from '#test/prometheus.js';
 const prometheus = prometheusProgram('prometheus') ?? '';
 const promtool = prometheusProgram('promtool') ?? '';
 
-/** Where docs/observe.md lets Prometheus be, under the label `app` of that name. */
+/** Namespace and label `app` of Prometheus in docs/observe.md. */
 const monitoring = { namespace: 'monitoring', app: 'prometheus' } as const;
 
 export interface Monitored {
-  /** In which the chart is installed, with what it has for Prometheus and Grafana. */
+  /** The cluster with the chart, including its objects for Prometheus and Grafana. */
   readonly cluster: TestCluster;
   readonly host: Client;
   /** The control plane of the chart. */
   readonly hosted: Client;
   /** Value of the label `cluster`. */
   readonly name: string;
-  /** How many targets there have to be, by job. */
+  /** Expected number of targets, by job. */
   readonly targets: Readonly<Record<string, number>>;
   /** An existing folder. */
   readonly work: string;
@@ -79,7 +79,7 @@ export async function monitored(t: Test, options: Monitored): Promise<void> {
     [],
     'a stranger cannot read metrics',
   );
-  // etcd's are not ours.
+  // The metrics of etcd are not ours.
   for (const target of targets.filter(({ labels }) => labels['job'] !== 'etcd'))
     t.equal(await faults(promtool, await metricsOf(target, options)), '', `what ${target.scrapeUrl} tells`);
 
@@ -168,12 +168,12 @@ async function writeConfig(
     ...{ rule_files: [ruleFile], scrape_configs },
   });
   const config = join(folder, 'prometheus.yml');
-  // The first of one: the operator's side-car puts it in.
+  // One shard, number 0; the operator's side-car sets this variable.
   writeFileSync(config, text.replaceAll(assetsFolder, certificates).replaceAll('$(SHARD)', '0'));
   return config;
 }
 
-/** The same with addresses from a file instead of from the API. */
+/** The scrape configuration with addresses from a file instead of the API. */
 async function withFiles(host: Client, config: ScrapeConfig, file: string): Promise<object> {
   const { kubernetes_sd_configs: discovered, ...rest } = config;
   const groups = await Promise.all(discovered.map((each) => discover(host, each)));
@@ -187,7 +187,7 @@ async function items<T>(cluster: TestCluster, resource: string): Promise<readonl
   return (JSON.parse(stdout) as { items: readonly T[] }).items;
 }
 
-/** As Prometheus gets it. */
+/** The response that Prometheus gets from the target. */
 async function metricsOf({ scrapeUrl }: Target, { host }: Monitored): Promise<string> {
   if (scrapeUrl.startsWith('http:')) return httpBody(scrapeUrl);
   const { data = {} } = await host.resource(secrets).get('orch-metrics', { namespace: 'default' });

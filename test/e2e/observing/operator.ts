@@ -15,7 +15,7 @@ const program = join(folder, 'bin', 'operator');
 
 export const hasOperator = existsSync(program);
 
-/** Definitions that are published with it, those of these kinds or all; else what the chart uses of them. */
+/** Published definitions of the operator, of these kinds or all; without the operator the fields that the chart uses. */
 export function operatorDefinitions(kinds?: readonly string[]): { readonly text: string; readonly source: string } {
   const manifests = join(folder, 'manifests');
   if (!existsSync(manifests)) return { text: monitoringDefinitions, source: 'written for this test' };
@@ -35,17 +35,17 @@ export interface AskOptions {
   readonly cluster: TestCluster;
   readonly host: Client;
   readonly namespace: string;
-  /** How many scrape configurations there have to be. */
+  /** Expected number of scrape configurations. */
   readonly jobs: number;
 }
 
-/** What it makes of all ServiceMonitors of the cluster, for a Prometheus in that namespace. */
+/** The configuration that the operator generates from all ServiceMonitors, for a Prometheus in that namespace. */
 export async function askOperator({ cluster, host, namespace, jobs }: AskOptions): Promise<Made> {
   const prometheus = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'Prometheus',
     metadata: { name: 'main', namespace },
-    // Without pods: only its configuration is wanted.
+    // No pods: the test needs only the configuration.
     spec: { replicas: 0, version: 'v2.42.0', serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {} },
   };
   await apply(cluster, JSON.stringify(prometheus));
@@ -72,7 +72,7 @@ export async function askOperator({ cluster, host, namespace, jobs }: AskOptions
   }
 }
 
-/** Creates or changes what is in the text, as YAML or JSON. */
+/** Applies the objects in the text, YAML or JSON. */
 export async function apply(cluster: TestCluster, text: string): Promise<void> {
   const orchctl = join(root, 'bin', 'orchctl');
   const applied = await cluster.client(orchctl, ['apply', '-f', '-'], { input: text });

@@ -1,4 +1,4 @@
-/** Processes in the network of a pod: what reaches them, and what they reach, is what reaches that pod, and it. */
+/** Processes in the network of a pod: they reach, and are reachable from, the same addresses as the pod. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Client } from '#client/client.js';
@@ -6,7 +6,7 @@ import { eventually, run } from '#test/e2e/harness.js';
 
 export interface PodNetwork {
   readonly ip: string;
-  /** What a command line begins with that is to run in it. */
+  /** Beginning of a command line that runs in the network. */
   readonly enter: readonly [string, string];
 }
 
@@ -43,7 +43,7 @@ function processOf(uid: string): string {
   return pid;
 }
 
-/** Whether a connection comes about within two seconds. */
+/** Whether a connection succeeds within two seconds. */
 export async function reaches({ enter: [command, where] }: PodNetwork, address: string): Promise<boolean> {
   const [host, port] = address.split(':');
   const connects = await run(command, [where, 'timeout', '2', 'bash', '-c', `: </dev/tcp/${host}/${port}`]);

@@ -1,6 +1,6 @@
 /**
- * What Prometheus' operator (release 0.58) makes of ServiceMonitors: scrape configurations that find addresses by
- * `kubernetes_sd_configs`. As far as the chart needs it: whatever else a monitor says is refused, by its name. Pure.
+ * Translates ServiceMonitors like Prometheus' operator (release 0.58) into scrape configurations with
+ * `kubernetes_sd_configs`. Supports the fields that the chart uses, and refuses other fields by name. Pure.
  */
 
 /** As the API has it. */
@@ -56,7 +56,7 @@ const knownFields = {
   tlsConfig: ['ca', 'cert', 'keySecret', 'serverName', 'insecureSkipVerify'],
 };
 
-/** What a relabeling's fields are called in Prometheus' configuration. */
+/** Names of a relabeling's fields in Prometheus' configuration. */
 const relabelFields: Readonly<Record<string, string>> = {
   ...{ sourceLabels: 'source_labels', separator: 'separator', targetLabel: 'target_label', regex: 'regex' },
   ...{ modulus: 'modulus', replacement: 'replacement', action: 'action' },
@@ -74,13 +74,13 @@ export interface DiscoveryConfig {
   readonly namespaces?: { readonly names: readonly string[] };
 }
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it is Prometheus that puts it in.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: Prometheus replaces it.
 const firstGroup = '${1}';
 
-/** Where the operator puts files of Secrets. */
+/** Folder in which the operator puts files of Secrets. */
 export const assetsFolder = '/etc/prometheus/certs';
 
-/** In the order that the operator has. */
+/** In the operator's order. */
 export function scrapeConfigs(monitors: readonly ServiceMonitor[]): ScrapeConfig[] {
   return [...monitors]
     .sort((a, b) => (identifier(a) < identifier(b) ? -1 : 1))

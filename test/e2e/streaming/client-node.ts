@@ -6,7 +6,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from '@kubernetes/client-node';
 import type { Test } from 'tap';
 
-/** Keeps what is written to it. */
+/** Keeps the written bytes. */
 class Kept extends Writable {
   readonly #parts: Buffer[] = [];
 

@@ -1,4 +1,4 @@
-/** What one kubectl does over streams, with a real container at the other end. */
+/** Streams of one kubectl to a real container. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -12,11 +12,11 @@ const megabyte = 1024 * 1024;
 export interface KubectlOptions {
   readonly cluster: TestCluster;
   readonly kubectl: string;
-  /** Of what is sent through exec. */
+  /** Amount of data sent through exec. */
   readonly megabytes: number;
   /** A pod that serves a megabyte at `:8080/big`. */
   readonly pod: string;
-  /** A Service before it, whose port for that has the name `web`. */
+  /** A Service of the pod, whose port for it has the name `web`. */
   readonly service: string;
   readonly image: string;
 }
@@ -133,7 +133,7 @@ function download(url: string): Promise<number> {
   });
 }
 
-/** What is behind the API server: by its path, by a proxy on this machine, and by a port that is forwarded to a Service. */
+/** Servers behind the API server: by path, through `kubectl proxy`, and through a port forwarded to a Service. */
 async function proxied(
   t: Test,
   { cluster, kubectl, pod, service }: KubectlOptions,

@@ -11,8 +11,9 @@ import { eventually } from '#test/e2e/harness.js';
 import { type Server, serverOf } from '#test/e2e/leaving/client.js';
 
 /**
- * For a shell: listens at the port and speaks a protocol of its own. It switches to that for `/echo`, where it tells the
- * line of the request and then returns what it gets, and for `/deaf`, where it takes nothing; `/refuse` it refuses, and all else it answers without switching.
+ * A shell command that serves its own protocol at the port. It switches protocols for `/echo`, where it sends the request
+ * line and then echoes all input, and for `/deaf`, where it reads nothing. It refuses `/refuse`, and answers all other paths
+ * without a switch.
  */
 export function echoServer(port: number): string {
   const program = String.raw`#!/bin/sh
@@ -36,7 +37,7 @@ esac`;
 export interface ProxiedOptions {
   readonly kubeconfig: string;
   readonly node: string;
-  /** A pod that runs `echoServer`, and the Service before it. */
+  /** A pod that runs `echoServer`, and its Service. */
   readonly pod: string;
   readonly port: number;
   readonly service: string;
@@ -101,7 +102,7 @@ async function throughNode(t: Test, server: Server, { node, pod }: ProxiedOption
   t.match(plain, { code: 500, body: 'Upgrade request required\n' }, 'exec without an upgrade');
 }
 
-/** A server of the pod's own that speaks another protocol. */
+/** A server in the pod that switches to another protocol. */
 async function throughProxy(t: Test, server: Server, proxy: string): Promise<void> {
   const upgrade = { Connection: 'Upgrade', Upgrade: 'echo' };
   const { socket } = await eventually('the proxy reaches the pod', async () => {
@@ -115,12 +116,12 @@ async function throughProxy(t: Test, server: Server, proxy: string): Promise<voi
   let got = '';
   for await (const part of socket) {
     got += String(part);
-    // As in 1.24 the end of one way is the end of both.
+    // As in 1.24 the end of one direction ends both.
     if (got.length === first.length + sent.length) socket.end();
   }
   t.equal(got.slice(0, first.length), first, `${proxy}: path and query arrive`);
   t.ok(got.slice(first.length) === sent.toString(), 'bytes both ways');
-  // Answers that do not switch: errors come back as they are, the others are none of an upgrade.
+  // Answers without a switch: errors are passed on unchanged, other answers fail the upgrade.
   t.match(await ask(server, `${proxy}/refuse`, upgrade), { code: 418, body: 'never' });
   t.match(await ask(server, `${proxy}/other`, upgrade), {
     code: 500,

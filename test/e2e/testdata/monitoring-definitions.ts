@@ -1,6 +1,6 @@
 /**
- * Definitions of ServiceMonitor and PrometheusRule with the fields that charts/orch uses, in the types of the operator's own
- * (its release 0.58): a field of another name or type is not stored.
+ * Definitions of ServiceMonitor and PrometheusRule with the fields that charts/orch uses, with the types of the operator
+ * (release 0.58): a field with another name or type is not stored.
  */
 export const monitoringDefinitions = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,4 +1,4 @@
-/** A chart that uses what charts usually use, by the paths of its files. Its Jobs end at once where nodes are simulated. */
+/** A chart with the common features of charts, by the paths of its files. Its Jobs end at once on simulated nodes. */
 
 const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -23,7 +23,7 @@ spec:
                 count: { type: integer, default: 2 }
 `;
 
-/** Ends as it is told a moment after its start. */
+/** Ends with the exit code shortly after its start. */
 const job = (name: string, annotations: string, exitCode = '"0"') => `apiVersion: batch/v1
 kind: Job
 metadata:

@@ -1,4 +1,4 @@
-/** Where services, pods and nodes of the cluster are reached. */
+/** Addresses of services, pods and nodes of the cluster. */
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import type { Host } from '#test/e2e/hosts.js';
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';

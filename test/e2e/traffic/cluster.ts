@@ -1,4 +1,4 @@
-/** One cluster of three hosts, of both families, two on one network and one behind a router; and two hosts that are no nodes. */
+/** A dual-stack cluster of three hosts, two on one network and one behind a router; and two hosts that are no nodes. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export class HostCluster {
   readonly first: Host;
   readonly outside: Host;
   readonly stranger: Host;
-  /** How the nodes lead services to their pods, from their next start on. */
+  /** Proxy mode of the nodes from their next start on. */
   proxyMode = 'nftables';
 
   constructor() {
@@ -53,7 +53,7 @@ export class HostCluster {
     await Promise.all(joining.map(([name]) => this.join(name, ...line.slice(1))));
   }
 
-  /** Starts the first host, or starts it again. */
+  /** Starts or restarts the first host. */
   async up(): Promise<void> {
     const config = join(this.#dirOf(this.first), 'balancers.json');
     writeFileSync(
@@ -77,7 +77,7 @@ export class HostCluster {
     ]);
   }
 
-  /** Makes the host of that node one, or starts it again. */
+  /** Joins or restarts the node on its host. */
   join(name: string, ...more: readonly string[]): Promise<void> {
     const host = this.host(name);
     const args = more.length === 0 ? [] : [...more, '--node-name', name];
@@ -109,7 +109,7 @@ export class HostCluster {
     return pod === 'web-first' ? this.firstName : pod.replace('web-', '');
   }
 
-  /** All rules of the kernel there, whatever made them. */
+  /** All packet filter rules of the host, of both proxy modes. */
   async rules(host: Host): Promise<string> {
     const programs = [['iptables-save'], ['ip6tables-save'], ['nft', 'list', 'ruleset']] as const;
     const said = await Promise.all(programs.map(([program, ...args]) => host.run(program, args)));
@@ -129,7 +129,7 @@ export class HostCluster {
     succeeded(await this.#ctl(['apply', '-f', '-'], input));
   }
 
-  /** Asks again until it is so: not too often, as each question is a program of its own. */
+  /** Polls the check, with pauses because each check starts a program. */
   until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
     return eventually(what, async () => {
       await realClock.sleep(800);
@@ -153,15 +153,15 @@ export class HostCluster {
     process.kill(identity.pid, 'SIGKILL');
   }
 
-  /** The host loses its power: its cable is cut, and all that runs on it is killed, containers too. */
+  /** A power loss of the host: its link goes down, and all its processes are killed, containers included. */
   async lose(name: string): Promise<void> {
     const host = this.host(name);
     this.#network.setLink(host, 'down');
-    // Those that are started meanwhile are found the next time.
+    // The next round finds processes that start meanwhile.
     await eventually(`nothing runs on ${name}`, async () => killAll(host) === 0, 20_000);
   }
 
-  /** It is switched on again. */
+  /** The host is powered on again. */
   async regain(name: string): Promise<void> {
     this.#network.setLink(this.host(name), 'up');
     await this.join(name);
@@ -190,7 +190,7 @@ function succeeded({ code, stderr, stdout }: RunResult): string {
   return stdout;
 }
 
-/** Processes in the host's network and what they have started, which may be in networks of pods; how many were killed. */
+/** Kills the processes in the host's network and their descendants, also in networks of pods; returns their number. */
 function killAll({ name }: Host): number {
   const parents = new Map<number, number>();
   for (const pid of readdirSync('/proc')

@@ -1,4 +1,4 @@
-/** What runs in the cluster in which traffic between nodes is tested. */
+/** Objects of the cluster in the tests of traffic between nodes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
@@ -7,7 +7,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { root } from '#test/e2e/harness.js';
 import { busybox } from '#test/e2e/pods.js';
 
-/** Ports at which every place answers. */
+/** Ports on which every place answers. */
 export const tcpPorts = [8080, 8081, 8082];
 export const udpPorts = [8053];
 
@@ -15,7 +15,7 @@ export const otherNamespace = 'other';
 
 const sleeper = ['sleep', '3600'];
 
-/** A pod of that node, which sleeps: the test serves and asks in its network. */
+/** A sleeping pod on the node; the test serves and connects in its network. */
 export function pod(
   name: string,
   nodeName: string,
@@ -70,7 +70,7 @@ export function webPod(name: string, nodeName: string): object {
 }
 
 export interface ServiceAddresses {
-  /** Who may reach the one that asks where clients come from. */
+  /** Source ranges of the balancer that restricts its clients. */
   readonly sources: readonly string[];
 }
 
@@ -103,7 +103,7 @@ const server = [
   'chmod +x who; httpd -f -p 8080 -h /www & trap "kill $!; exit" TERM; wait',
 ].join('; ');
 
-/** As the documentation advises it: ready when it listens, and there for a while after it is told to end. */
+/** As in the documentation: ready when it listens, and still serving for a while after its termination begins. */
 export function rolling(replicas: number): object {
   const labels = { app: 'rolling' };
   return {
@@ -134,11 +134,11 @@ export function rolling(replicas: number): object {
 }
 
 export interface PolicyBlocks {
-  /** Blocks that may enter, with the exceptions of each. */
+  /** Allowed source blocks, with their exceptions. */
   readonly enter: readonly { readonly cidr: string; readonly except: string[] }[];
 }
 
-/** Who may reach the pods of the services, and what the friend may reach. */
+/** Policies for access to the pods of the services, and for the connections of `friend`. */
 export function policies({ enter }: PolicyBlocks): object[] {
   const policy = (name: string, spec: NetworkPolicy['spec']) => ({
     apiVersion: `networking.${orchDialect.apiDomain}/v1`,

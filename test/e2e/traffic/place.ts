@@ -1,4 +1,4 @@
-/** A place in a network from which a test asks and at which it serves: a pod, a node, or a host outside. */
+/** A network from which a test connects and in which it serves: of a pod, a node, or a host outside. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,13 +10,13 @@ import type { Order, Report, Target } from '#test/e2e/traffic/protocol.js';
 
 const program = join(root, 'dist', 'test', 'e2e', 'traffic', 'probe.js');
 
-/** A busy machine takes its time to answer; one that is not there never does. */
+/** Generous, since a busy machine answers slowly. */
 export const answerMs = 10_000;
 
 export interface Expectation {
-  /** Names of those that are to answer, each of them: it is asked until they have. */
+  /** Names of the servers that must all answer; requests repeat until they have. */
   readonly expect: readonly string[];
-  /** How often it is asked at least; 1 unless told. */
+  /** Minimum number of requests; default 1. */
   readonly least?: number;
   readonly timeoutMs?: number;
 }
@@ -50,7 +50,7 @@ export class Place {
   }
 
   ask(target: Target, { expect, least = 1, timeoutMs = answerMs }: Expectation): Promise<Report> {
-    // With so many tries one of three is missed once in 10^26.
+    // With so many tries the chance to miss one of three servers is 10^-26.
     const tries = expect.length === 0 ? least : 150;
     return this.#tell({ kind: 'ask', target, expect, least, timeoutMs, tries });
   }
@@ -76,7 +76,7 @@ export class Place {
   }
 }
 
-/** Network namespaces of pods, by UID: those of their processes. */
+/** Network namespaces of the processes of pods, by UID. */
 export async function namespacesOfPods(uids: readonly string[]): Promise<Map<string, string>> {
   const namespaces = new Map<string, string>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

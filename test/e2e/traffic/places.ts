@@ -1,4 +1,4 @@
-/** All places from which a test asks, by their names. */
+/** All places from which a test connects, by name. */
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';
 import { tcpPorts, udpPorts } from '#test/e2e/traffic/manifests.js';
 import { namespacesOfPods, Place } from '#test/e2e/traffic/place.js';
@@ -7,7 +7,7 @@ import type { Row } from '#test/e2e/traffic/table.js';
 
 export interface Kept {
   readonly failures: readonly (Failure & { readonly name: string })[];
-  /** Number of connections that were answered. */
+  /** Number of answered connections. */
   readonly answered: number;
 }
 
@@ -19,7 +19,7 @@ export class Places {
     this.#cluster = cluster;
   }
 
-  /** In the networks of pods (UID → name), of nodes, and of those outside. All but nodes serve. */
+  /** Opens places in the networks of pods (UID → name), nodes and hosts outside. All but nodes serve. */
   async open(pods: ReadonlyMap<string, string>): Promise<void> {
     const { nodes, outside, stranger } = this.#cluster;
     for (const [uid, namespace] of await namespacesOfPods([...pods.keys()])) {
@@ -38,14 +38,14 @@ export class Places {
     return place;
   }
 
-  /** The same question from each of them. */
+  /** The same row for each place. */
   each(names: readonly string[], row: (from: Place) => Omit<Row, 'from'>): Row[] {
     return names.map((name) => ({ from: this.get(name), ...row(this.get(name)) }));
   }
 
   /**
-   * Clients that make a connection after the other, and try nothing again.
-   * @returns What ends that, and tells what did not work.
+   * Clients that open one connection after the other, without retries.
+   * @returns A function that stops them and reports the failures.
    */
   async keepAsking(
     names: readonly string[],

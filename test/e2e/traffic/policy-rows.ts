@@ -1,4 +1,4 @@
-/** Who may reach whom while the policies of manifests.ts hold. */
+/** Allowed and denied connections under the policies of manifests.ts. */
 import { type Addresses, addressOf, families, protocols } from '#test/e2e/traffic/addresses.js';
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';
 import { webPods } from '#test/e2e/traffic/manifests.js';
@@ -12,7 +12,7 @@ export function policyRows(cluster: HostCluster, at: Addresses, places: Places):
     ...{ what: expect === undefined ? 'may not' : 'may', from: places.get(from), to },
     ...(expect === undefined ? { expect: [], how: 'timeout' as const } : { expect: [expect] }),
   });
-  // What is dropped first: everything was let through a moment ago.
+  // Denied connections first, since all were allowed a moment ago.
   return families.flatMap((family): Row[] => [
     ...webPods.flatMap((name) => [
       may('friend', at.pod(name, family, 'TCP', 8081), undefined),
@@ -27,7 +27,7 @@ export function policyRows(cluster: HostCluster, at: Addresses, places: Places):
         .map((other) => may(other, at.pod(name, family, 'TCP', 8080), undefined)),
       may(cluster.nodeOf(name), at.pod(name, family, 'TCP', 8082), name),
     ]),
-    // At the ports of a node that keeps traffic, clients are known by their addresses.
+    // Node ports with the local traffic policy keep the addresses of clients.
     ...protocols.flatMap((protocol) => [
       may('stranger', at.node('ported-kept', 'near', family, protocol), undefined),
       may('outside', at.node('ported-kept', 'near', family, protocol), 'web-near'),

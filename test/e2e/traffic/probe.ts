@@ -1,6 +1,6 @@
 /**
- * Serves and asks where it was started: in the network of a pod, of a node, or outside. Nothing is tried again, and every
- * question is a connection of its own. See protocol.ts.
+ * Serves and connects in the network where it was started: of a pod, of a node, or outside. There are no retries, and every
+ * request uses a new connection. See protocol.ts.
  */
 import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
@@ -44,7 +44,7 @@ class Tally {
   }
 }
 
-/** The last line of what is answered. */
+/** The last line of the answer. */
 function askOnce(target: Target, timeoutMs: number): Promise<string> {
   return target.protocol === 'TCP' ? askByTcp(target, timeoutMs) : askByUdp(target, timeoutMs);
 }
@@ -81,14 +81,14 @@ function askByUdp({ address, port }: Target, timeoutMs: number): Promise<string>
   });
 }
 
-/** IPv4 as a socket of both families shows it, in brackets or not. */
+/** An address without brackets and without the IPv4 prefix of dual-stack sockets. */
 function plainAddress(address: string): string {
   return address.replace(/^\[|\]$/g, '').replace(/^::ffff:/, '');
 }
 
 async function serve({ name, tcp, udp }: ServeOrder): Promise<Report> {
   const listening = tcp.map((port) => {
-    // Says nothing before it was asked: so does what speaks HTTP.
+    // Sends nothing before the request, like an HTTP server.
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(`${name} ${plainAddress(socket.remoteAddress ?? '')}\n`));
@@ -110,7 +110,7 @@ async function ask({ expect, least, target, timeoutMs, tries }: AskOrder): Promi
   const tally = new Tally();
   for (let count = 0; count < tries; count++) {
     if (count >= least && expect.every((name) => name in tally.answers)) break;
-    // One that does not answer will not answer the next question either.
+    // A server that does not answer will not answer the next request either.
     if (!(await tally.ask(target, timeoutMs))) break;
   }
   return tally.report;

@@ -1,4 +1,4 @@
-/** What a test tells the program that serves and asks within a network namespace, a line of JSON each, and what it answers. */
+/** Orders of a test to the probe in a network namespace, and its reports: one line of JSON each. */
 
 export type Protocol = 'TCP' | 'UDP';
 
@@ -8,7 +8,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** Serve at these ports, of both families, and answer with the name and the client's address. */
+/** Serve on these ports, of both families, and answer with the name and the client's address. */
 export interface ServeOrder {
   readonly kind: 'serve';
   readonly name: string;
@@ -26,7 +26,7 @@ export interface AskOrder {
   readonly timeoutMs: number;
 }
 
-/** From now on ask again and again, each target beside the others, until `report` ends it. */
+/** Ask all targets repeatedly and in parallel until `report` ends it. */
 export interface KeepAskingOrder {
   readonly kind: 'keep-asking';
   readonly targets: readonly Target[];
@@ -42,13 +42,13 @@ export type Order = ServeOrder | AskOrder | KeepAskingOrder | ReportOrder;
 
 export interface Failure {
   readonly target: Target;
-  /** Milliseconds since the epoch when it was asked. */
+  /** Time of the request; milliseconds since the epoch. */
   readonly at: number;
   readonly why: string;
 }
 
 export interface Report {
-  /** How often each has answered, by name. */
+  /** Number of answers, by server name. */
   readonly answers: Readonly<Record<string, number>>;
   /** Addresses that servers saw. */
   readonly clients: readonly string[];

@@ -1,4 +1,4 @@
-/** Who reaches which service, and how: tables by what they are about. */
+/** Expected connections to services, as tables by topic. */
 import { type Addresses, addressOf, all, portOf } from '#test/e2e/traffic/addresses.js';
 import type { HostCluster } from '#test/e2e/traffic/cluster.js';
 import { externals, half, webPods } from '#test/e2e/traffic/manifests.js';

@@ -1,10 +1,10 @@
-/** Tables of who asks for what, and what is to happen. */
+/** Tables of requests and their expected outcomes. */
 import type { Test } from 'tap';
 import { eventually } from '#test/e2e/harness.js';
 import { answerMs, type Place } from '#test/e2e/traffic/place.js';
 import type { Report, Target } from '#test/e2e/traffic/protocol.js';
 
-/** Who asks for what, and what is to happen. */
+/** A request and its expected outcome. */
 export interface Row {
   readonly from: Place;
   readonly to: Target;
@@ -12,15 +12,15 @@ export interface Row {
   readonly expect: readonly string[];
   /** Where no answer is expected: whether packets are dropped or connections refused. */
   readonly how?: 'timeout' | 'ECONNREFUSED';
-  /** The address that servers are to see, among others where a pod may have asked itself. */
+  /** The client address that servers must see; further ones are allowed, since a pod may reach itself. */
   readonly client?: string | undefined;
   readonly what: string;
 }
 
-/** For how long an answer is waited for that must not come. */
+/** How long to wait for an answer that must not come; ms. */
 const droppedMs = 700;
 
-/** Why what happened is not what was to happen; undefined: it is. */
+/** How the outcome differs from the expected one; undefined if it does not. */
 function problemOf({ client, expect, how }: Row, { answers, clients, failures }: Report): string | undefined {
   if (expect.length === 0) {
     const [failure] = failures;
@@ -34,7 +34,7 @@ function problemOf({ client, expect, how }: Row, { answers, clients, failures }:
   return client === undefined || clients.includes(client) ? undefined : `clients: ${clients} without ${client}`;
 }
 
-/** All at once; what is not there yet may take some time. */
+/** Checks all rows in parallel, with time for rules that are still missing. */
 export async function check(t: Test, rows: readonly Row[]): Promise<void> {
   await Promise.all(
     rows.map(async (row) => {

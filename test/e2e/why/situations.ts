@@ -1,19 +1,19 @@
-/** Pods that cannot run, each for a reason of its own. Every situation has names, labels and keys of its own. */
+/** Pods that cannot run, each for another reason. No two situations share names, labels or keys. */
 
 export interface Situation {
   readonly name: string;
-  /** What must be true of the node before; a merge patch. */
+  /** Merge patch for the node before the situation. */
   readonly node?: object;
-  /** Takes that back. */
+  /** Merge patch that reverts it. */
   readonly nodeAfter?: object;
-  /** There before the pod; pods among them run first. */
+  /** Objects to create before the pod; pods among them must run first. */
   readonly objects?: readonly Fields[];
   readonly pod: Fields;
-  /** In the explanation's message. */
+  /** Matches the explanation's message. */
   readonly cause: RegExp;
-  /** The text of the remedy that is carried out. */
+  /** Matches the text of the remedy to carry out. */
   readonly remedy: RegExp;
-  /** The pod is asked for by file, since the server refuses it. */
+  /** The explanation is requested with the manifest, since the server refuses the pod. */
   readonly refused?: true;
 }
 
