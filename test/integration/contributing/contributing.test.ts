@@ -1,11 +1,11 @@
-/** Does what CONTRIBUTING.md says, with the code that stands there, in a copy of the checkout. */
+/** Applies the recipes of CONTRIBUTING.md, with their code, to a copy of the checkout. */
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { root, run } from '#test/e2e/harness.js';
 
-/** With what is built, so that only the change is. */
+/** Includes build output, so that only the change is compiled. */
 const copied = ['charts', 'cmd', 'dist', 'hack', 'pkg', 'test', 'package.json', 'tsconfig.json'];
 
 t.setTimeout(600_000);
@@ -17,12 +17,12 @@ t.test('every recipe does what it says', { timeout: 600_000 }, async (t) => {
 
   const recipes = recipesOf(await readFile(join(root, 'CONTRIBUTING.md'), 'utf8'));
   t.ok(recipes.length > 0);
-  // In their order: later ones may add to the files of earlier ones.
+  // In order, because a recipe may add to a file of an earlier one.
   for (const recipe of recipes) await apply(folder, recipe);
   const use = await readFile(join(root, 'test/integration/contributing/testdata/use.ts.txt'), 'utf8');
   await writeFile(join(folder, 'test', 'use.ts'), use);
 
-  // Compiles all of it, since the reference of the options comes out of what was compiled.
+  // Compiles everything, since the option reference is generated from the compiled code.
   await ok(t, folder, 'hack/generate.sh');
   const answers = JSON.parse(await ok(t, folder, process.execPath, 'dist/test/use.js')) as Record<string, unknown>;
   t.test('a field by one line', async (t) => t.match(answers, { owner: 'me', inProtobuf: 'me' }));
@@ -57,7 +57,7 @@ t.test('what it names is there', async (t) => {
 
 interface Recipe {
   readonly path: string;
-  /** What of the file it is added to, at its beginning; absent: the whole file. */
+  /** The code of the file to whose beginning the recipe adds; absent: the recipe is the whole file. */
   readonly place?: string;
   readonly code: string;
 }
@@ -72,7 +72,7 @@ function recipesOf(text: string): Recipe[] {
   }));
 }
 
-/** Writes the file, or adds to it as a person would: imports to the imports, the rest behind the opening bracket. */
+/** Writes the file, or adds to it: imports to the imports, the rest behind the opening bracket. */
 async function apply(folder: string, { path, place, code }: Recipe): Promise<void> {
   const file = join(folder, path);
   if (place === undefined) {

@@ -1,4 +1,4 @@
-/** Every controller with a service account of its own, and work for each: none is refused anything for want of rights. */
+/** Every controller uses its own service account and gets work: no request is refused for missing rights. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -74,7 +74,7 @@ async function setPhase({ client }: DaemonTest, name: string, phase: string): Pr
 
 const isGone = (get: Promise<unknown>) => get.then(() => false, isNotFound);
 
-/** What is given to do, and how it is seen to be done; several at the same time. */
+/** Work for each controller, and how to see that it is done; all of it runs in parallel. */
 const work: Work = {
   async 'deployments and disruption budgets'(test) {
     const { client } = test;
@@ -312,7 +312,7 @@ async function setReady(client: DaemonTest['client'], node: string, status: stri
     .patch(node, { status: { conditions: [condition] } }, { type: 'merge', subresource: 'status' });
 }
 
-/** The counters of requests that were refused, and not 0. */
+/** The counters of refused requests that are not 0. */
 async function refusals(port: number): Promise<string[]> {
   const { text } = await readMetrics(port, '/metrics', { authorization: 'Bearer root' });
   return text.split('\n').filter((line) => /^apiserver_request_total\{.*code="403".*\} [1-9]/.test(line));

@@ -1,4 +1,4 @@
-/** The API server's port: certificates by server name, replaced while it runs, and the bounds of HTTP/2. */
+/** The API server's port: certificates by server name, their reload, and the limits of HTTP/2. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';

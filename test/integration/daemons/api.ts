@@ -1,4 +1,4 @@
-/** A complete API server over HTTPS with its store in memory, for tests of daemons that are processes of their own. */
+/** A complete API server over HTTPS with its store in memory, for tests of daemons in separate processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -24,31 +24,31 @@ import type { Store } from '#storage/store.js';
 export interface DaemonTest {
   readonly api: CompleteApiServer;
   readonly port: number;
-  /** A directory that goes with the test. */
+  /** A directory that is removed after the test. */
   readonly folder: string;
   /** Path of a client config file whose user has the token `root` of `system:masters`. */
   readonly config: string;
-  /** The same for the controller manager's own user, who may do what RBAC lets it. */
+  /** The same for the controller manager's own user, with its RBAC rights. */
   readonly managerConfig: string;
   /** That user, without a socket. */
   readonly client: RestClient;
-  /** Starts a program of `cmd`, or the module of that specifier; it ends with the test, if not before. */
+  /** Starts a program of `cmd`, or the module of that specifier; stops it at the end of the test. */
   start(program: string, args: readonly string[]): ChildProcess;
 }
 
 export interface ApiOptions {
   readonly dialect: Dialect;
-  /** Of authorization; RBAC unless told. */
+  /** Authorization mode; default RBAC. */
   readonly mode?: string;
-  /** In memory unless told. */
+  /** Default: in memory. */
   readonly store?: Store;
-  /** Of the API server; the real one unless told. */
+  /** Clock of the API server; default: the real one. */
   readonly clock?: Clock;
   /** More options of the API server. */
   readonly args?: readonly string[];
 }
 
-/** Ends everything with the test, the store included. */
+/** Closes everything at the end of the test, the store included. */
 export async function startApi(t: Pick<Test, 'teardown'>, options: ApiOptions): Promise<DaemonTest> {
   const { dialect, mode = 'RBAC', store = new MemoryStore({ clock }) } = options;
   const folder = await mkdtemp(join(tmpdir(), 'daemons-'));
@@ -115,13 +115,13 @@ export async function startApi(t: Pick<Test, 'teardown'>, options: ApiOptions): 
   };
 }
 
-/** Its exit code; null when a signal ended it. */
+/** The exit code; null when a signal ended the process. */
 export async function ended(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   return child.exitCode;
 }
 
-/** Asks until the answer is true; what fails meanwhile counts as no. */
+/** Polls until the answer is true; errors count as false. */
 export async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
   let last: unknown;
   for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(50)) {

@@ -1,4 +1,4 @@
-/** The controller manager as a process: with its controllers' own accounts, and when it loses the lead. */
+/** The controller manager as a process: with its controllers' own accounts, and after the loss of its lease. */
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ async function makesAccounts({ client }: DaemonTest, name: string): Promise<void
 
 const labels = { app: 'web' };
 
-/** A set of each kind, until it has its pod. */
+/** Creates a set of each kind and waits for its pod. */
 async function makesSets({ client }: DaemonTest, namespace: string): Promise<void> {
   const selector = (app: string) => ({ selector: { matchLabels: { app } } });
   const template = (app: string) => ({
@@ -93,7 +93,7 @@ async function makesSets({ client }: DaemonTest, namespace: string): Promise<voi
   );
   await until('its claim', async () => (await client.resource(persistentvolumeclaims).list(where)).items.length === 1);
   const { items } = await client.resource(pods).list({ namespace, labelSelector: 'app=agent' });
-  // Who replaces a pod must be allowed to delete it.
+  // A controller that replaces a pod needs the right to delete it.
   await client
     .resource(pods)
     .patch(

@@ -1,7 +1,7 @@
 /**
- * Command lines that daemons of release 1.24 refuse, and what they say: `flags/recorded` has their words, which ours must
- * say, too, unless `deliberate.json` there has other ones with a reason. `RECORD=1` with the programs that `flags/record.ts` names asks them anew; `OWN=FOLDER`
- * writes down what ours say.
+ * Command lines that daemons of release 1.24 refuse: our daemons must print the messages in `flags/recorded`, unless
+ * `deliberate.json` there has another message and a reason. `RECORD=1` with the programs that `flags/record.ts` names records
+ * them again; `OWN=FOLDER` writes our messages there.
  */
 
 import { generateKeyPairSync } from 'node:crypto';
@@ -18,7 +18,7 @@ const folder = fileURLToPath(new URL('../../../../test/integration/daemons/flags
 
 const nameOf = (flag: string): string => flag.split('=', 1)[0] ?? '';
 
-/** The flags of a case, in front of them those that the daemon needs and the case does not give. */
+/** The flags of a case, after the required flags that the case does not give. */
 function commandLine(daemon: DaemonName, flags: readonly string[], directory: string): string[] {
   const names = new Set(flags.map(nameOf));
   const needs = daemonCases[daemon].needs.filter((flag) => !names.has(nameOf(flag)));
@@ -33,7 +33,7 @@ async function keyDirectory(): Promise<string> {
   return directory;
 }
 
-/** Without what the node agent of 1.24 says around its words, of the part of it that found the fault. */
+/** The message without the prefix that the node agent of 1.24 adds for the component that refuses. */
 function bare(words: string): string {
   return words
     .replace(
@@ -43,7 +43,7 @@ function bare(words: string): string {
     .replace(/^failed to validate kubelet configuration, error: (.*), path: &TypeMeta\{.*\}$/s, '$1');
 }
 
-/** Where ours say something else, by the reason for it and by the daemon. Null: they start. */
+/** Different messages of our daemons, by reason and daemon. Null: the daemon starts. */
 type Deliberate = Readonly<Record<string, Readonly<Record<string, Recorded>>>>;
 
 async function differencesOf(daemon: DaemonName): Promise<Recorded> {

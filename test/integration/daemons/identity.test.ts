@@ -1,6 +1,6 @@
 /**
- * The controllers of certificates and tokens in a controller manager of its own, each as its own account, which may do
- * what the default roles say.
+ * The controllers of certificates and tokens in a separate controller manager, each with its own account and the rights of
+ * the default roles.
  */
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -42,7 +42,7 @@ const signers = ['orch-apiserver-client', 'nodeagent-client', 'nodeagent-serving
 
 interface IdentityTest extends DaemonTest {
   readonly authorities: Readonly<Record<(typeof signers)[number], KeyCertificate>>;
-  /** Starts the manager with the authorities; resolves with its log when it was ended. */
+  /** Starts the manager with the authorities; the result stops it and resolves with its log. */
   startManager(): () => Promise<string>;
 }
 

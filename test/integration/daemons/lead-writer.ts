@@ -1,4 +1,4 @@
-/** A daemon that does nothing but write while it leads: each object names the process and the term. */
+/** A daemon that only writes while it leads: each object names the process and the term. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import { createControlLoop } from '#control-loop/control-loop.js';
 import { LeaderLoop } from '#control-loop/leader-loop.js';
@@ -26,7 +26,7 @@ const leadWriter: Program<ControlLoopOptionTable> = {
         const maps = client.resource(configmaps);
         const work = async (term: string, signal: AbortSignal) => {
           const metadata = { generateName: 'w-', namespace: 'default' };
-          // What is refused is tried again: nothing but the fence keeps the writer from writing.
+          // Refused writes are retried: only the fence stops the writer.
           while (!signal.aborted) {
             await maps.create({ metadata, data: { term } }).catch(() => undefined);
             await context.clock.sleep(5, signal);

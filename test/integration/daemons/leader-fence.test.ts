@@ -1,4 +1,4 @@
-/** The API server's part of leader election: what a leader writes lands in its term or not at all. */
+/** The API server's part of leader election: it accepts writes of a leader only within its term. */
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';

@@ -1,4 +1,4 @@
-/** The controller manager under a name of its own (its first argument), which the server notes of what it writes. */
+/** The controller manager with the name in its first argument, which the server records as the manager of written fields. */
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
 import { run } from '#daemon/run.js';
 

@@ -1,4 +1,4 @@
-/** An OpenID Connect issuer over TLS on a port of its own, whose keys and clock the test turns. */
+/** An OpenID Connect issuer over TLS on its own port, whose keys and clock the test controls. */
 import { createServer, type Server } from 'node:https';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Test } from 'tap';
@@ -14,14 +14,14 @@ export const pair = (): Promise<KeyPair> => generateKeyPair(algorithm, { modulus
 export class Issuer {
   readonly keys = new Map<string, KeyPair>();
   readonly requestedPaths: string[] = [];
-  /** PEM of the authority that vouches for it. */
+  /** PEM of the authority that signed its certificate. */
   ca = '';
   url = '';
-  /** What it says its name is. */
+  /** The issuer name in its discovery document. */
   name: string | undefined;
   nowMs: number;
   down = false;
-  /** For who checks its tokens. */
+  /** Clock for the verifier of its tokens. */
   readonly clock: Clock;
 
   constructor(startMs: number) {
@@ -29,7 +29,7 @@ export class Issuer {
     this.clock = { ...realClock, now: () => this.nowMs, monotonic: () => this.nowMs - startMs };
   }
 
-  /** With a key named `one`. Closed with the test. */
+  /** Serves with a key named `one`. Closes at the end of the test. */
   async listen(t: Test): Promise<this> {
     const authority = await testAuthority();
     this.keys.set('one', await pair());
@@ -53,7 +53,7 @@ export class Issuer {
     });
   }
 
-  /** A token that is good for an hour, unless told. */
+  /** A token that is valid for an hour unless the claims say otherwise. */
   token(claims: Claims = {}, kid = 'one', signer = this.keys.get(kid)): Promise<string> {
     if (signer === undefined) throw new Error(`no key ${kid}`);
     const nowSeconds = Math.floor(this.nowMs / 1000);

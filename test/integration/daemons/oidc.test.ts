@@ -1,4 +1,4 @@
-/** Users of an OpenID Connect issuer, from the options of the API server to what its answers say of them. */
+/** Users of an OpenID Connect issuer, from the options of the API server to its answers. */
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { startApi } from '#test/integration/daemons/api.js';
 import { type Claims, Issuer } from '#test/integration/daemons/oidc-issuer.js';
 
-/** So long after a failure the issuer is not asked again. */
+/** Pause after a failure before the issuer is asked again. */
 const retryMs = 10_000;
 
 t.test('tokens of an issuer are users, with their groups, while its keys can be had', async (t) => {

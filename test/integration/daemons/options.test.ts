@@ -1,4 +1,4 @@
-/** Every option of every daemon: that it is read, refused and warned about as its declaration says, and held to bounds. */
+/** Every option of every daemon is used, and validated, bounded and warned about as declared. */
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -19,13 +19,13 @@ interface Daemon {
   readonly table: (dialect: Dialect) => OptionTable;
   /** Throws OptionsError. */
   readonly validate: (parsed: ParsedOptions<never>) => void;
-  /** What it does not run without. */
+  /** Required options. */
   readonly needed?: readonly string[];
   /** Numbers and durations that may be negative. */
   readonly negative: string;
-  /** Where its values are read, beside what all daemons share. */
+  /** Sources that read its options, in addition to those of all daemons. */
   readonly sources: readonly string[];
-  /** Options with one allowed value, or none that matters: there is nothing to act on. */
+  /** Options without an effect: only one value is allowed, or no value matters. */
   readonly settled?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const daemons: readonly Daemon[] = [
       '--audit-log-path=/audit.log',
       '--audit-webhook-config-file=/audit',
     ],
-    // Of backends that are off or that nothing uses yet, of loggers that are gone; zero or less means the default or none.
+    // Options of disabled or unused backends and removed loggers; zero or less means the default or none.
     negative: `http2-max-streams-per-connection default-not-ready-toleration-seconds
       default-unreachable-toleration-seconds max-connection-bytes-per-sec default-watch-cache-size authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
       authorization-webhook-cache-unauthorized-ttl nodeagent-read-only-port audit-log-batch-buffer-size
@@ -103,7 +103,7 @@ function parse(daemon: Daemon, dialect: Dialect, argv: readonly string[]): Parse
   return parsed;
 }
 
-/** The messages of what it refuses. */
+/** The messages of the refusal. */
 function refused(run: () => unknown): readonly string[] {
   try {
     run();

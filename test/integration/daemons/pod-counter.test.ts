@@ -1,4 +1,4 @@
-/** The daemon of the documentation, as a process: what is printed there is what runs here. */
+/** The example daemon of the documentation, run as a process from the printed code. */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';

@@ -1,4 +1,4 @@
-/** What `--runtime-config` turns off is nowhere to be found: not by its path, nor in discovery, nor in OpenAPI. */
+/** Groups that `--runtime-config` turns off have no path and are missing from discovery and OpenAPI. */
 import t from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { startApi } from '#test/integration/daemons/api.js';

@@ -1,6 +1,6 @@
 /**
- * Every option of the scheduler acts: for each the scheduler is run with it, and this is what shows that it did. What is
- * shown elsewhere names the test, which must give the option.
+ * Every option of the scheduler has an effect: a scheduler runs with each option, and its proof checks the effect. An option
+ * that another test proves names that test, which must set the option.
  */
 import { EventEmitter } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -45,11 +45,11 @@ interface Asked {
   readonly body: string;
 }
 
-/** What schedulers asked of the API server; the first matching refusal is the answer to some. */
+/** Requests of schedulers to the API server; those that `refuses` matches get a refusal. */
 let requests: Asked[] = [];
 let refuses: (request: Asked) => boolean = () => false;
 
-/** Passes on to the API server what schedulers ask, and remembers it. */
+/** Forwards requests of schedulers to the API server, and records them. */
 const front = createServer((question, answer) => {
   pass(question, answer).catch(() => answer.destroy());
 });
@@ -125,7 +125,7 @@ class Running {
     return this.ended;
   }
 
-  /** A GET on a connection of its own. */
+  /** A GET on a new connection. */
   get(path: string, more: RequestOptions = {}): Promise<Answer> {
     const where = { host: '127.0.0.1', port: this.port, path, rejectUnauthorized: false, agent: false };
     return new Promise((resolve, reject) => {
@@ -167,23 +167,23 @@ const asksAgain =
     t.equal(reviews('subjectaccessreviews') - before, 2);
   };
 
-/** Requests wait, which they never do with the usual rates. */
+/** The rate limiter delays requests, which it never does with the default rates. */
 const waitsForTurns: Proof = async (running, t) => {
   const waited = /^rest_client_rate_limiter_duration_seconds_sum\{.*\} (\S+)$/gm;
   const { body } = await running.get('/metrics');
   t.ok([...body.matchAll(waited)].reduce((sum, [, seconds]) => sum + Number(seconds), 0) > 0.05);
 };
 
-/** What shows that the option acts. */
+/** Checks that the option has an effect. */
 type Proof = (running: Running, t: Test) => unknown;
 
 interface Run {
   readonly what: string;
-  /** `port`: on which it serves. */
+  /** `port`: the serving port. */
   readonly args: (port: number) => readonly string[];
-  /** Proved one after the other. */
+  /** Run one after the other. */
   readonly proofs: Readonly<Record<string, Proof>>;
-  /** It ends by itself, before anything is proved. */
+  /** The exit code of a scheduler that ends by itself before the proofs run. */
   readonly ends?: number;
 }
 
@@ -571,7 +571,7 @@ t.test('files for a lock in etcd are read', async (t) => {
   }
 });
 
-/** Options that are of all daemons with control loops, and are shown with another one. */
+/** Options of all daemons with control loops, which the test of another daemon proves. */
 const elsewhere: Readonly<Record<string, string>> = {
   'etcd-servers': 'test/integration/daemons/controller-manager.test.ts',
   'tracing-config-file': 'test/integration/tracing/whole-way.test.ts',

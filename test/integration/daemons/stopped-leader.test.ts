@@ -1,4 +1,4 @@
-/** A leader whose process is stopped for longer than its lease, and goes on: what it wrote and the other's do not mix. */
+/** A leader process is stopped for longer than its lease and resumed: its writes and the other leader's do not mix. */
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';
@@ -32,7 +32,7 @@ t.test('never do two leaders both write', async (t) => {
       return [String(child.pid), child] as const;
     }),
   );
-  /** Terms in the order of the store, each write of them. */
+  /** The term of each write, in the order of the store. */
   const written = async () => {
     const { items } = await maps.list({ namespace: 'default' });
     return items

@@ -1,7 +1,6 @@
 /**
- * Two controller managers, each a process behind a proxy of its own, with work that never ends: the leader is killed, cut
- * off from the API server, and stopped for several lease durations. What they wrote is put on the time line of who held
- * the lock, in the order of the store.
+ * Two controller managers, each a process behind its own proxy, with endless work: the leader is killed, cut off from the
+ * API server, and stopped for several lease durations. Each write must be the lock holder's, in the order of the store.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +23,7 @@ const names = ['manager-a', 'manager-b'] as const;
 const lock = dialect.components.controllerManager;
 const namespace = 'default';
 
-/** Who is said to have written the field; the server notes it from what the client calls itself. */
+/** The manager of the field, which the server takes from the user agent of the client. */
 function writerOf({ metadata }: ApiObject, field: string): string | undefined {
   return metadata.managedFields?.find(({ fieldsV1 }) => JSON.stringify(fieldsV1).includes(`"f:${field}"`))?.manager;
 }
@@ -57,7 +56,7 @@ t.test('never two managers that write, whatever happens to the leader', async (t
     }),
   );
 
-  /** In the order of the store: who took the lock, and who made which pod. */
+  /** Acquisitions of the lock and writers of pods, in the order of the store. */
   const terms: {
     readonly revision: bigint;
     readonly name: string;
@@ -99,7 +98,7 @@ t.test('never two managers that write, whatever happens to the leader', async (t
       }
     }),
   ]);
-  // Looked at in the end.
+  // Awaited at the end.
   watches.catch(() => undefined);
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
   const labels = { app: 'web' };

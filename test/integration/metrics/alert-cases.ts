@@ -1,12 +1,12 @@
 /**
- * What causes each alert, and how that ends, as series from minute to minute in promtool's notation. All of it happens in one
- * cluster: a series of several cases has the same values in all of them.
+ * The cause and end of each alert as series, one value per minute, in promtool's notation. All cases happen in one cluster:
+ * a series has the same values in all of its cases.
  */
 import type { Names } from '#observe/names.js';
 
 export interface AlertCase {
   readonly alert: string;
-  /** Tells alerts of one name apart. */
+  /** Distinguishes alerts of the same name. */
   readonly severity?: string;
   /** Values by series; bad at first, then good. */
   readonly series: Readonly<Record<string, string>>;

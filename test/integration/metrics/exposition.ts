@@ -1,11 +1,11 @@
-/** Reads Prometheus's text form as far as tests ask about it. */
+/** Parses as much of Prometheus's text format as tests need. */
 
 export interface Family {
   type: string;
   help: string;
   /** Number of lines with a value. */
   series: number;
-  /** Of all series together, sorted; `le` and `quantile` left out. */
+  /** Label names of all series, sorted, without `le` and `quantile`. */
   labels: string[];
 }
 

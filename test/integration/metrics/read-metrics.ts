@@ -1,4 +1,4 @@
-/** One request of a daemon's HTTPS port, whatever its certificate. */
+/** One request to a daemon's HTTPS port, without verification of its certificate. */
 import { get as httpsGet } from 'node:https';
 
 export function readMetrics(

@@ -1,4 +1,4 @@
-/** Every daemon says at `/metrics` what its counterpart of release 1.24 says, and Prometheus's own tool finds no fault with it. */
+/** `/metrics` of every daemon has the metrics of its counterpart in release 1.24, and passes Prometheus's own tool. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { jobs } from '#api/batch/v1/resources.gen.js';
@@ -39,7 +39,7 @@ function check(t: Test, text: string, expected: readonly ReleaseMetric[]): void 
     t.equal(family?.type, type, name);
     const prefix = /^\[(\w+)\] /.exec(family?.help ?? '')?.[1] ?? '-';
     t.equal(prefix, stability, `${name}: stability`);
-    // A series without labels is there from the start; others when there is something to count.
+    // Series without labels exist from the start; others after their first event.
     if (labels.length === 0 || (family?.series ?? 0) > 0) t.same(family?.labels, labels, `${name}: labels`);
   }
   for (const [beginning, why] of Object.entries(leftOut)) {
@@ -59,7 +59,7 @@ function check(t: Test, text: string, expected: readonly ReleaseMetric[]): void 
   }
 }
 
-/** Controllers have series of what they did: a job whose pod ended, although no scheduler gave it to a node. */
+/** Gives controllers work to count: a job whose pod ends, although no scheduler assigned it to a node. */
 async function finishesJob(client: DaemonTest['client']): Promise<void> {
   const where = { namespace: 'default' };
   const spec = { schedulerName: 'absent', restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };

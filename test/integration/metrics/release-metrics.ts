@@ -187,7 +187,7 @@ _volume_stats_inodes_used gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_used_bytes gauge ALPHA namespace persistentvolumeclaim`),
 ];
 
-/** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
+/** Other metrics of the release by name prefix, and why they are missing here. None of them may appear. */
 export const leftOut: Readonly<Record<string, string>> = {
   aggregator_openapi_: 'the documents of other API servers are not merged',
   apiserver_client_certificate_expiration_seconds:

@@ -1,4 +1,4 @@
-/** What nodes and pods use, through the metrics API and those who read it, on simulated nodes. */
+/** Resource usage of nodes and pods on simulated nodes, through the metrics API and its clients. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,7 +93,7 @@ async function objects(t: Test, { client, dialect }: Cluster): Promise<void> {
   t.match(await failure(client.request('GET', `${path}/nodes?watch=1`)), { code: 405 });
 }
 
-/** The Status that a request fails with. */
+/** The Status of a failed request. */
 async function failure(request: Promise<unknown>): Promise<unknown> {
   return request.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** The rules of both dialects, judged and played through by Prometheus's own tool. */
+/** The rules of both dialects, checked and run by Prometheus's own tool. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const skip = program === undefined ? 'promtool is not installed' : false;
 const promtool = (...args: string[]) => run(program ?? '', args);
 const cluster = 'c';
 
-/** Path of the rules, in a folder that goes with the test. */
+/** Path of the rules, in a folder that is removed after the test. */
 function writeRules(t: Pick<Test, 'teardown'>, names: Names): string {
   const folder = mkdtempSync(join(tmpdir(), 'rules-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -27,7 +27,7 @@ function writeRules(t: Pick<Test, 'teardown'>, names: Names): string {
   return path;
 }
 
-/** All cases at once: the tool takes its time for each test of its own. */
+/** All cases in one test, since the tool is slow for each test. */
 function ruleTest(cases: readonly AlertCase[]): object {
   const series = new Map<string, string>();
   for (const [name, values] of cases.flatMap((each) => Object.entries(each.series))) {
@@ -90,7 +90,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
 }
 
 t.test('each alert fires, and ends', { skip }, async (t) => {
-  // The dialects differ in nothing but names.
+  // The dialects differ only in names.
   const names = namesOf(dialectByName('kubernetes'));
   const rules = writeRules(t, names);
   const tests = join(dirname(rules), 'tests.yml');

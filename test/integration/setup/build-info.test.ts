@@ -1,4 +1,4 @@
-/** What a build knows of itself: in a checkout, in an archive of one, and in a mere copy. */
+/** The build info of a checkout, of an archive, and of a plain copy. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

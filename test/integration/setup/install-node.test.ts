@@ -1,4 +1,4 @@
-/** A machine without Node.js: the scripts bring one, and the programs run on it. */
+/** On a machine without Node.js the scripts install one, and the programs run on it. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -7,7 +7,7 @@ import { root, run } from '#test/e2e/harness.js';
 
 t.setTimeout(240_000);
 
-/** A folder of links to all programs of the PATH but Node.js, and an npm that carries its own, as Debian's does. */
+/** A folder of links to all programs of the PATH except Node.js, and an npm that brings its own, as Debian's does. */
 function pathWithoutNode(folder: string): string {
   const bin = join(folder, 'path');
   mkdirSync(bin);
@@ -19,7 +19,7 @@ function pathWithoutNode(folder: string): string {
     try {
       names = readdirSync(from);
     } catch {
-      // PATHs name folders that are not there.
+      // PATH may name missing folders.
       continue;
     }
     for (const name of names) {

@@ -1,4 +1,4 @@
-/** A cluster of its own on each older release of Node.js that the programs are to run on. */
+/** A separate cluster on each older release of Node.js that the programs support. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** README's tables lead to every page of `docs/` and name every room of `pkg/`; no page names a file that is gone. */
+/** README's tables link every page of `docs/` and name every room of `pkg/`; no page names a missing file. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { below } from '../../../hack/lint/layers.js';

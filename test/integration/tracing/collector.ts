@@ -1,4 +1,4 @@
-/** A collector of spans for tests: as much of OTLP over gRPC as daemons send. */
+/** A span collector for tests: the part of OTLP over gRPC that daemons use. */
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 
@@ -39,11 +39,11 @@ interface Request {
 export interface CollectedSpan {
   readonly service: string;
   readonly name: string;
-  /** 2: of a server, 3: of a client. */
+  /** 2: server span, 3: client span. */
   readonly kind: number;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: the first of its trace. */
+  /** Empty for the root span of a trace. */
   readonly parentId: string;
   readonly attributes: Readonly<Record<string, string | number>>;
   readonly failed: boolean;
@@ -53,12 +53,12 @@ export interface Collector {
   /** `host:port` */
   readonly endpoint: string;
   readonly spans: readonly CollectedSpan[];
-  /** Calls that came, answered or not. */
+  /** Received calls, answered or not. */
   calls: number;
   close(): void;
 }
 
-/** @param silent It takes calls and never answers. */
+/** @param silent Accepts calls and never answers. */
 export async function startCollector({ silent = false } = {}): Promise<Collector> {
   const { root } = protobuf.parse(proto, { keepCase: false });
   const type = root.lookupType('Request');

@@ -1,4 +1,4 @@
-/** Spans of requests and of what they ask etcd, as a collector gets them; and what happens without one. */
+/** Spans of requests and their calls to etcd, as a collector receives them; and the behaviour without a collector. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * An object followed through all daemons, which all have `--tracing-config-file`: from the request that made it to the
- * containers that came of it.
+ * The trace of an object through all daemons, which all have `--tracing-config-file`: from the request that creates it to
+ * its containers.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -65,7 +65,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
 
   const spans = () => collector.spans;
   const parentOf = (child: CollectedSpan) => spans().find(({ spanId }) => spanId === child.parentId);
-  /** Those above it, the first of the trace last. */
+  /** The ancestors of the span, the root of the trace last. */
   const above = (span: CollectedSpan): CollectedSpan[] => {
     const parent = parentOf(span);
     return parent === undefined ? [] : [parent, ...above(parent)];
@@ -77,7 +77,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
         Object.entries(what).every(([key, value]) => span[key as keyof CollectedSpan] === value) &&
         Object.entries(attributes).every(([key, value]) => span.attributes[key] === value),
     );
-  /** The request that a piece of work of that name has asked for. */
+  /** The first request to the target below a work span of that name. */
   const requestOf = (work: string, target: RegExp) => {
     const requests = spansWith({ service: 'orch-apiserver', kind: 2 }).filter(
       (span) => target.test(String(span.attributes['http.target'])) && above(span).some(({ name }) => name === work),
@@ -90,7 +90,7 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
       requestOf('Reconcile replicaset', /\/pods$/),
       requestOf('Schedule pod', /\/binding$/),
       spansWith({ name: 'Report pod status' }, { phase: 'Running' })[0],
-      // What of the agent came before that was sent before or with it.
+      // The agent sends its earlier spans before or with this one.
       requestOf('Report pod status', /\/status$/),
     ];
     return required.every((span) => span !== undefined);

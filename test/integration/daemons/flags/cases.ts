@@ -8,7 +8,7 @@ import { scheduler } from '#test/integration/daemons/flags/cases/scheduler.js';
  * the daemon needs. `$DIR` is a folder with a key (`sa.key`), its public part (`sa.pub`), and nothing else.
  */
 export interface DaemonCases {
-  /** What every case begins with. */
+  /** Flags at the beginning of every case. */
   readonly needs: readonly string[];
   readonly cases: readonly (readonly string[])[];
 }

@@ -1,4 +1,4 @@
-/** What our daemons say to a command line of release 1.24: they are made, and not started. */
+/** Refusals of our daemons for a command line of release 1.24: the daemons are created, but not started. */
 import { EventEmitter } from 'node:events';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { nodeAgentProgram } from '#cluster/node-agent/program.js';
@@ -29,7 +29,7 @@ class SilentProcess extends EventEmitter implements ProgramProcess {
   exit(): void {}
 }
 
-/** Ends a program that has taken its command line. */
+/** Error that ends a program after it accepted its command line. */
 const acceptedMessage = 'the command line was taken';
 
 /** The words of the refusal; undefined where the daemon would start. Several are written as 1.24 joins them. */

@@ -1,10 +1,10 @@
-/** Asks the programs of release 1.24 what they say to a command line. They are stopped as soon as they have taken it. */
+/** Records the refusals of release 1.24 for a command line. A program that accepts it is stopped at once. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { DaemonName } from '#test/integration/daemons/flags/cases.js';
 
-/** A daemon that logs one of these has taken its command line: it looks for etcd, the API server or the runtime. */
+/** A daemon that logs one of these has accepted its command line: it looks for etcd, the API server or the runtime. */
 const acceptances = {
   'kube-apiserver': /createTransport failed to connect/,
   'kube-controller-manager':

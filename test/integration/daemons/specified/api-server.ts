@@ -168,9 +168,9 @@ disabled-metrics strings none
 show-hidden-metrics-for-version string none
 `;
 
-/** Defaults that are others here. */
+/** Defaults that differ here. */
 export const otherDefaults: Readonly<Record<string, string>> = {
-  // Privileged containers are what system pods need; refusing them is for admission.
+  // System pods need privileged containers; admission refuses them elsewhere.
   'allow-privileged': 'true',
   // Objects are stored as JSON, so that their version can be spliced into the bytes.
   'storage-media-type': 'application/json',
