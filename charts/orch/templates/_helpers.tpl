@@ -1,4 +1,4 @@
-{{/* What the names of all objects begin with. */}}
+{{/* Prefix of all object names. */}}
 {{- define "orch.name" -}}
 {{- if eq .Release.Name "orch" -}}orch{{- else -}}{{ printf "%s-orch" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
 {{- end -}}
@@ -8,7 +8,7 @@
 {{ printf "%s/%s/%s:%s" $image.registry $image.repository .program ($image.tag | default .root.Chart.AppVersion) }}
 {{- end -}}
 
-{{/* Labels by which pods of a part are found; they never change. */}}
+{{/* Labels that select the pods of a component; they never change. */}}
 {{- define "orch.selector" -}}
 app.kubernetes.io/name: orch
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -22,12 +22,12 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
-{{/* Name of the API server inside the host. */}}
+{{/* DNS name of the API server in the host. */}}
 {{- define "orch.apiServerHost" -}}
 {{ printf "%s-apiserver.%s.svc" (include "orch.name" .) .Release.Namespace }}
 {{- end -}}
 
-{{/* Where nodes reach the API server. */}}
+{{/* URL at which nodes reach the API server. */}}
 {{- define "orch.nodesServer" -}}
 {{ .Values.nodes.server | default (printf "https://%s:%v" (include "orch.apiServerHost" .) .Values.apiServer.service.port) }}
 {{- end -}}
@@ -36,7 +36,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ include "orch.name" . }}-etcd
 {{- end -}}
 
-{{/* Members of the chart's own etcd, by their DNS names, as a list in JSON. */}}
+{{/* DNS names of the members of the chart's own etcd, as a JSON list. */}}
 {{- define "orch.etcdNames" -}}
 {{- $names := list -}}
 {{- range $i := until (int .Values.etcd.replicas) -}}
@@ -55,14 +55,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* Further options, as --NAME=VALUE. */}}
+{{/* Additional options, as --NAME=VALUE. */}}
 {{- define "orch.extraArgs" -}}
 {{- range $name, $value := . }}
 - {{ printf "--%s=%v" $name $value | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Where spans go, in the words of the hosted control plane. */}}
+{{/* Tracing configuration, in the dialect of the hosted control plane. */}}
 {{- define "orch.tracingConfig" -}}
 apiVersion: apiserver.config.{{ if eq .Values.dialect "orch" }}orch.io{{ else }}k8s.io{{ end }}/v1alpha1
 kind: TracingConfiguration
@@ -70,7 +70,7 @@ endpoint: {{ .Values.tracing.endpoint | quote }}
 samplingRatePerMillion: {{ int .Values.tracing.samplingRatePerMillion }}
 {{- end -}}
 
-{{/* What of it a pod, its container and its program are given. */}}
+{{/* The parts of a pod that pass the tracing configuration to its program. */}}
 {{- define "orch.tracingAnnotations" -}}
 {{- if .Values.tracing.endpoint -}}
 annotations: { checksum/tracing: {{ include "orch.tracingConfig" . | sha256sum }} }
@@ -105,7 +105,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* What the pods of one part have in common. */}}
+{{/* Fields that the pods of all components share. */}}
 {{- define "orch.podSpec" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -126,7 +126,7 @@ topologySpreadConstraints:
     labelSelector: { matchLabels: {{ include "orch.selector" . | fromYaml | toJson }} }
 {{- end -}}
 
-{{/* The first address of a range of IPv4, which the API's own Service has: 10.96.0.1 of 10.96.0.0/16. */}}
+{{/* First address of an IPv4 range, which is that of the API's own Service: 10.96.0.1 for 10.96.0.0/16. */}}
 {{- define "orch.firstAddress" -}}
 {{- $octets := splitList "." (first (splitList "/" .)) -}}
 {{ printf "%s.%s.%s.%d" (index $octets 0) (index $octets 1) (index $octets 2) (add1 (int (index $octets 3))) }}
