@@ -122,7 +122,7 @@ t.test('the program is a complete API server on an etcd', async (t) => {
   await second.exited;
 });
 
-t.test('what cannot be is said at once', async (t) => {
+t.test('an invalid option ends the program at once', async (t) => {
   const child = spawn(process.execPath, [program, '--authorization-mode', 'Nonsense'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

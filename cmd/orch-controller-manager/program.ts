@@ -122,8 +122,8 @@ type MakeManager = (
 ) => ControllerManager;
 
 /**
- * Two managers: one runs the controllers that stay, under the main lock; the other runs those that move, under the lock
- * of the migration. As in 1.24 a process competes for the second lock once it has held the first.
+ * Two managers: one runs the controllers that do not migrate, under the main lock; the other runs the migrating ones,
+ * under the migration's lock. As in 1.24 a process competes for the second lock once it has held the first.
  */
 async function migrating(
   { values, dialect }: Context,
@@ -185,7 +185,7 @@ function after(first: Promise<void>, leadership: Leadership): Leadership {
   };
 }
 
-/** Undefined when no controller moves. Throws OptionsError. */
+/** Undefined if no controller migrates. Throws OptionsError. */
 async function leaderMigration({ values, log }: Context): Promise<LeaderMigration | undefined> {
   const path = values['leader-migration-config'] ?? '';
   if (!values['enable-leader-migration'] || !values['leader-elect']) {

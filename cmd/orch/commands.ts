@@ -6,7 +6,7 @@ import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 import { versionText } from '#daemon/version.js';
 
 export interface Command {
-  /** Line of the help: the command with its arguments, and its summary. Absent: not for people. */
+  /** Line of the help: the command with its arguments, and its summary. Absent: an internal command. */
   readonly usage?: readonly [synopsis: string, summary: string];
   /** Resolves with the exit code. */
   run(argv: readonly string[]): Promise<number>;

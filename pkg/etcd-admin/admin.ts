@@ -129,7 +129,7 @@ export class EtcdAdmin {
     }
   }
 
-  /** Changes the URL for the other members. */
+  /** Changes the URL at which the other members reach it. */
   async moveMember(id: string, peerURL: string): Promise<void> {
     await this.#call(this.#all.cluster.memberUpdate({ ID: id, peerURLs: [peerURL] }, this.#within(callMs)));
   }

@@ -143,7 +143,7 @@ export class IngressController implements Daemon {
     }
   }
 
-  /** Plans again when an object changes that the plan depends on. */
+  /** Plans again when an object that the plan depends on changes. */
   #follow(): (() => void)[] {
     const { publishedService } = this.#options;
     const isNamed = (names: 'services' | 'secrets') => (object: ApiObject) =>

@@ -29,8 +29,8 @@ export function encodeName(name: DistinguishedName): Buffer {
 }
 
 /**
- * Attributes that a certificate takes over from a request, in this order: country, organizations, units, places, common
- * name, serial number.
+ * Attributes that a certificate copies from a request, in this order: country, organizations, units, localities,
+ * states, streets, postal codes, common name, serial number.
  */
 const certifiedOids = [
   '2.5.4.6',

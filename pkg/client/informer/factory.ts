@@ -71,7 +71,7 @@ export class SharedInformerFactory implements InformerFactory {
   }
 
   existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> | undefined {
-    // Number 0 has no transform, unless all callers want one.
+    // The first copy has a transform only if its first caller passed one.
     const entry = this.#entries.get(`${idOf(type)}#0`);
     return entry === undefined || entry.transform !== undefined ? undefined : (entry.shared as SharedInformer<T>);
   }

@@ -19,7 +19,7 @@ import { TransportError } from '#http/client/transport-error.js';
 
 /** Receives the objects. All calls are synchronous and in order. */
 export interface ReflectorSink<T> {
-  /** Returns the form in which to keep an object of a state that is still being read. */
+  /** Returns the stored form of an object, while its list or stream is still incomplete. */
   take(object: T): T;
   /** Sets the complete state at one version; `objects` come from `take`. */
   replace(objects: T[]): void;

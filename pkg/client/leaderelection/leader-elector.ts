@@ -76,7 +76,7 @@ export class LeaderElector {
   #reportedLeader: string | undefined;
   /** Monotonic start of the last write of the lock in this term; undefined while not leading. */
   #renewedAtMs: number | undefined;
-  /** What the lock shows while this term lasts; undefined as soon as the term is over. */
+  /** The lock's record in this term; undefined as soon as the term is over. */
   #term: LeaderRecord | undefined;
   #fence: string | undefined;
 

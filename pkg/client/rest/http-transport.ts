@@ -117,7 +117,7 @@ export class HttpTransport implements Transport {
       const fresh = await this.#identity(request);
       return differs(fresh) ? fresh : undefined;
     } catch {
-      // The server's 401 says more than why no better credentials are available.
+      // The caller reports the server's 401, which says more than this error.
       return undefined;
     }
   }

@@ -12,7 +12,7 @@ import { TransportError } from '#http/client/transport-error.js';
 
 /** The start of the items as compact JSON; indented lists have blanks in it. */
 const opening = Buffer.from('"items":[');
-/** The items follow the list's metadata, which is small. */
+/** Limit of the text before the items: the list's own metadata is small. */
 const maxHeadBytes = 16 * 1024;
 /** A longer item is not an API object. */
 const maxItemBytes = 64 * 1024 * 1024;

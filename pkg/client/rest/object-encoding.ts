@@ -28,7 +28,7 @@ export class JsonItemReader {
       const start = at + marker.length;
       const cursor = new JSONCursor(bytes, start);
       if (!isMember(bytes, at) || bytes[start] !== openBrace || !cursor.skip()) return parseJson(bytes);
-      // Replace the value by its index; texts with other numbers in its place were given up above.
+      // Replace the value by its index. Original numbers cannot occur: only objects get past the check above.
       rest += `${bytes.toString('utf8', copiedTo, start)}${values.length}`;
       copiedTo = cursor.at;
       try {

@@ -71,7 +71,7 @@ class DelayHeap<K> {
     return this.#heap.values();
   }
 
-  /** Adds the item, due at `dueMs`; an item that is already in keeps the earlier time. */
+  /** Adds the item, due at `dueMs`; an item that is already in the queue keeps the earlier time. */
   add(item: K, dueMs: number): void {
     const entry = this.#heap.get(item);
     if (entry === undefined || dueMs < entry.dueMs) this.#heap.push({ item, dueMs });

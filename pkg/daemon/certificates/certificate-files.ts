@@ -30,10 +30,7 @@ export interface CertificateFilesOptions {
   readonly readFile?: ReadFile | undefined;
 }
 
-/**
- * Reads before a certificate and key that do not match count as an error; a writer needs a moment between its two
- * steps.
- */
+/** Reads before a mismatched certificate and key are an error: a writer needs a moment between its two steps. */
 const maxReads = 5;
 
 export class CertificateFiles {

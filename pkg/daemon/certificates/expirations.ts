@@ -73,7 +73,7 @@ function newGauge(registry: Registry): ExpirationGauge {
   });
 }
 
-/** Nothing for an unreadable certificate: its user reports the error. */
+/** Returns nothing for an unreadable certificate: its user reports the error. */
 async function endsOf(source: EndsSource): Promise<CertificateEnds> {
   try {
     return await source();
@@ -82,9 +82,7 @@ async function endsOf(source: EndsSource): Promise<CertificateEnds> {
   }
 }
 
-/**
- * Of a certificate: its own expiration, since it precedes its issuers. Of a bundle: that of its last valid authority.
- */
+/** The expiration of a bundle's last valid authority, or else of the first certificate, which precedes its issuers. */
 function endOf(pem: string, bundle: boolean): number | undefined {
   const ends = certificatesInPem(pem).map((der) => certificateTimes(der).notAfter);
   return bundle && ends.length > 0 ? Math.max(...ends) : ends[0];

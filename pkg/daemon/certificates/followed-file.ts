@@ -112,7 +112,7 @@ export class FileFollower implements Daemon {
 
   async start(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
-    // Each file by itself: a bad one must not stop the others.
+    // Reload each file separately: a bad one must not stop the others.
     await Promise.all(
       this.#files.map((file) =>
         followFiles({ files: [file.file], ...this.#dependencies, changed: () => file.reload() }, stop),
@@ -189,7 +189,7 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
   });
 }
 
-/** Undefined if the system has no watch to give; polling remains. */
+/** Undefined if the system cannot create a watch; polling continues. */
 function watchOrWarn(directory: string, log: Logger, changed: (name: string | null) => void): FSWatcher | undefined {
   const failed = (err: unknown) =>
     log.warn({ err, directory }, 'cannot watch the certificate directory; polling it instead');

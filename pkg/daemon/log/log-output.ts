@@ -9,8 +9,7 @@ const newline = '\n'.charCodeAt(0);
 /** Counts lines that could not be written. */
 class LostLines {
   #total = 0;
-  /** Lost lines that the log has not reported yet. */
-  #untold = 0;
+  #unreported = 0;
   #resumed: (missing: number) => void = () => undefined;
 
   /** Since the start. */
@@ -27,12 +26,12 @@ class LostLines {
     let count = 0;
     for (const byte of lines) if (byte === newline) count += 1;
     this.#total += count;
-    this.#untold += count;
+    this.#unreported += count;
   }
 
   written(): void {
-    const missing = this.#untold;
-    this.#untold = 0;
+    const missing = this.#unreported;
+    this.#unreported = 0;
     if (missing > 0) this.#resumed(missing);
   }
 }

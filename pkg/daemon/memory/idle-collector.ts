@@ -1,30 +1,9 @@
-/** A daemon that collects garbage when the process is idle. */
-export class IdleCollector implements Daemon {
-  readonly name = 'idle-collector';
-  readonly #options: IdleCollectionOptions;
-  readonly #stop = new AbortController();
-
-  constructor(options: IdleCollectionOptions) {
-    this.#options = options;
-  }
-
-  async ready(): Promise<void> {}
-
-  start(signal: AbortSignal): Promise<void> {
-    return collectWhenIdle(this.#options, AbortSignal.any([signal, this.#stop.signal]));
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort();
-  }
-}
-
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 /**
  * Returns memory after busy periods. The runtime collects garbage only when it needs room; what a burst of requests
  * leaves behind would stay in an idle process.
  */
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';
 
@@ -68,6 +47,27 @@ export async function collectWhenIdle(options: IdleCollectionOptions, signal: Ab
     wasBusy = false;
     collect();
     used = usedMs();
+  }
+}
+
+/** A daemon that collects garbage when the process is idle. */
+export class IdleCollector implements Daemon {
+  readonly name = 'idle-collector';
+  readonly #options: IdleCollectionOptions;
+  readonly #stop = new AbortController();
+
+  constructor(options: IdleCollectionOptions) {
+    this.#options = options;
+  }
+
+  async ready(): Promise<void> {}
+
+  start(signal: AbortSignal): Promise<void> {
+    return collectWhenIdle(this.#options, AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
   }
 }
 

@@ -34,7 +34,7 @@ export interface OptionDeclaration {
   readonly oneOf?: readonly string[];
   /** Allowed values that a rule checks, with others or in combination; shown in help. */
   readonly choices?: readonly string[];
-  /** What is wrong with one occurrence's text, apart from its type; undefined: nothing. */
+  /** Returns the fault in one occurrence's text, apart from its type; undefined if valid. */
   readonly check?: (text: string) => string | undefined;
   /** For integers: no sign allowed. */
   readonly unsigned?: true;

@@ -88,7 +88,7 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
       return settings;
     },
     get asksForCertificates() {
-      // The lookup may succeed after the server has started, which cannot start to ask then.
+      // The lookup may succeed only after the server has started, which is too late to ask for client certificates.
       return looksUp || settings.clientCa !== undefined || settings.requestHeaderCa !== undefined;
     },
     get isUnsettled() {

@@ -66,7 +66,7 @@ export class OtlpTracer implements Tracer {
     const ratio = new TraceIdRatioBasedSampler(config.samplingRatio);
     this.#provider = new BasicTracerProvider({
       resource: resourceFromAttributes({ 'service.name': service }),
-      // Clients choose a trace's ID but not whether it is kept; that is this daemon's share. The decision depends on
+      // Clients choose a trace's ID, but this daemon's share decides whether it is kept. The decision depends on
       // the ID, so daemons with the same share keep the same traces.
       sampler: new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio }),
       idGenerator: this.#ids,

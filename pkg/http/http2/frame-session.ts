@@ -7,7 +7,7 @@ import { FrameWriter, type WriteBuffers } from '#http/http2/frame-writer.js';
 import {
   ConnectionError,
   FrameParser,
-  farewellFrame,
+  goAwayFrame,
   frame,
   frameFlag,
   frameType,
@@ -158,7 +158,7 @@ export abstract class FrameSession<S extends FrameStream> {
       this.#parser.push(chunk);
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
-      this.writer.send(farewellFrame(this.lastStreamId, error.code));
+      this.writer.send(goAwayFrame(this.lastStreamId, error.code));
       this.writer.flush();
       this.broken(new Error(`HTTP/2: ${error.message}`));
     }

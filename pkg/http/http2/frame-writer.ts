@@ -32,7 +32,7 @@ const maxWaitingAnswers = 10_000;
 const leastTrim = 64;
 
 interface WriteListener {
-  /** Called when this many bytes, of all that were ever queued, have been written. */
+  /** Position in the stream of all queued bytes; `written` is called when everything before it was written. */
   readonly behind: number;
   readonly written: () => void;
 }

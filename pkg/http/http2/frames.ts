@@ -178,7 +178,7 @@ export function pongFrame(payload: Buffer): Buffer {
 }
 
 /** GOAWAY: streams beyond `lastId` are not processed. */
-export function farewellFrame(lastId: number, code: number): Buffer {
+export function goAwayFrame(lastId: number, code: number): Buffer {
   const payload = Buffer.alloc(8);
   payload.writeUInt32BE(code, payload.writeUInt32BE(lastId, 0));
   return frame(frameType.GOAWAY, 0, 0, payload);

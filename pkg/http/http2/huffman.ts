@@ -28,16 +28,15 @@ const endOfString = 256;
 const maxLength = 30;
 const byteBits = 8;
 
-/** A transition for four bits is one number; see `step`. */
+/** Number of values of four bits. */
 const nibbles = 16;
-/** Its bits: the next state (one of 256), */
+/** A transition is one number: the next state (of 256) in the lowest bits, the decoded byte above it, and two flags. */
 const stateBits = 8;
 const stateMask = (1 << stateBits) - 1;
-/** the decoded byte, */
 const symbolMask = 0xff;
-/** whether a byte was decoded, */
+/** A byte was decoded. */
 const hasSymbol = 1 << 16;
-/** and whether the code is invalid. */
+/** The code is invalid. */
 const refused = 1 << 17;
 
 interface Table {

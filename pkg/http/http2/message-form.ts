@@ -29,7 +29,7 @@ export class RequestForm {
     return this.#length.expected;
   }
 
-  /** Returns the request's target, or what is wrong with its head. `ends`: no body follows. */
+  /** Returns the request's target, or the fault in its head. `ends`: no body follows. */
   head(fields: readonly HeaderField[], ends: boolean): RequestTarget | string {
     const target: RequestTarget = { method: '', scheme: undefined, authority: undefined, path: undefined };
     let at = 0;
@@ -48,7 +48,7 @@ export class RequestForm {
     return targetFault(target) ?? target;
   }
 
-  /** What is wrong with trailers. */
+  /** Validates trailers; returns the fault, if any. */
   trailers(fields: readonly HeaderField[]): string | undefined {
     for (const field of fields) {
       const fault = strictFieldFault(field);
@@ -57,12 +57,12 @@ export class RequestForm {
     return this.#length.end();
   }
 
-  /** What is wrong with more body bytes. */
+  /** Counts body bytes; returns the fault, if any. */
   data(length: number): string | undefined {
     return this.#length.add(length);
   }
 
-  /** What is wrong with an end after data. */
+  /** Checks the length at an end after data; returns the fault, if any. */
   dataEnd(): string | undefined {
     return this.#length.end();
   }
@@ -138,7 +138,7 @@ export class ResponseForm {
   #ended = false;
   readonly #length = new BodyLength();
 
-  /** What is wrong with a header block; undefined if valid. `ends`: no more data follows. */
+  /** Validates a header block; returns the fault, if any. `ends`: no more data follows. */
   headers(fields: readonly HeaderField[], ends: boolean): string | undefined {
     if (this.#ended) return 'headers after trailers';
     for (let i = this.#begun ? 0 : 1; i < fields.length; i++) {
@@ -162,12 +162,12 @@ export class ResponseForm {
     return ends ? 'response ended after informational headers' : undefined;
   }
 
-  /** What is wrong with more body bytes. */
+  /** Counts body bytes; returns the fault, if any. */
   data(length: number): string | undefined {
     return this.#begun ? this.#length.add(length) : 'data before headers';
   }
 
-  /** What is wrong with an end after data. */
+  /** Checks the length at an end after data; returns the fault, if any. */
   dataEnd(): string | undefined {
     return this.#begun ? this.#length.end() : 'end before headers';
   }
@@ -194,7 +194,7 @@ export const connectionFields: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What is wrong with a regular field; undefined if valid. */
+/** The fault in a regular field, if any. */
 function fieldFault([name, value]: HeaderField): string | undefined {
   if (!namePattern.test(name)) return 'invalid header name';
   return badValuePattern.test(value) ? 'invalid header value' : undefined;
@@ -211,7 +211,7 @@ class BodyLength {
   expected: number | undefined;
   #received = 0;
 
-  /** What is wrong with a content-length. */
+  /** Reads a content-length; returns the fault, if any. */
   announced(value: string): string | undefined {
     const length = Number(value);
     if (!lengthPattern.test(value) || (this.expected ?? length) !== length) return 'invalid content-length';
@@ -219,13 +219,13 @@ class BodyLength {
     return undefined;
   }
 
-  /** What is wrong with more bytes. */
+  /** Counts bytes; returns the fault, if any. */
   add(length: number): string | undefined {
     this.#received += length;
     return this.#received > (this.expected ?? Number.POSITIVE_INFINITY) ? 'more data than content-length' : undefined;
   }
 
-  /** What is wrong with an end here. */
+  /** Checks the length at the end; returns the fault, if any. */
   end(): string | undefined {
     return this.#received === (this.expected ?? this.#received) ? undefined : 'less data than content-length';
   }

@@ -13,7 +13,7 @@ import type { WriteBuffers } from '#http/http2/frame-writer.js';
 import {
   ConnectionError,
   defaultWindowBytes,
-  farewellFrame,
+  goAwayFrame,
   frameType,
   numberFrame,
   preface,
@@ -116,7 +116,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   goAway(): void {
     if (this.leaving) return;
     this.draining = true;
-    this.writer.send(farewellFrame(this.lastStreamId, resetCode.NO_ERROR));
+    this.writer.send(goAwayFrame(this.lastStreamId, resetCode.NO_ERROR));
     this.#leaveWhenIdle();
   }
 

@@ -258,13 +258,6 @@ export class ClosedStreams {
   }
 }
 
-/**
- * Open streams by id, in a hash table with open addressing.
- *
- * Why not a Map: V8 links the old table of a rehashed Map to the new one. Once such a table is in the old generation,
- * all later ones stay reachable with their contents, that is, with everything that running calls hold: each scavenge
- * promotes them, and full collections are a dozen times as frequent.
- */
 export interface Identified {
   /** A positive odd number. */
   readonly id: number;
@@ -273,6 +266,13 @@ export interface Identified {
 /** A power of two. */
 const leastSlots = 16;
 
+/**
+ * Open streams by id, in a hash table with open addressing.
+ *
+ * Why not a Map: V8 links the old table of a rehashed Map to the new one. Once such a table is in the old generation,
+ * all later ones stay reachable with their contents, that is, with everything that running calls hold: each scavenge
+ * promotes them, and full collections are a dozen times as frequent.
+ */
 export class StreamTable<T extends Identified> {
   /** At most half are used, so lookups stay short. */
   #slots: (T | undefined)[] = empty(leastSlots);

@@ -47,8 +47,7 @@ interface Idle {
   sinceMs: number;
 }
 
-/** Checks per idle time. */
-const looks = 6;
+const checksPerIdleTime = 6;
 
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -71,7 +70,7 @@ export class Connections {
 
   addSession(session: EndingSession, connection: Connection): void {
     this.#sessions.set(session, { connection, served: 0, sinceMs: this.#options.clock.monotonic() });
-    this.#timer ??= this.#options.clock.setTimer(this.#look, this.#options.idleMs / looks);
+    this.#timer ??= this.#options.clock.setTimer(this.#look, this.#options.idleMs / checksPerIdleTime);
   }
 
   removeSession(session: EndingSession): void {
@@ -122,6 +121,6 @@ export class Connections {
         else session.goAway();
       }
     }
-    this.#timer = this.#sessions.size === 0 ? undefined : clock.setTimer(this.#look, idleMs / looks);
+    this.#timer = this.#sessions.size === 0 ? undefined : clock.setTimer(this.#look, idleMs / checksPerIdleTime);
   };
 }

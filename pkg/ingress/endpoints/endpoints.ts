@@ -11,7 +11,7 @@ export interface Endpoint {
   readonly port: number;
   /** Requests in progress. */
   active: number;
-  /** After a failed connection: until then other endpoints are preferred; monotonic milliseconds. */
+  /** Other endpoints are preferred until then, after a failed connection; monotonic milliseconds. */
   restsUntil: number;
 }
 

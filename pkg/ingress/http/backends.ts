@@ -1,6 +1,6 @@
 /**
  * Sends requests to the endpoints of a service. A request is sent only over an open connection, so that another
- * endpoint can be tried before. It is repeated only if it is idempotent and a kept connection had been closed.
+ * endpoint can be tried if none opens. It is repeated only if it is idempotent and a kept connection had been closed.
  */
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';

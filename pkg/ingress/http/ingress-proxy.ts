@@ -119,7 +119,7 @@ export class IngressProxy {
     // Further codings would be lost with the hop-by-hop header.
     if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
       return answer(reply, 501, 'bodies are passed on in chunks or by their length, without further codings');
-    // The request is ambiguous, and so is where it ends on its connection.
+    // An ambiguous request may also end at an ambiguous place on its connection.
     if (requested === undefined || target === undefined)
       return answer(closing(reply), 400, 'a request names one host, and a path');
     const route = find(requested.host, target.path);

@@ -22,7 +22,7 @@ export interface Alert {
   readonly expr: string;
   /** Time that the query must hold, in Prometheus's format; absent: none. */
   readonly for?: string;
-  /** `critical`: wakes an operator. `warning`: acts before it is critical. `info`: shown on request. */
+  /** `critical`: wakes an operator. `warning`: needs work before it becomes critical. `info`: shown on request. */
   readonly severity: 'critical' | 'warning' | 'info';
   /** Labels that distinguish alerts of one name. */
   readonly labels?: Readonly<Record<string, string>>;

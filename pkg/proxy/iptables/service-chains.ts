@@ -55,7 +55,7 @@ class ChainBuilder {
     if (cluster.length + local.length > 0) {
       this.#enter('nat', route, `-j ${this.#pass(route)}`);
     }
-    // Internal clients were led to other endpoints before this rule.
+    // Earlier rules lead internal clients to other endpoints.
     if ((to === 'local' ? local : cluster).length === 0) {
       const verdict = hasAny ? 'DROP' : refusal(route);
       this.#enter('filter', route, `-j ${verdict}`);

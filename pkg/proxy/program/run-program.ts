@@ -30,7 +30,7 @@ export const runWithInput: RunWithInput = (program, args, input = '') =>
     child.stderr.on('data', (part: Buffer) => {
       if (errors.length < maxErrorBytes) errors += part.toString().slice(0, maxErrorBytes);
     });
-    // The program may end before it has read its input; the exit code tells.
+    // The program may end before it has read its input; its exit code shows whether it failed.
     child.stdin.on('error', () => undefined);
     child.once('error', (error) => {
       reject(signal.aborted ? new ProgramError(`${program} has not ended for ${timeoutMs / 1000} s`, null) : error);

@@ -33,7 +33,7 @@ import { defaultContext } from '#scheduler/plugins/registry.js';
 interface State {
   readonly client: RestClient;
   readonly profiles: readonly Profile[];
-  /** Reported without being called, since they may be reachable only for the scheduler. */
+  /** Listed but not called, since only the scheduler may be able to reach them. */
   readonly extenders: InquiryExtenders;
   readonly snapshot: Snapshot;
   /** A copy for trials. */

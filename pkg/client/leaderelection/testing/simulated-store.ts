@@ -23,17 +23,17 @@ export interface NetworkConditions {
 export class SimulatedStore {
   /** True time. */
   readonly #clock: Clock;
-  readonly #weather: NetworkConditions;
+  readonly #network: NetworkConditions;
   readonly #objects = new Map<string, Version>();
   readonly #expiry = new Map<string, Timer>();
   #revision = 0;
 
-  constructor(clock: Clock, weather: NetworkConditions) {
+  constructor(clock: Clock, network: NetworkConditions) {
     this.#clock = clock;
-    this.#weather = weather;
+    this.#network = network;
   }
 
-  /** Runs `at` when the request lands, even without a waiting sender, who gets the result on its `clock`. */
+  /** Runs `at` when the request lands, even if its sender gave up. A waiting sender gets the result on its `clock`. */
   send<T>(at: () => T, clock: Clock, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => reject(new Error('aborted'));
@@ -41,13 +41,13 @@ export class SimulatedStore {
       signal.addEventListener('abort', abort, { once: true });
       this.#clock.setTimer(() => {
         const outcome = runAt(at);
-        if (this.#weather.losesResponse()) return;
+        if (this.#network.losesResponse()) return;
         clock.setTimer(() => {
           signal.removeEventListener('abort', abort);
           if ('error' in outcome) reject(outcome.error);
           else resolve(outcome.value);
-        }, this.#weather.delayMs());
-      }, this.#weather.delayMs());
+        }, this.#network.delayMs());
+      }, this.#network.delayMs());
     });
   }
 

@@ -43,7 +43,7 @@ const cipherSuites: readonly string[] = [...preferredCipherSuites, ...insecureCi
 
 const tlsVersions: readonly string[] = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'];
 
-/** What 1.24 refuses in address options; unlike elsewhere this includes leading zeros. */
+/** The error of 1.24 for an invalid address; unlike elsewhere it refuses leading zeros. */
 export function addressError(text: string): string | undefined {
   return strictFamily(text.trim()) === 0 ? `failed to parse IP: ${quoted(text)}` : undefined;
 }
@@ -126,11 +126,11 @@ function requiredPortError(port: number): string {
   return `--secure-port ${port} must be between 1 and ${highestPort}, inclusive. It cannot be turned off with 0`;
 }
 
-/** A port that cannot be turned off, of a standalone server. */
+/** Rule for the port of a standalone server, which cannot be turned off. */
 export const requiredPortRule: Rule<Pick<ServingValues, 'secure-port'>> = ({ 'secure-port': port }) =>
   port >= 1 && port <= highestPort ? [] : [requiredPortError(port)];
 
-/** What 1.24 refuses for a port that may be turned off. */
+/** Rules of 1.24 for a port that may be turned off. */
 export const servingRules: Rule<ServingValues> = (values) => {
   const messages: string[] = [];
   const port = values['secure-port'];

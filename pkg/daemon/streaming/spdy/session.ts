@@ -78,7 +78,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   #gone = false;
   /**
    * Data that is not yet parsed. It is taken from the connection immediately: a broken connection drops its buffer, and
-   * a peer's last words often arrive together with the end.
+   * a peer's last data often arrives together with the end.
    */
   readonly #arrivals: Buffer[] = [];
   #arrivedBytes = 0;
