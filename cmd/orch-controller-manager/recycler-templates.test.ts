@@ -6,7 +6,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { recyclerTemplates } from '#cmd/orch-controller-manager/recycler-templates.js';
 import { controllerManagerValues } from '#controllers/options/options.js';
 
-t.test('templates of pods that empty volumes', async (t) => {
+t.test('templates of recycler pods are read and validated', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'templates-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const option = 'pv-recycler-pod-template-filepath-nfs';

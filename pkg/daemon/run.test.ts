@@ -65,7 +65,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-t.test('help, version and errors', async (t) => {
+t.test('help, version and errors are printed', async (t) => {
   const help = new FakeProcess('--help');
   t.equal(await run(program({}), help), 0);
   t.match(help.out, /Tests things\.\n\nUsage:\n {2}orch-scheduler \[flags\]/);

@@ -52,7 +52,7 @@ t.teardown(() => {
 });
 await server.ready();
 
-t.test('resolver of Node.js', async (t) => {
+t.test("Node.js's resolver gets answers", async (t) => {
   const resolver = new Resolver();
   resolver.setServers([`127.0.0.1:${port}`]);
   t.same(await resolver.resolve4(`web.${local}`), ['10.96.0.7']);
@@ -78,7 +78,7 @@ const noDig = await run('dig', ['-v']).then(
   () => 'there is no dig on the PATH',
 );
 
-t.test('dig', { skip: noDig }, async (t) => {
+t.test('dig gets answers', { skip: noDig }, async (t) => {
   const dig = async (...args: string[]) => (await run('dig', ['@127.0.0.1', '-p', `${port}`, ...args])).stdout;
   const short = async (...args: string[]) => (await dig('+short', ...args)).trim().split('\n').sort();
   t.same(await short(`web.${local}`), ['10.96.0.7']);

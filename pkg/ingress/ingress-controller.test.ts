@@ -453,7 +453,7 @@ t.test('backends and clients that misbehave', async (t) => {
   });
 });
 
-t.test('requests are balanced', async (t) => {
+t.test('requests are balanced over the endpoints', async (t) => {
   const { addIngress, addService, ask, to, untilRouted } = await setUp(t);
   const counts = [0, 0, 0];
   const ports = await Promise.all(

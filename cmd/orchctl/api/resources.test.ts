@@ -55,7 +55,7 @@ t.same(
   'a category selects all its resources',
 );
 
-t.test('arguments', async (t) => {
+t.test('arguments select resources and objects', async (t) => {
   const names = (...args: string[]) => parseTargets(catalog, args).map((x) => [x.resource.resource, ...x.names]);
   t.same(names('pods'), [['pods']]);
   t.same(names('pods', 'a', 'b'), [['pods', 'a', 'b']]);

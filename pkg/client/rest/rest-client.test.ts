@@ -258,7 +258,7 @@ t.test('ending a watch tells the server', async (t) => {
   t.equal(received[1]?.signal.aborted, true);
 });
 
-t.test('metrics', async (t) => {
+t.test('requests are counted by verb, method and code', async (t) => {
   const registry = new Registry();
   const { client } = scripted([json({}), new TransportError('Timeout', 'late')], {
     metrics: requestMetrics(registry, 'host:1'),

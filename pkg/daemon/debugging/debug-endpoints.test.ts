@@ -19,7 +19,7 @@ function request(endpoints: DebugEndpoints, method: string, url: string, body = 
   });
 }
 
-t.test('responses of all endpoints', async (t) => {
+t.test('all endpoints respond', async (t) => {
   const verbosity = new Verbosity({ level: 2 });
   const argv = ['node', 'main.js', '--v=2'];
   const endpoints = new DebugEndpoints({ profiler, verbosity, argv, configz: { group: { a: 1 } } });

@@ -14,7 +14,7 @@ function lines(format: 'text' | 'json', verbosity = 0) {
   return { log, written };
 }
 
-t.test('text format', async (t) => {
+t.test('text lines look like those of release 1.24', async (t) => {
   const { log, written } = lines('text');
   log.info({ pod: { namespace: 'a', name: 'b' }, count: 3, list: ['x'], text: 'say "hi"\nnow' }, 'Something happened');
   log.child({ controller: 'c' }).warn({ err: new Error('broken') }, 'Trouble');
@@ -35,7 +35,7 @@ t.test('verbosity selects lines', async (t) => {
   t.match(written[0], /err="broken"\nError: broken\n +at /);
 });
 
-t.test('JSON format', async (t) => {
+t.test('JSON lines contain all fields', async (t) => {
   const { log, written } = lines('json');
   log.info({ err: new Error('broken') }, 'Something');
   t.match(JSON.parse(written[0] ?? ''), {

@@ -5,7 +5,7 @@ import { Verbosity } from '#daemon/log/verbosity.js';
 
 const [trace, debug, info, warn] = [10, 20, 30, 40] as const;
 
-t.test('verbosity by number', async (t) => {
+t.test('the level selects lines by their severity', async (t) => {
   const rows: [level: number, shown: number[], hidden: number[]][] = [
     [0, [info, warn], [debug, trace]],
     [3, [info], [debug]],
@@ -20,7 +20,7 @@ t.test('verbosity by number', async (t) => {
   }
 });
 
-t.test('verbosity by file', async (t) => {
+t.test('levels of single files override the default', async (t) => {
   const rows: [pattern: string, file: string, shown: boolean][] = [
     ['queue=4', '/a/b/queue.js', true],
     ['queue.ts=4', '/a/b/queue.js', true],

@@ -36,7 +36,7 @@ function errors(...argv: string[]): readonly string[] {
   return [];
 }
 
-t.test('defaults', async (t) => {
+t.test('options that are not set have their defaults', async (t) => {
   t.same(parse().values, {
     name: undefined,
     level: 'low',
@@ -55,7 +55,7 @@ t.test('defaults', async (t) => {
   });
 });
 
-t.test('accepted forms', async (t) => {
+t.test('options may be written in several forms', async (t) => {
   const rows: [string, string[], Partial<Record<keyof typeof table, unknown>>][] = [
     ['equals', ['--name=a=b'], { name: 'a=b' }],
     ['separate', ['--name', 'a'], { name: 'a' }],
@@ -114,14 +114,14 @@ t.test('all errors are reported at once, in the usual words', async (t) => {
   ]);
 });
 
-t.test('help and version', async (t) => {
+t.test('help and version take precedence over other options', async (t) => {
   t.same(parseOptions(table, ['--count=1', '-h'], { program: 'prog' }), { kind: 'help' });
   t.same(parseOptions(table, ['--help', '--bad'], { program: 'prog' }), { kind: 'help' });
   t.same(parseOptions(table, ['--version'], { program: 'prog' }), { kind: 'version', raw: false });
   t.same(parseOptions(table, ['--version=raw'], { program: 'prog' }), { kind: 'version', raw: true });
 });
 
-t.test('warnings', async (t) => {
+t.test('deprecated and inert options cause warnings', async (t) => {
   t.same(parse('--old', '--idle=3', '--vain=3').warnings, [
     'Flag --old has been deprecated, use --on instead.',
     'Flag --idle has no effect: nothing acts on it yet',
@@ -129,7 +129,7 @@ t.test('warnings', async (t) => {
   ]);
 });
 
-t.test('arguments', async (t) => {
+t.test('arguments and everything after -- are returned', async (t) => {
   const result = parseOptions(table, ['a', '--on', '--', '--name'], { program: 'prog', allowArgs: true });
   t.match(result, { args: ['a', '--name'], values: { on: true } });
 });

@@ -41,7 +41,7 @@ async function credentials(authority: KeyCertificate, proxies: KeyCertificate): 
   ];
 }
 
-t.test('every combination of user, right and time', async (t) => {
+t.test('every combination of user, right and time has the expected outcome', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const proxies = await createAuthority({ commonName: 'proxies', now });
@@ -82,7 +82,7 @@ t.test('every combination of user, right and time', async (t) => {
   }
 });
 
-t.test('failed lookups of settings', async (t) => {
+t.test('the lookup of settings may be skipped, and its failure tolerated', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });
   const proxies = await createAuthority({ commonName: 'proxies', now });

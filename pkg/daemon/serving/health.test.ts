@@ -10,7 +10,7 @@ function checks() {
 
 const none = new URLSearchParams();
 
-t.test('texts of 1.24', async (t) => {
+t.test('responses have the texts of 1.24', async (t) => {
   const health = checks();
   t.match(await health.respond('healthz', none), { status: 200, body: 'ok', failures: [] });
   t.match(await health.respond('livez', new URLSearchParams('verbose')), {
@@ -28,7 +28,7 @@ t.test('texts of 1.24', async (t) => {
   });
 });
 
-t.test('single checks', async (t) => {
+t.test('single checks have their own paths', async (t) => {
   const health = checks();
   t.match(await health.respond('readyz', none, 'good'), { status: 200, body: 'ok' });
   t.match(await health.respond('readyz', none, 'bad'), {

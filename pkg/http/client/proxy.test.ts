@@ -91,7 +91,7 @@ function httpProxy(seen: string[]) {
   return proxy;
 }
 
-t.test('through an HTTP proxy', async (t) => {
+t.test('requests pass an HTTP proxy with its credentials', async (t) => {
   const seen: string[] = [];
   const port = await listening(t, httpProxy(seen));
   const server = await apiServer(t);
@@ -107,7 +107,7 @@ t.test('through an HTTP proxy', async (t) => {
   t.match(seen.at(-1), /^GET http:\/\/127.0.0.1:\d+\/x Basic /);
 });
 
-t.test('through an HTTPS proxy with a verified certificate', async (t) => {
+t.test('an HTTPS proxy needs a trusted certificate', async (t) => {
   const seen: string[] = [];
   const inner = httpProxy(seen);
   const outer = createTlsServer(authority.serving, (socket) => inner.emit('connection', socket));
@@ -121,7 +121,7 @@ t.test('through an HTTPS proxy with a verified certificate', async (t) => {
   }
 });
 
-t.test('through a SOCKS 5 proxy', async (t) => {
+t.test('requests pass a SOCKS 5 proxy', async (t) => {
   const seen: string[] = [];
   const proxy = createServer((client) => {
     client.once('data', (greeting) => {

@@ -77,7 +77,7 @@ async function connected(
   return { session, ready: ready.promise, draining: draining.promise, closed: closed.promise, open };
 }
 
-void t.test('against the server of Node.js', async (t) => {
+void t.test('exchanges requests and responses with the server of Node.js', async (t) => {
   const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i));
   const headers = Object.fromEntries(characters.map((character, i) => [`x-${i}`, `1${character.repeat(3)}e`]));
   let most = 0;
@@ -151,7 +151,7 @@ const farewell = (last: number, code: number) => {
   return frame(GOAWAY, 0, 0, payload);
 };
 
-void t.test('frames of every form, arriving in pieces', async (t) => {
+void t.test('frames of every form are parsed, even in pieces', async (t) => {
   const answer = Buffer.concat([
     frame(PRIORITY, 0, 1, Buffer.alloc(5)),
     frame(HEADERS, PADDED | frameFlag.PRIORITY, 1, padding(Buffer.concat([Buffer.alloc(5), ok.subarray(0, 3)]), 4)),
@@ -184,7 +184,7 @@ void t.test('frames of every form, arriving in pieces', async (t) => {
   }
 });
 
-void t.test('delayed ping replies', async (t) => {
+void t.test('ping replies may be delayed', async (t) => {
   const { server, peer, received } = await scripted(t);
   const waiting: (() => void)[] = [];
   const { ready, session } = await connected(t, server, undefined, (answer) => waiting.push(answer));
@@ -300,7 +300,7 @@ void t.test('peers that violate the protocol are disconnected', async (t) => {
   t.match(await ended, { code: resetCode.FLOW_CONTROL_ERROR }, 'more data than the window has room for');
 });
 
-void t.test('a server that speaks another protocol', async (t) => {
+void t.test('a server that speaks another protocol is disconnected', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');

@@ -7,10 +7,10 @@ import { FrameWriter, type WriteBuffers } from '#http/http2/frame-writer.js';
 import {
   ConnectionError,
   FrameParser,
-  goAwayFrame,
   frame,
   frameFlag,
   frameType,
+  goAwayFrame,
   maxStreamId,
   maxWindow,
   numberFrame,

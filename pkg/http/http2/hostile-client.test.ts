@@ -163,7 +163,7 @@ const fatal: Record<string, readonly [bytes: Buffer, code: number]> = {
   ],
 };
 
-void t.test('frames that end the connection', async (t) => {
+void t.test('invalid frames end the connection', async (t) => {
   for (const [name, [bytes, code]] of Object.entries(fatal)) {
     const { peer, said, streams, session } = scene(t);
     peer.write(bytes);
@@ -211,7 +211,7 @@ const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
   '8.5 a CONNECT with a path': [head([[':method', 'CONNECT'], ...get.slice(1)]), PROTOCOL_ERROR],
 };
 
-void t.test('frames that end their stream', async (t) => {
+void t.test('some violations end only their stream', async (t) => {
   for (const [name, [bytes, code]] of Object.entries(fatalForStream)) {
     const its = scene(t);
     its.peer.write(bytes);
@@ -223,7 +223,7 @@ void t.test('frames that end their stream', async (t) => {
   }
 });
 
-void t.test('invalid prefaces', async (t) => {
+void t.test('invalid prefaces end the connection', async (t) => {
   for (const greeting of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), all(preface, frame(PING, 0, 0, Buffer.alloc(8)))]) {
     const { peer, said } = scene(t, { begins: false });
     peer.write(greeting);

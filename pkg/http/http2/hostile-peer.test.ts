@@ -198,7 +198,7 @@ const fatal: Record<string, readonly [bytes: Buffer, code: number]> = {
   ],
 };
 
-void t.test('frames that end the connection', async (t) => {
+void t.test('invalid frames end the connection', async (t) => {
   for (const [name, [bytes, code]] of Object.entries(fatal)) {
     const { peer, session, ended, closed, said } = await scene(t);
     peer.write(bytes);
@@ -268,7 +268,7 @@ const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
   '8.1 informational headers as the end': [headers([[':status', '103']], END_STREAM), PROTOCOL_ERROR],
 };
 
-void t.test('frames that end their stream', async (t) => {
+void t.test('some violations end only their stream', async (t) => {
   for (const [name, [bytes, code]] of Object.entries(fatalForStream)) {
     const { peer, session, ended, said } = await scene(t);
     peer.write(bytes);
@@ -319,7 +319,7 @@ async function answered(peer: Duplex, said: Scene['said']): Promise<void> {
   while (said(PING)?.payload.equals(payload) !== true) await new Promise(setImmediate);
 }
 
-void t.test('frames without effect', async (t) => {
+void t.test('frames without effect are ignored', async (t) => {
   for (const [name, bytes] of Object.entries(harmless)) {
     const { peer, session, fields, ended, said } = await scene(t);
     for (let at = 0; at < bytes.length; at += 16_384) {
@@ -335,7 +335,7 @@ void t.test('frames without effect', async (t) => {
   }
 });
 
-void t.test('3.4 invalid prefaces', async (t) => {
+void t.test('3.4 invalid prefaces end the connection', async (t) => {
   const rows: Record<string, readonly [Buffer, number]> = {
     'HTTP/1.1': [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), FRAME_SIZE_ERROR],
     PING: [frame(PING, 0, 0, Buffer.alloc(8)), PROTOCOL_ERROR],
@@ -352,7 +352,7 @@ void t.test('3.4 invalid prefaces', async (t) => {
   }
 });
 
-void t.test('late frames for a cancelled stream', async (t) => {
+void t.test('late frames for a cancelled stream are ignored', async (t) => {
   const { peer, session, stream, said } = await scene(t);
   stream.reset(resetCode.CANCEL);
   peer.write(all(begun, frame(DATA, END_STREAM, 1, text), numberFrame(WINDOW_UPDATE, 1, 5)));

@@ -4,7 +4,7 @@ import { decodeHuffman } from '#http/http2/huffman.js';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
-void t.test('the examples of RFC 7541, appendix C', async (t) => {
+void t.test('the examples of RFC 7541, appendix C, are decoded', async (t) => {
   t.equal(decodeHuffman(hex('f1e3 c2e5 f23a 6ba0 ab90 f4ff')), 'www.example.com');
   t.equal(decodeHuffman(hex('a8eb 1064 9cbf')), 'no-cache');
   const requests = new HeaderDecoder();
@@ -33,7 +33,7 @@ const everyByte =
   'ffd1ffffcffffeaffffafffffddffffeffffff4fffff5fffffabffffa7ffffd7fffff9bffffecfffffb7fffff3fffffe8fff' +
   'ffd3fffffabfffff5fffffff7ffffecfffffdbfffffbbfffff7ffffff0fffffbbf';
 
-void t.test('every byte in the Huffman code, at every bit offset', async (t) => {
+void t.test('every byte is decoded from the Huffman code at every bit offset', async (t) => {
   const all = decodeHuffman(hex(everyByte));
   t.equal(all, Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join(''));
   // Ten zero bytes, sixteen times the shortest code.
@@ -53,7 +53,7 @@ void t.test('static fields and names are written as indexes', async (t) => {
   t.same(new HeaderDecoder().decode(block), fields);
 });
 
-void t.test('eviction from the dynamic table', async (t) => {
+void t.test('old entries of the dynamic table are evicted', async (t) => {
   const decoder = new HeaderDecoder();
   const long = 'x'.repeat(2100);
   const literal = (name: string, value: string) => {
@@ -71,7 +71,7 @@ void t.test('eviction from the dynamic table', async (t) => {
   t.throws(() => decoder.decode(hex('be')), HeaderBlockError, 'the table was emptied');
 });
 
-void t.test('refused blocks', async (t) => {
+void t.test('invalid blocks are refused', async (t) => {
   const rows: Record<string, string> = {
     'an index of nothing': '80',
     'an index beyond both tables': 'be',

@@ -65,7 +65,7 @@ const reset: Readonly<Record<string, readonly HeaderField[]>> = {
   'delete in a value': [['x', 'a\x7fb']],
 };
 
-t.test('accepted headers', async (t) => {
+t.test('valid headers are accepted', async (t) => {
   for (const [name, fields] of Object.entries(acceptedRequests)) {
     const form = new RequestForm();
     t.type(form.head([...pseudo, ...fields], true), 'object', name);
@@ -73,7 +73,7 @@ t.test('accepted headers', async (t) => {
   }
 });
 
-t.test('headers answered with 400', async (t) => {
+t.test('some invalid headers are answered with 400', async (t) => {
   for (const [name, [fields, reason]] of Object.entries(answered)) {
     const form = new RequestForm();
     t.type(form.head([...pseudo, ...fields], true), 'object', name);
@@ -81,7 +81,7 @@ t.test('headers answered with 400', async (t) => {
   }
 });
 
-t.test('headers that reset the stream', async (t) => {
+t.test('other invalid headers reset the stream', async (t) => {
   for (const [name, fields] of Object.entries(reset))
     t.type(new RequestForm().head([...pseudo, ...fields], true), 'string', name);
 });

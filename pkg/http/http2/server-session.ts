@@ -13,8 +13,8 @@ import type { WriteBuffers } from '#http/http2/frame-writer.js';
 import {
   ConnectionError,
   defaultWindowBytes,
-  goAwayFrame,
   frameType,
+  goAwayFrame,
   numberFrame,
   preface,
   resetCode,

@@ -96,14 +96,14 @@ test('parts are sent while there is room, then the end', async (t) => {
   t.equal(body.stopped, 0);
 });
 
-test('a body that breaks off', async (t) => {
+test('a body that breaks off rejects with its error', async (t) => {
   const { client, body, over } = given(2);
   body.sink?.ended({ error: new Error('broken') });
   await t.rejects(over, { message: 'broken' });
   t.notOk(client.ended);
 });
 
-test('a client that disconnects before or during a body', async (t) => {
+test('a disconnect before or during a body stops the body', async (t) => {
   const { client, body, over } = given(2);
   client.listener?.closed();
   await t.rejects(over, { message: 'connection closed' });

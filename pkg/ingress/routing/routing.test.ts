@@ -135,7 +135,7 @@ t.test('paths are compared as the API specifies', async (t) => {
   }
 });
 
-t.test('the path that a backend gets', async (t) => {
+t.test('backends get a normalized path', async (t) => {
   const rows: [url: string, target: string | undefined][] = [
     ['/a/b?c=/../d', '/a/b?c=/../d'],
     ['/a/./b/../c/', '/a/c/'],
@@ -150,7 +150,7 @@ t.test('the path that a backend gets', async (t) => {
   for (const [url, expected] of rows) t.equal(requestTarget(url)?.target, expected, url);
 });
 
-t.test('hosts', async (t) => {
+t.test('an exact host precedes a wildcard, which stands for one label', async (t) => {
   const planned = plan([
     ingress('hosts', {
       rules: [
@@ -176,7 +176,7 @@ t.test('hosts', async (t) => {
   for (const [url, expected] of rows) t.equal(target(planned, url), expected, url);
 });
 
-t.test('default backends', async (t) => {
+t.test('a default backend gets the requests that no path matches', async (t) => {
   const rest = (host: string, name: string) =>
     ingress(name, { defaultBackend: to(name), rules: [rule(host, ['Prefix', '/a', 'a'])] });
   const rows: [ingresses: Ingress[], url: string, service: string][] = [
@@ -191,7 +191,7 @@ t.test('default backends', async (t) => {
   for (const [ingresses, url, expected] of rows) t.equal(target(plan(ingresses), url), expected, url);
 });
 
-t.test('classes', async (t) => {
+t.test('only Ingresses of own or default classes are served', async (t) => {
   const { classAnnotation, defaultClassAnnotation } = dialect.ingress;
   const standard = [
     { metadata: { name: 'own', annotations: { [defaultClassAnnotation]: 'true' } }, spec: classes[0]?.spec ?? {} },

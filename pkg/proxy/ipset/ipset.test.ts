@@ -46,7 +46,7 @@ t.test('a set in use is destroyed the next time', async (t) => {
   t.same(ran, ['ipset destroy a', 'ipset destroy c']);
 });
 
-t.test('without the program', async (t) => {
+t.test('sets need the program and support by the kernel', async (t) => {
   const failing = (error: Error) => new Ipset(() => Promise.reject(error)).works();
   t.equal(await failing(Object.assign(new Error('no ipset'), { code: 'ENOENT' })), false);
   t.equal(await failing(new ProgramError('Kernel support is missing', 1)), false);
