@@ -25,7 +25,7 @@ export const globalOptions = {
   'insecure-skip-tls-verify': {
     type: 'bool',
     section: 'Connection',
-    meaning: "Do not look at the server's certificate: anybody may pretend to be the server.",
+    meaning: "Do not verify the server's certificate, so that any program can pose as the server.",
   },
   as: { type: 'string', section: 'Connection', meaning: 'User to impersonate.' },
   'as-group': { type: 'strings', section: 'Connection', meaning: 'Group to impersonate; may be repeated.' },

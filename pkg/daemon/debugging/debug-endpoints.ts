@@ -136,11 +136,11 @@ async function profileResponse({ query, signal }: DebugRequest, taking: Taking):
 }
 
 const rows = [
-  ['profile?seconds=30', 'profile', 'CPU profile, for as many seconds as asked for'],
+  ['profile?seconds=30', 'profile', 'CPU profile of the requested number of seconds'],
   ['heap?seconds=5', 'heap', 'memory that was allocated while the profile was taken and is still in use'],
   ['allocs?seconds=5', 'allocs', 'memory that was allocated while the profile was taken'],
   ['cmdline', 'cmdline', 'the command line of the process'],
-  ['symbol', 'symbol', 'names of addresses: none, profiles carry their names'],
+  ['symbol', 'symbol', 'symbol lookup; not needed, because profiles contain names'],
 ] as const;
 
 function indexPage(): DebugResponse {

@@ -1,7 +1,6 @@
 /** Renders the page of runbooks. Pure. */
 
 import type { Names } from '#observe/names.js';
-
 import { type Alert, alertGroups } from '#observe/rules/rules.js';
 
 /** @param other Names of the other dialect, whose alerts are on the same page. */
@@ -11,8 +10,8 @@ export function runbookPage(names: Names, other: Names): string {
   const lines = [
     '# Runbooks',
     '',
-    'Written by `make generate` from `pkg/observe/rules`. What each alert means, how to look, and what to do. A cluster in the',
-    `\`${other.dialect.name}\` dialect has the names in parentheses. \`DATA_DIR\` is /var/lib/orch unless told otherwise.`,
+    'Written by `make generate` from `pkg/observe/rules`. The meaning of each alert, commands for a closer look, and remedies. A cluster in the',
+    `\`${other.dialect.name}\` dialect has the names in parentheses. \`DATA_DIR\` is /var/lib/orch by default.`,
     '[How to observe a cluster](observe.md).',
   ];
   let place = 0;
