@@ -23,7 +23,7 @@ type IngressOptionTable = ReturnType<typeof ingressOptionTable>;
 export function ingressProgram(facts: ProcessFacts): Program<IngressOptionTable> {
   return {
     name: (dialect) => dialect.components.ingress,
-    description: 'Takes HTTP and HTTPS requests from outside and passes them on to the services that Ingresses name.',
+    description: 'Forwards external HTTP and HTTPS requests to the services that Ingresses name.',
     options: ingressOptionTable,
     rules: [ingressRules, loggingRules],
     create: (context) => create(context, facts),

@@ -114,7 +114,11 @@ t.test('answers queries over UDP and TCP', async (t) => {
   const { ask, questions, metrics, udp, tcp } = await setUp(t);
   const local = 'default.svc.cluster.local';
   questions.length = 0;
-  t.equal(answerText(await ask(`Web.${local}`)), `NOERROR, Web.${local} 10.96.0.7`, 'in the case of the question');
+  t.equal(
+    answerText(await ask(`Web.${local}`)),
+    `NOERROR, Web.${local} 10.96.0.7`,
+    'names have the case of the question',
+  );
   t.equal(answerText(await ask('WWW.example.com')), 'NOERROR, www.example.com 192.0.2.1');
   await ask('www.example.com');
   t.same(questions, ['www.example.com'], 'answers are kept');
@@ -143,10 +147,10 @@ t.test('answers queries over UDP and TCP', async (t) => {
       `${name}, in one round trip`,
     );
   t.equal(answerText(await ask(`nothing.at.all.${local}`)), 'NXDOMAIN');
-  t.equal(answerText(await ask(`web.${local}`, 'MX')), 'NOERROR', 'no search for what is there');
+  t.equal(answerText(await ask(`web.${local}`, 'MX')), 'NOERROR', 'existing names are not searched');
 
   const pets = await ask(`pets.${local}`);
-  t.ok(pets.flag_tc && (pets.answers?.length ?? 0) > 20, 'as much as fits, and word of the rest');
+  t.ok(pets.flag_tc && (pets.answers?.length ?? 0) > 20, 'a truncated response is marked');
   const whole = await new Promise<DecodedPacket[]>((resolve, reject) => {
     const questions = [`pets.${local}`, 'www.example.com', `web.${local}`];
     const socket = connect(tcp, '127.0.0.1', () => {
@@ -191,7 +195,7 @@ t.test('a resolver that forwards to this server is not used', async (t) => {
   });
   port.resolve(udp);
   await reported.promise;
-  t.match(await ask('www.example.com'), { rcode: 'REFUSED' }, 'no question goes in circles');
+  t.match(await ask('www.example.com'), { rcode: 'REFUSED' }, 'no query is forwarded in a loop');
 });
 
 t.test('the server waits for an address in use', async (t) => {
@@ -204,7 +208,7 @@ t.test('the server waits for an address in use', async (t) => {
     if (++refused === 1) other.close();
   };
   const { ask } = await setUp(t, { port, log: Object.assign(Object.create(log), { error: refuse }) as Logger });
-  t.ok(refused > 0, 'it was refused at first');
+  t.ok(refused > 0, 'the first attempt was refused');
   t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
 });
 

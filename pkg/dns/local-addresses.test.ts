@@ -26,13 +26,17 @@ t.test('addresses are added and removed', async (t) => {
   ]);
   const addresses = new LocalAddresses(fakeIp(links));
   await addresses.ensure('192.0.2.7');
-  t.equal(links.get('lo')?.length, 1, 'nothing is done for an address that is there');
-  t.equal(await addresses.claim(['169.254.20.10', '169.254.20.11']), '169.254.20.11', 'taken ones are left alone');
+  t.equal(links.get('lo')?.length, 1, 'an existing address is not added');
+  t.equal(
+    await addresses.claim(['169.254.20.10', '169.254.20.11']),
+    '169.254.20.11',
+    'addresses in use are not claimed',
+  );
   t.equal(await addresses.claim(['169.254.20.10', '169.254.20.11']), undefined);
   await addresses.ensure('fd00::12');
   t.same(links.get('lo'), ['127.0.0.1/8', '169.254.20.11/32', 'fd00::12/128']);
   for (const address of ['192.0.2.7', '169.254.20.11', '169.254.20.11']) await addresses.release(address);
-  t.ok(await addresses.has('192.0.2.7'), 'other interfaces keep theirs');
+  t.ok(await addresses.has('192.0.2.7'), 'other interfaces keep their addresses');
   t.notOk(await addresses.has('169.254.20.11'));
 });
 

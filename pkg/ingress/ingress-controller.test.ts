@@ -166,7 +166,7 @@ t.test('requests and responses', async (t) => {
   const { addIngress, addService, ask, port, to, untilRouted } = cluster;
   const { port: backend } = await listen(t, echo);
   await addService('web', backend);
-  t.equal((await ask()).status, 404, 'before there is a rule');
+  t.equal((await ask()).status, 404, 'before any rule exists');
   await addIngress('web', { defaultBackend: to('web') });
   await untilRouted();
 
@@ -193,7 +193,7 @@ t.test('requests and responses', async (t) => {
     );
     t.equal(status, 200);
     t.same(headers['set-cookie'], ['a=1', 'b=2']);
-    t.equal(headers['x-internal'], undefined, 'headers of the connection with the backend end there');
+    t.equal(headers['x-internal'], undefined, 'hop-by-hop headers of the backend are removed');
     const got = JSON.parse(text) as { method: string; url: string; body: string; headers: object };
     t.match(got, { method: 'POST', url: '/c?d=/../e', body: 'hello' });
     t.same(got.headers, {
@@ -227,7 +227,7 @@ t.test('requests and responses', async (t) => {
     }
     await untilRouted();
     const writes = cluster.api.calls.filter(({ verb }) => verb === 'patch');
-    t.equal(writes.length, 1, 'and is written once');
+    t.equal(writes.length, 1, 'the status is written once');
   });
   await t.test('metrics', async (t) => {
     const text = await metricsText(cluster.metrics);
@@ -292,15 +292,15 @@ t.test('ambiguous and hostile requests are refused', async (t) => {
     ['headers that never end', 'GET / HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1.1 408/],
   ];
   for (const [why, text, status] of rows) t.match(await raw(port, text), status, why);
-  t.same(heard, [], 'nothing of it has reached the backend');
+  t.same(heard, [], 'no byte has reached the backend');
   const granted = await raw(
     port,
     'GET /clear HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n',
   );
-  t.match(granted, /^HTTP\/1.1 200/, 'the mere wish for HTTP/2 is answered by HTTP/1.1');
+  t.match(granted, /^HTTP\/1.1 200/, 'an upgrade to clear-text HTTP/2 is answered over HTTP/1.1');
   t.notMatch(granted, /http2-settings/);
   const absolute = await raw(port, 'GET http://other.org/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-  t.match(absolute, '"host":"other.org"', 'the host of a whole URL is the one that counts');
+  t.match(absolute, '"host":"other.org"', 'the host of an absolute URL takes precedence');
   const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
   t.teardown(() => sockets.map((socket) => socket.destroy()));
   await Promise.any(sockets.map((socket) => once(socket, 'close')));
@@ -345,8 +345,8 @@ t.test('failing backends', async (t) => {
   t.equal(await status('some', '/silent'), 504);
   t.equal(await status('some', '/broken'), 502);
   t.equal(await status('some', '/busy'), 503);
-  t.equal(busy, 1, 'what a backend answers is not asked for again');
-  await t.rejects(ask({ path: '/cut', headers: { host: 'some' } }), /aborted/, 'half an answer is not a whole one');
+  t.equal(busy, 1, 'an answered request is not repeated');
+  await t.rejects(ask({ path: '/cut', headers: { host: 'some' } }), /aborted/, 'a partial response is an error');
   const text = await metricsText(cluster.metrics);
   t.match(text, /ingress_backend_failures_total\{reason="dial"\} \d/);
   t.match(text, /ingress_backend_failures_total\{reason="silent"\} 1\n/);
@@ -504,7 +504,7 @@ t.test('upgraded connections', async (t) => {
     socket.end();
     await once(socket, 'close');
   }
-  t.match(await raw(port, upgrade('/no')), /^HTTP\/1.1 403 Forbidden\r\n.*no$/s, 'a refusal is an ordinary answer');
+  t.match(await raw(port, upgrade('/no')), /^HTTP\/1.1 403 Forbidden\r\n.*no$/s, 'a refusal is an ordinary response');
   t.match(await metricsText(metrics), /ingress_upgrades_total\{ingress="default\/web"\} 5/);
 });
 
@@ -547,7 +547,7 @@ t.test('TLS', async (t) => {
   };
   t.equal(await served('shop.example.com'), 'shop');
   t.equal(await served('SHOP.example.com'), 'shop');
-  t.equal(await served('a.wild.com'), 'ingress', 'without a secret the own certificate serves');
+  t.equal(await served('a.wild.com'), 'ingress', "without a secret the controller's own certificate is used");
   await api.client.resource(secrets).create(await secret('wild', '*.wild.com'));
   while ((await served('a.wild.com')) !== 'wild') await clock.sleep(10);
   t.equal(await served('a.b.wild.com'), 'ingress');
@@ -614,7 +614,11 @@ t.test('trusted proxies', async (t) => {
   t.match(JSON.parse(text), {
     headers: { 'x-forwarded-for': '198.51.100.7, 127.0.0.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'b' },
   });
-  t.equal((await ask({ headers: { host: 'a' } })).status, 308, 'what came to it by HTTP is sent to HTTPS');
+  t.equal(
+    (await ask({ headers: { host: 'a' } })).status,
+    308,
+    'requests that reached the proxy over HTTP are redirected to HTTPS',
+  );
 });
 
 t.test('running requests complete before the controller ends', async (t) => {

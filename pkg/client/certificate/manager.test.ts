@@ -110,7 +110,7 @@ t.test('requests a certificate, uses it and renews it in time', async (t) => {
   t.equal(manager.current, got, 'in use until the renewal');
   await decide('Approved');
   t.not(manager.current, got);
-  t.same(clients, [undefined, got], 'the second is requested with the first');
+  t.same(clients, [undefined, got], 'the second certificate is requested with the first');
   t.match(seen, { failures: 0, lived: [undefined, Number] });
 });
 
@@ -164,7 +164,11 @@ t.test('reads the directory at start', async (t) => {
     await store.update(other, clock.now());
     await clock.advance(60_000);
     await until(() => manager.current?.certificate === other.certificate);
-    t.equal(manager.current?.privateKey, other.privateKey, 'also one that another process has stored since');
+    t.equal(
+      manager.current?.privateKey,
+      other.privateKey,
+      'a certificate that another process stored later is used, too',
+    );
     t.same(requests(), []);
   });
   await t.test('a damaged certificate is replaced', async (t) => {
@@ -178,7 +182,7 @@ t.test('reads the directory at start', async (t) => {
     const { clients, decide, manager } = await setUp(t, { initial: pair });
     t.equal(manager.current?.certificate, pair.certificate);
     await decide('Approved');
-    t.not(manager.current?.certificate, pair.certificate, 'its own is requested at once');
+    t.not(manager.current?.certificate, pair.certificate, 'a certificate of its own is requested at once');
     t.equal(clients[0]?.certificate, pair.certificate);
   });
   await t.test('a pending request is continued', async (t) => {

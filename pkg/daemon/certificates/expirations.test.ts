@@ -29,7 +29,11 @@ t.test('the metric shows when certificates expire', async (t) => {
     ['client-authority', at(20)],
     ['pki/etcd-server.crt', at(0)],
   ];
-  t.same(await shown(), others, 'the first of several, the last of a bundle; none where there is none');
+  t.same(
+    await shown(),
+    others,
+    'the first expiration of several, the last of a bundle; no series without a certificate',
+  );
   serving = long;
   t.same(await shown(), [['serving', at(20)], ...others]);
 });

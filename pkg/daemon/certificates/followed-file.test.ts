@@ -29,10 +29,10 @@ t.test('a replaced file is read again', async (t) => {
   const seen: number[] = [];
   file.onChange(() => seen.push(file.current), listening.signal);
   await file.reload();
-  t.same(seen, [], 'the same text is no change');
+  t.same(seen, [], 'an equal text is no change');
   await writeFile(path, 'half');
   await t.rejects(file.reload(), { message: `--n-file: ${path}: no number` });
-  t.equal(file.current, 1, 'what it held before stays in use');
+  t.equal(file.current, 1, 'the old content stays in use');
 
   const follower = new FileFollower([undefined, file], { clock: realClock, log: pino({ enabled: false }) });
   const work = follower.start(new AbortController().signal);

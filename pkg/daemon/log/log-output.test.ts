@@ -35,7 +35,7 @@ async function dropsLines(t: Test, code: string): Promise<void> {
   t.same(counts, []);
   room = 1000;
   output.write('five\n');
-  t.equal(disk, 'one\ntwo \nfive\n', 'what was torn has a line of its own');
+  t.equal(disk, 'one\ntwo \nfive\n', 'a truncated line is ended before the next one');
   t.same(counts, [3]);
   output.write('six\n');
   t.same(counts, [3]);

@@ -84,10 +84,10 @@ t.test('lines are buffered, but not for long', async (t) => {
   t.same(written, ['a\nb\n']);
   buffer.add('c\n', false);
   buffer.add('d\n', true);
-  t.same(written[1], 'c\nd\n', 'an error takes along what waits');
+  t.same(written[1], 'c\nd\n', 'an error flushes the buffered lines');
   t.equal(due, undefined);
   buffer.add('0123456789\n', false);
-  t.equal(written.length, 3, 'and so does too much');
+  t.equal(written.length, 3, 'a full buffer is flushed, too');
   buffer.add('e\n', false);
   buffer.flush();
   buffer.flush();

@@ -20,7 +20,7 @@ t.test('garbage is collected once after each busy period', async (t) => {
   t.equal(await period(500), 0, 'neither busy nor idle');
   t.equal(await period(0), 0, 'another pause');
   t.equal(await period(10), 1, 'idle');
-  t.equal(await period(0), 1, 'nothing has happened since');
+  t.equal(await period(0), 1, 'no busy period since the last collection');
   t.equal(await period(500), 1);
   t.equal(await period(0), 1);
   t.equal(await period(0), 1);

@@ -75,11 +75,11 @@ t.test('decisions are cached for their time', async (t) => {
   t.equal(reviews.count('tokenreviews'), 1);
   t.equal(reviews.count('subjectaccessreviews'), 1);
   reviews.down = true;
-  t.equal((await ask()).status, 200, 'also while the API server is down');
+  t.equal((await ask()).status, 200, 'a cached decision works while the API server is down');
   await clock.advance(11_000);
-  t.equal((await ask()).status, 401, 'whose token cannot be checked is not known');
+  t.equal((await ask()).status, 401, 'a token that cannot be checked identifies no user');
   reviews.down = false;
-  t.equal((await ask()).status, 200, 'failures are not kept');
+  t.equal((await ask()).status, 200, 'failures are not cached');
 });
 
 t.test('client certificates and front proxies authenticate', async (t) => {
@@ -211,7 +211,8 @@ t.test('replaced certificate files are used for new connections', async (t) => {
   await writeFile(`${directory}/x.crt`, second.certificate);
   await writeFile(`${directory}/x.key`, 'half written');
   await clock.advance(61_000);
-  for (let i = 0; i < 3; i += 1) t.equal(await served(), 'first', 'files that do not fit are not used');
+  for (let i = 0; i < 3; i += 1)
+    t.equal(await served(), 'first', 'a certificate and key that do not match are not used');
   await writeFile(`${directory}/x.key`, second.privateKey);
   await clock.advance(61_000);
   let name = await served();
@@ -239,7 +240,7 @@ t.test('replaced CA bundles apply to new connections', async (t) => {
   };
   t.same([await status(old), await status(fresh)], [200, 401]);
   await writeFile(`${directory}/ca.crt`, 'half written');
-  t.equal(await settled(old, 200), 200, 'a bundle that cannot be used is not used');
+  t.equal(await settled(old, 200), 200, 'an invalid bundle is not used');
   await writeFile(`${directory}/ca.crt`, second.certificate);
   t.equal(await settled(fresh, 200), 200);
   t.equal(await status(old), 401);

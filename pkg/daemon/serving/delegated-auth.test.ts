@@ -102,7 +102,7 @@ t.test('the lookup of settings may be skipped, and its failure tolerated', async
       ({ port }) => ({ port, reviews }),
     );
   };
-  await t.rejects(start(true, []), /down/, 'away, and not tolerated');
+  await t.rejects(start(true, []), /down/, 'an unreachable API server is not tolerated');
   const there = await start(false, []);
   const tolerated = await start(true, ['--authentication-tolerate-lookup-failure']);
   const skipped = await start(false, ['--authentication-skip-lookup']);
@@ -119,13 +119,13 @@ t.test('the lookup of settings may be skipped, and its failure tolerated', async
   const status = async () => (await get(tolerated.port, '/metrics', { ...(identity && { identity }), agent })).status;
   t.equal(await status(), 500, 'the API server is down, even for public paths');
   tolerated.reviews.down = false;
-  t.equal(await status(), 403, 'tolerated: a certificate of an authority that is not known yet');
+  t.equal(await status(), 403, 'tolerated: the authority of the certificate is not loaded yet');
   let last = 0;
   for (let tries = 0; last !== 200 && tries < 100; tries += 1) {
     await clock.advance(1_100);
     last = await status();
   }
-  t.equal(last, 200, 'known soon after the cluster can tell, over the same connection');
+  t.equal(last, 200, 'the authority is loaded soon after the API server is back, for the same connection, too');
 });
 
 t.test('settings are looked up again while the daemon runs', async (t) => {
@@ -156,7 +156,7 @@ t.test('settings are looked up again while the daemon runs', async (t) => {
   t.equal(await settled(200), 200);
   reviews.down = true;
   await clock.advance(61_000);
-  t.equal((await get(port, '/healthz', { identity })).status, 200, 'what was found before stays');
+  t.equal((await get(port, '/healthz', { identity })).status, 200, 'earlier settings stay in use');
   reviews.down = false;
   t.equal(await settled(200), 200);
 });

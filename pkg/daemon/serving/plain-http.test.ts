@@ -43,7 +43,7 @@ t.test('a path answers every method, and no other path exists', async (t) => {
   t.match(await ask('/%zz'), { status: 400 });
   const second = plainApp(log);
   t.teardown(() => second.close());
-  t.equal(await listenPlainly(second, { ...loopback, port: port ?? 0 }, log), undefined, 'a port that is taken');
+  t.equal(await listenPlainly(second, { ...loopback, port: port ?? 0 }, log), undefined, 'a port in use');
 });
 
 t.test('health and metrics of a daemon', async (t) => {

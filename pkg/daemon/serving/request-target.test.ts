@@ -17,7 +17,7 @@ t.test('a path is decoded once and normalized', async (t) => {
     const parsed = parseRequestTarget('GET', target);
     t.same({ path: parsed.path, url: parsed.url }, { path, url }, target);
     t.equal(`/${parsed.segments.join('/')}`, path === '/' ? '/' : path.replace(/\/$/, ''), target);
-    t.equal(parseRequestTarget('GET', parsed.url).path, path, 'its own encoding means the same');
+    t.equal(parseRequestTarget('GET', parsed.url).path, path, 'a normalized target is parsed to the same result');
   }
 });
 

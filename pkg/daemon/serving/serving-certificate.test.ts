@@ -40,7 +40,7 @@ t.test('a self-signed pair is created once and kept', async (t) => {
   t.ok(new X509Certificate(first.pair.cert).checkIP('127.0.0.1'));
   const late = { ...realClock, now: () => realClock.now() + 400 * 24 * 3_600_000 };
   const renewed = await loadServingCertificates({ values, name: 'tester', clock: late });
-  t.not(renewed.pair.cert, first.pair.cert, 'an expired one is made anew');
+  t.not(renewed.pair.cert, first.pair.cert, 'an expired certificate is replaced');
 });
 
 t.test('certificate files and their errors', async (t) => {

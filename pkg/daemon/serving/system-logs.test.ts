@@ -21,7 +21,7 @@ t.test('a file is open only while it is read', async (t) => {
   const isOpen = async () => (await openFiles()).includes(path);
 
   const { body, headers } = await ask();
-  t.notOk(await isOpen(), 'an answer that is never read holds nothing');
+  t.notOk(await isOpen(), 'an unread response holds no open file');
   await writeFile(path, 'more', { flag: 'a' });
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -29,11 +29,11 @@ t.test('a file is open only while it is read', async (t) => {
     chunks.push(chunk);
   }
   t.equal(headers['content-length'], String(first.length));
-  t.ok(Buffer.concat(chunks).equals(first), 'what was there when it was asked for');
+  t.ok(Buffer.concat(chunks).equals(first), 'the content at the time of the request');
   t.notOk(await isOpen());
 
   for await (const _ of (await ask()).body as AsyncIterable<Buffer>) break;
-  t.notOk(await isOpen(), 'nor does one that breaks off');
+  t.notOk(await isOpen(), 'a response that breaks off holds none either');
 
   const lost = (await ask()).body as AsyncIterable<Buffer>;
   await rm(path);

@@ -75,10 +75,10 @@ t.test('a side that is not read stops the other one', async (t) => {
   backend.write(Buffer.alloc(32 * 1024 * 1024));
   // Until the peer accepts no more.
   for (let before = -1; before !== waiting(); await clock.sleep(100)) before = waiting();
-  t.ok(waiting() > 0, 'it is made to wait');
+  t.ok(waiting() > 0, 'the writer waits');
   client.resume();
   while (waiting() > 0) await clock.sleep(10);
-  t.pass('and goes on');
+  t.pass('the writer continues');
 });
 
 t.test('a reset of a side, or a long silence, ends both', async (t) => {
@@ -100,7 +100,7 @@ t.test('an aborted tunnel is not opened', async (t) => {
   const aborted = await tunnel(t, { signal: AbortSignal.abort() });
   aborted.open();
   t.ok(aborted.answered.backend.destroyed);
-  t.notOk(aborted.own.destroyed, 'the client is left to the caller');
+  t.notOk(aborted.own.destroyed, 'the caller still owns the client');
   const gone = await tunnel(t);
   gone.own.destroy();
   gone.open();

@@ -104,7 +104,7 @@ t.test('a stalled resolver delays only its own queries', async (t) => {
     at === '10.0.0.1' && name.startsWith('slow') ? undefined : { answers: [address] },
   );
   const slow = ask('slow.example.com');
-  t.equal(await ask('quick.example.com'), 0, 'others do not wait');
+  t.equal(await ask('quick.example.com'), 0, 'other queries do not wait');
   t.same(questions, ['10.0.0.1 slow.example.com', '10.0.0.1 quick.example.com']);
   await clock.advance(2000);
   t.equal(await slow, 0, 'the next resolver is asked');
@@ -138,7 +138,7 @@ t.test('the next resolver is asked after a refusal', async (t) => {
   t.equal(await ask(), 0);
   const refusing = setUp(() => ({ code: 5 }));
   t.equal(await refusing.ask(), 5);
-  t.same([questions.length, refusing.questions.length], [2, 2], 'each is asked once');
+  t.same([questions.length, refusing.questions.length], [2, 2], 'each resolver is asked once');
 });
 
 t.test('a resolver that leads back here is not used any more', async (t) => {
@@ -185,9 +185,9 @@ t.test('queries over the network', async (t) => {
   const signal = AbortSignal.timeout(10_000);
   const count = async (name: string) =>
     decode(await exchange(upstream, writeQuery(7, question(name)), signal)).answers?.length;
-  t.equal(await count('www.example.com'), 1, 'of what arrives only the answer is taken');
+  t.equal(await count('www.example.com'), 1, 'only the matching response is accepted');
   t.ok(withOption);
-  t.equal(await count('large.example.com'), 200, 'what does not fit comes over TCP');
+  t.equal(await count('large.example.com'), 200, 'a truncated response is requested again over TCP');
   await new Promise<void>((resolve) => server.close(() => resolve()));
   large.close();
   await t.rejects(exchange(upstream, writeQuery(7, question()), signal), { code: 'ECONNREFUSED' }, 'no listener');

@@ -59,7 +59,7 @@ t.test('queries are parsed or refused', async (t) => {
     t.equal(answer.readUInt16BE(0), 7, `${what}: the answer is to the query`);
     t.not(readRecords(answer), undefined, `${what}: the answer is whole`);
   }
-  t.equal(readQuery(encode({ type: 'response', questions: [question] })).kind, 'ignored', 'an answer is not answered');
+  t.equal(readQuery(encode({ type: 'response', questions: [question] })).kind, 'ignored', 'a response is not answered');
   t.equal(readQuery(query().subarray(0, 11)).kind, 'ignored');
   const { labels, type, edns } = read(query({ additionals: [option({ flags: 0x8000, flag_do: true })] }));
   t.same([labels, type, edns], [['web', 'default', 'svc'], 1, { maxBytes: 4096, dnssecOk: true }]);
@@ -84,7 +84,7 @@ t.test('responses fit their limit', async (t) => {
     const bytes = writeResponse(read(query({ additionals, flags: 0x0100 })), content, { maxBytes: 512, random });
     const cut = decode(bytes);
     t.ok(bytes.length <= 512 && bytes.length > 480, 'as much as fits');
-    t.ok(cut.flag_tc && cut.flag_rd, 'and the client is told');
+    t.ok(cut.flag_tc && cut.flag_rd, 'a truncated response is marked');
     t.equal(cut.additionals?.length, additionals.length);
     t.equal(new Set(cut.answers?.map((answer) => (answer as { data: string }).data)).size, cut.answers?.length);
   }

@@ -194,7 +194,7 @@ t.test('changes take effect immediately, in any order', async (t) => {
   t.same([ask(pet, 'A'), ask(reverse, 'PTR')], ['nxdomain', 'outside']);
   table.deleteSlice(petSlice);
   table.setService(pets);
-  t.equal(ask(pet, 'A'), 'nxdomain', 'nothing is left of the endpoints');
+  t.equal(ask(pet, 'A'), 'nxdomain', 'no record of the endpoints is left');
 });
 
 t.test('thousands of changes followed by queries give no wrong answer', async (t) => {

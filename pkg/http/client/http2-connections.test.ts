@@ -120,7 +120,7 @@ t.test('a request that may not be sent any more is not sent, and a reset drops r
     });
   const waiting = rejection(post('/late'));
   mayBe = false;
-  t.match(await waiting, { message: 'too late', reason: 'Aborted' }, 'it had to wait for its connection');
+  t.match(await waiting, { message: 'too late', reason: 'Aborted' }, 'the request waited for its connection');
   mayBe = true;
   const arrived = once(server, 'stream');
   const kept = rejection(post('/kept'));
@@ -259,7 +259,7 @@ t.test('a stopped reader holds the server back, and gets everything later', asyn
     before = sent;
     for (let i = 0; i < 20; i += 1) await eventLoopTurn();
   }
-  t.notOk(left, 'most of it waits at the server');
+  t.notOk(left, 'most data waits at the server');
   for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) read.push(next.value);
   t.ok(Buffer.concat(read).equals(all));
 });

@@ -106,7 +106,7 @@ void t.test('exchanges requests and responses with the server of Node.js', async
     t.match(fieldMap, { ':status': '200', 'x-path': `/${i}`, 'x-sum': 'v'.repeat(300), ...headers });
     t.ok(Buffer.concat(parts).equals(i % 3 === 0 ? nothing : body), `the body of ${i}`);
   }
-  t.ok(most <= 7, 'as many at once as the server allows');
+  t.ok(most <= 7, 'open streams reach the limit of the server');
   await new Promise<void>((resolve) => session.ping(resolve));
   session.destroy(undefined);
   t.equal(await closed, undefined);
@@ -197,7 +197,7 @@ void t.test('ping replies may be delayed', async (t) => {
   };
   socket.write(Buffer.concat([ping('put off.'), ping('at once.')]));
   await answered('at once.');
-  t.notOk(received().includes(pong('put off.')), 'one waits at a time');
+  t.notOk(received().includes(pong('put off.')), 'one reply is delayed at a time');
   waiting.shift()?.();
   await answered('put off.');
   socket.write(ping('another.'));
@@ -251,7 +251,7 @@ void t.test('GOAWAY drains the session', async (t) => {
   t.match(await unseen?.ended, { code: resetCode.REFUSED_STREAM, sent: false });
   t.match(await waiting?.ended, { code: resetCode.REFUSED_STREAM, sent: false });
   socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, ok));
-  t.equal(await seen?.ended, undefined, 'what was seen is answered');
+  t.equal(await seen?.ended, undefined, 'accepted requests are answered');
   t.equal(await closed, undefined);
 });
 
@@ -297,7 +297,7 @@ void t.test('peers that violate the protocol are disconnected', async (t) => {
   (await peer).write(
     Buffer.concat([frame(HEADERS, END_HEADERS, 1, ok), many(5, frame(DATA, 0, 1, Buffer.alloc(16_384)))]),
   );
-  t.match(await ended, { code: resetCode.FLOW_CONTROL_ERROR }, 'more data than the window has room for');
+  t.match(await ended, { code: resetCode.FLOW_CONTROL_ERROR }, 'more data than the window allows');
 });
 
 void t.test('a server that speaks another protocol is disconnected', async (t) => {

@@ -39,7 +39,7 @@ void t.test('large data leaves immediately, and nothing after the end', async (t
   frames.send(Buffer.alloc(10));
   frames.send(Buffer.alloc(64 * 1024));
   const sum = () => written.reduce((total, length) => total + length, 0);
-  t.equal(sum(), 64 * 1024, 'as much as one write takes');
+  t.equal(sum(), 64 * 1024, 'one full write leaves immediately');
   frames.send(Buffer.alloc(5));
   frames.flush();
   t.equal(sum(), 15 + 64 * 1024);
@@ -47,7 +47,7 @@ void t.test('large data leaves immediately, and nothing after the end', async (t
   frames.end();
   frames.send(Buffer.alloc(7));
   await endOfTurn();
-  t.equal(sum(), 15 + 64 * 1024, 'nor what waits for the end of the turn');
+  t.equal(sum(), 15 + 64 * 1024, 'queued bytes are dropped, too');
 });
 
 void t.test('one write at a time, of whole TLS records; senders learn when their bytes are written', async (t) => {
@@ -91,11 +91,11 @@ void t.test('joined frames use pooled memory', async (t) => {
     buffers.push(part.buffer);
   };
   for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => frames.sendPart(300_000, fill, resolve));
-  t.same(written, [300_000, 300_000, 300_000], 'each in a write of its own');
+  t.same(written, [300_000, 300_000, 300_000], 'each part has its own write');
   t.equal(new Set(buffers).size, 1);
   frames.send(Buffer.alloc(2 ** 20));
   await endOfTurn();
-  t.ok(Math.max(...written) < 2 ** 20, 'no write is larger than a part may be');
+  t.ok(Math.max(...written) < 2 ** 20, 'no write exceeds the limit of a part');
 });
 
 void t.test('dropped bytes are reported only after the current write', async (t) => {

@@ -40,7 +40,7 @@ for (const [name, body] of Object.entries(bodies)) {
     const left = body();
     left.follow({ ended: () => ends++ });
     for await (const _ of left) break;
-    t.equal(ends, 3, 'also when the reader leaves');
+    t.equal(ends, 3, 'a reader that stops early ends the body, too');
   });
 }
 

@@ -19,7 +19,7 @@ t.test('responses share the budget and wait for it in order', async (t) => {
   const big = take('big', 90);
   const small = take('small', 1);
   await eventLoopTurn();
-  t.same(order, ['first', 'second'], 'a small one does not overtake a big one');
+  t.same(order, ['first', 'second'], 'a small response does not overtake a large one');
   t.equal(budget.waiting, 2);
   first();
   await eventLoopTurn();
@@ -30,7 +30,7 @@ t.test('responses share the budget and wait for it in order', async (t) => {
   t.same(order, ['first', 'second', 'big', 'small']);
   t.equal(budget.used, 0);
   const all = await take('more than there is', 1_000_000);
-  t.equal(budget.used, 100, 'takes all there is');
+  t.equal(budget.used, 100, 'takes the whole budget');
   all();
 });
 
@@ -57,7 +57,7 @@ t.test('the queue is limited', async (t) => {
     name: 'StatusError',
     status: { code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } },
   };
-  await t.rejects(budget.take(1, new LazyAbort()), busy, 'no place in the line');
+  await t.rejects(budget.take(1, new LazyAbort()), busy, 'the queue is full');
   const reason = new Error('gone');
   gone.abort(reason);
   await t.rejects(leaving, reason);

@@ -149,7 +149,7 @@ test('a reader in this process pulls one part at a time', async (t) => {
   const leaving = left[Symbol.asyncIterator]();
   const waiting = leaving.next();
   await leaving.return?.();
-  t.equal((await waiting).done, true, 'also in the middle of a wait');
+  t.equal((await waiting).done, true, 'a pending read ends, too');
   t.equal(left.stopped, 1);
 });
 

@@ -23,7 +23,7 @@ t.test('ready endpoints without duplicates', async (t) => {
   const ready = readyEndpoints(slices, 'web');
   t.same(ready.map(placeOf), ['10.0.0.1:8080', '10.0.0.3:8080', '[fd00::1]:8080']);
   const again = readyEndpoints(slices.slice(0, 1), 'web', ready);
-  t.equal(again[0], ready[0], 'one that was there stays what it was');
+  t.equal(again[0], ready[0], 'an existing endpoint keeps its state');
 });
 
 t.test('the less busy endpoint is chosen', async (t) => {
@@ -36,8 +36,8 @@ t.test('the less busy endpoint is chosen', async (t) => {
   const all = [idle, busy, resting];
   const choose = (tried: Endpoint[], now: number, ...values: number[]) =>
     chooseEndpoint(all, { tried: new Set(tried), now, random: draws(...values) });
-  t.equal(choose([], 0, 0, 0.5), idle, 'the one with less to do');
-  t.equal(choose([], 0, 0.5, 0.9), idle, 'not one that rests');
+  t.equal(choose([], 0, 0, 0.5), idle, 'the endpoint with fewer requests');
+  t.equal(choose([], 0, 0.5, 0.9), idle, 'not an endpoint that failed recently');
   t.equal(choose([idle], 0, 0, 0.5), busy, 'not one that was tried');
   t.equal(choose([idle, busy], 0, 0), resting, 'one that rests rather than none');
   t.equal(choose([], 100, 0.9, 0.9), resting, 'once it has rested');

@@ -17,14 +17,14 @@ t.test('a lasting problem is recorded once', async (t) => {
   await clock.advance(4000);
   problems.update([problem('a')]);
   await clock.advance(2000);
-  t.same(events, ['Warning BackendNotFound a'], 'what was over soon is not told');
+  t.same(events, ['Warning BackendNotFound a'], 'a problem that ends soon is not recorded');
   problems.update([problem('a')]);
   await clock.advance(60_000);
   t.equal(events.length, 1, 'not again');
   problems.update([]);
   problems.update([problem('a')]);
   await clock.advance(6000);
-  t.equal(events.length, 2, 'unless it has come back');
+  t.equal(events.length, 2, 'a problem that returns is recorded again');
   problems.update([problem('c')]);
   problems.close();
   await clock.advance(60_000);

@@ -38,7 +38,7 @@ t.test('a set in use is destroyed the next time', async (t) => {
   ran.length = 0;
   problem = '';
   await ipset.destroy([]);
-  t.same(ran, ['ipset destroy a'], 'but one that is wanted again is not');
+  t.same(ran, ['ipset destroy a'], 'a set that is declared again is not destroyed');
   await ipset.destroy([]);
   problem = 'The set with the given name does not exist';
   await ipset.destroy(['c']);

@@ -137,13 +137,14 @@ t.test('chain names', (t) => {
   t.match(chainPrefix('a-name-that-is-too-long'), /^t[0-9a-f]{12}$/);
   t.ok(isOwn('t-services'));
   t.ok(isOwn(`t-c${hash(1)}`));
-  t.notOk(isOwn('t-a-services'), 'of a longer prefix');
+  t.notOk(isOwn('t-a-services'), 'a chain of a longer prefix');
   t.notOk(isOwn('services'));
   const isOfPolicies = ownChains('t', 'policies');
   for (const name of ['t-sent', `t-E${hash(1)}`]) {
     t.ok(isOfPolicies(name));
-    t.notOk(isOwn(name), 'services leave those of policies alone');
+    t.notOk(isOwn(name), 'chains of policies do not belong to services');
   }
-  for (const name of ['t-services', `t-c${hash(1)}`]) t.notOk(isOfPolicies(name), 'and the other way round');
+  for (const name of ['t-services', `t-c${hash(1)}`])
+    t.notOk(isOfPolicies(name), 'chains of services do not belong to policies');
   t.end();
 });

@@ -191,7 +191,7 @@ t.test('SCTP', (t) => {
     '      -p sctp -m sctp -j DNAT --to-destination 10.244.1.2:1320',
   ]);
   const rejection = paths(plan(service(spec), { slices: [slice(there)] }), 'filter');
-  t.equal(rejection[1], '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j REJECT', 'TCP endpoints are none of its own');
+  t.equal(rejection[1], '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j REJECT', 'TCP endpoints are not used for SCTP');
   t.end();
 });
 

@@ -104,7 +104,11 @@ t.test('several policies: each may allow a packet', (t) => {
   const where = context(from('a'), from('b'));
   t.equal(rules(pod({}), where, 'ingress')?.length, 5);
   const { elements } = table(pod({ app: 'a' }), where);
-  t.equal(elements.filter(({ set }) => set.startsWith('pods4')).length, 1, 'a pod is in the sets of what selects it');
+  t.equal(
+    elements.filter(({ set }) => set.startsWith('pods4')).length,
+    1,
+    'a pod is in the sets of the selections that match it',
+  );
   t.end();
 });
 

@@ -166,7 +166,7 @@ t.test('SCTP', (t) => {
     'dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints4-sctp',
   );
   const rejection = lines(planService(service(spec), [slice(b)], context()));
-  t.equal(rejection[0], 'no-endpoints4: 10.96.0.1 . sctp . 132 → goto refuse', 'TCP endpoints are none of its own');
+  t.equal(rejection[0], 'no-endpoints4: 10.96.0.1 . sctp . 132 → goto refuse', 'TCP endpoints are not used for SCTP');
   t.end();
 });
 
@@ -184,7 +184,7 @@ t.test('topology hints', (t) => {
   };
   t.equal(count(near, hinted('10.244.1.2', 'b')), 1);
   t.equal(count(near, endpoint('10.244.1.2')), 2, 'one has none');
-  t.equal(count(hinted('10.244.1.2', 'b'), hinted('10.244.1.3', 'b')), 2, 'none is for the zone');
+  t.equal(count(hinted('10.244.1.2', 'b'), hinted('10.244.1.3', 'b')), 2, 'no endpoint has a hint for the zone');
   t.end();
 });
 
@@ -220,7 +220,7 @@ t.test('the health check port', (t) => {
   t.same(planService(service(spec), [slice(a, b)], context()).healthCheck, { port: 30_999, localEndpoints: 1 });
   const six = { ...slice(endpoint('fd00::2', { nodeName: 'here' })), addressType: 'IPv6' };
   const { healthCheck } = planService(service(spec), [slice(a, b), six], context());
-  t.match(healthCheck, { localEndpoints: 1 }, 'a pod with addresses of both families is one');
+  t.match(healthCheck, { localEndpoints: 1 }, 'a pod with addresses of both families counts once');
   t.equal(planService(service({}), [slice(a)], context()).healthCheck, undefined);
   t.end();
 });

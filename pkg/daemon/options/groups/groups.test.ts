@@ -64,7 +64,7 @@ t.test('every violation is reported', async (t) => {
     ).length,
     4,
   );
-  t.same(violations('--leader-elect=false', '--leader-elect-lease-duration=0s'), [], 'not looked at when off');
+  t.same(violations('--leader-elect=false', '--leader-elect-lease-duration=0s'), [], 'not validated when disabled');
 });
 
 t.test('help lists every option with type and default, by section', async (t) => {

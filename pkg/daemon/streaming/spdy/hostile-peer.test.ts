@@ -116,7 +116,7 @@ t.test('violations of a stream’s rules reset only the stream', async (t) => {
     send(p);
     t.same([...(await p.next(frameType.rstStream))], [...uint32s(1, status)], name);
     p.control(frameType.ping, uint32s(77));
-    t.equal((await p.next(frameType.ping)).readUInt32BE(0), 77, 'the session goes on');
+    t.equal((await p.next(frameType.ping)).readUInt32BE(0), 77, 'the session continues');
     p.session.close();
   }
 });
@@ -155,7 +155,7 @@ t.test('a peer that does not read replies is not read', async (t) => {
   const requestCount = 50_000;
   for (let i = 0; i < requestCount; i++) p.control(frameType.ping, uint32s(2 * i + 1));
   await realClock.sleep(20);
-  t.ok(p.connection.writableLength > 300_000, 'most of it waits at the peer');
+  t.ok(p.connection.writableLength > 300_000, 'most frames wait at the peer');
   let answers = 0;
   const reader = new FrameReader();
   p.connection.on('data', (chunk: Buffer) => {
@@ -178,7 +178,7 @@ t.test('consumed bytes are granted only to a peer that keeps windows', async (t)
     readBytes += chunk.length;
   });
   while (readBytes < 10 * 32 * 1024) await realClock.sleep(1);
-  t.equal(granted().length, 0, 'this peer would not expect it');
+  t.equal(granted().length, 0, 'this peer does not expect a WINDOW_UPDATE');
   p.control(frameType.settings, uint32s(1, 7, 64 * 1024));
   const sums = { 0: 0, 1: 0 };
   const until = async (bytes: number) => {

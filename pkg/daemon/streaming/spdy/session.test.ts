@@ -54,7 +54,7 @@ t.test('large data arrives complete, and a slow reader slows the writer', async 
   const client = sessions((stream) => stream.end(Buffer.alloc(size, 'x')));
   const stream = client.open({});
   await new Promise((resolve) => setTimeout(resolve, 20));
-  t.ok(stream.readableLength < size, 'it waits for its reader');
+  t.ok(stream.readableLength < size, 'the writer waits for the reader');
   t.equal((await text(stream)).length, size);
   client.close();
 });

@@ -65,10 +65,10 @@ t.test('with sets', (t) => {
   t.equal(policies.state.takeChange(), undefined, 'the same again');
   contribute('shop/web', web('10.0.1.2'));
   const moved = policies.state.takeChange();
-  t.same(chains(moved), [], 'rules stay as they are');
+  t.same(chains(moved), [], 'rules are unchanged');
   t.same(sets(moved), ['add t-p4 10.0.1.2', 'del t-p4 10.0.1.1']);
   contribute('shop/web-2', web('10.0.1.2'));
-  t.equal(policies.state.takeChange(), undefined, 'an address that two have');
+  t.equal(policies.state.takeChange(), undefined, 'an address of two pods');
   contribute('shop/web', undefined);
   t.equal(policies.state.takeChange(), undefined, 'and one still has');
 
@@ -115,9 +115,9 @@ t.test('differences from the kernel', (t) => {
       [pods6, new Set<string>()],
     ]),
   });
-  t.equal(policies.state.differences(listed('10.0.1.1')), undefined, 'a new start changes nothing');
+  t.equal(policies.state.differences(listed('10.0.1.1')), undefined, 'a restart changes nothing');
   const sorted = policies.state.differences(listed('10.0.1.7'));
-  t.same(sets(sorted), ['add t-p4 10.0.1.1', 'del t-p4 10.0.1.7'], 'who came and went meanwhile');
+  t.same(sets(sorted), ['add t-p4 10.0.1.1', 'del t-p4 10.0.1.7'], 'addresses that changed during the restart');
   t.same(chains(sorted), []);
   t.end();
 });

@@ -36,10 +36,10 @@ t.test('an isolated pod', (t) => {
   t.equal(entries('IPv6')[1], 't-taken -d fd00::20/124: -d fd00::21 -g t-I');
   t.same(rules(subject, where, 'ingress'), ['-j DROP']);
   t.same(rules(subject, where, 'egress'), ['-j DROP']);
-  t.same(planned(samplePod({}, { nodeName: 'there' }), where), { chains: [], entries: [] }, 'one of another node');
+  t.same(planned(samplePod({}, { nodeName: 'there' }), where), { chains: [], entries: [] }, 'a pod of another node');
   t.same(planned(samplePod({}), where, { family: 'IPv6' }), { chains: [], entries: [] }, 'no address of the family');
   const ingressOnly = contextOf(samplePolicy({ podSelector: {} }));
-  t.equal(rules(subject, ingressOnly, 'egress'), undefined, 'what no policy is about');
+  t.equal(rules(subject, ingressOnly, 'egress'), undefined, 'a direction without policies is unrestricted');
   t.end();
 });
 
