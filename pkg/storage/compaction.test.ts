@@ -72,7 +72,7 @@ void t.test('one of two servers compacts after one period', async (t) => {
   t.same([await readable(first), await readable(second), await readable(third)], [false, true, true]);
   const fourth = await write('d');
   for (const server of servers) await server.period();
-  t.same([await readable(third), await readable(fourth)], [false, true], 'and so in each period');
+  t.same([await readable(third), await readable(fourth)], [false, true], 'history is compacted in each period');
   const counts = await Promise.all(servers.map((server) => results(server.metrics)));
   t.same(counts, [{ done: 2 }, { left_to_another: 2 }]);
 });

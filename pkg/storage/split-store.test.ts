@@ -93,7 +93,7 @@ t.test('the store of a resource', async (t) => {
   t.equal(stores.of('', 'events'), events);
   t.equal(stores.of('', 'pods'), main);
   t.equal(stores.of('apps', 'deployments'), apps);
-  t.equal(stores.of('apps', 'daemonsets'), main, 'a name counts more than its group');
+  t.equal(stores.of('apps', 'daemonsets'), main, 'an override of a name wins over one of its group');
   t.equal(stores.of('example.com', 'events'), main);
   t.same(stores.others, [events, apps]);
   t.same(stores.named, ['events', 'daemonsets.apps']);

@@ -66,7 +66,7 @@ async function conditionalWrites(t: Test, store: Store): Promise<void> {
 
   const missing = await store.update('/registry/a', bytes('4'), second);
   t.equal(missing.ok, false);
-  t.notOk('current' in missing && missing.current, 'nothing is there');
+  t.notOk('current' in missing && missing.current, 'the key does not exist');
   t.equal((await store.delete('/registry/a', second)).ok, false);
   t.ok((await written(t, store.create('/registry/a', bytes('5')))) > deleted, 'created anew');
 }
@@ -78,7 +78,7 @@ async function guardedWrites(t: Test, store: Store): Promise<void> {
   const first = await written(t, store.create('/registry/a', bytes('1'), holds));
   const second = await written(t, store.update('/registry/a', bytes('2'), first, absent));
   const stale = await store.update('/registry/a', bytes('3'), first, holds);
-  t.equal(!stale.ok && stale.failedGuards, undefined, 'it was not the guard');
+  t.equal(!stale.ok && stale.failedGuards, undefined, 'no guard failed');
 
   await written(t, store.update('/registry/lock', bytes('b'), held));
   for (const refused of [
@@ -114,7 +114,7 @@ async function companions(t: Test, store: Store, stored: StoredForm): Promise<vo
   const refused = await store.create('/registry/things/b', bytes('1'), stale);
   t.same(!refused.ok && refused.failedGuards, stale.guards, 'the guard that did not hold');
   const duplicate = await store.create('/registry/things/a', bytes('1'), puts(second, '2'));
-  t.equal(duplicate.ok, false, 'a write that does not happen writes nothing else');
+  t.equal(duplicate.ok, false, 'a failed write does not put the guards’ values');
   const gone = await written(t, store.delete('/registry/things/a', second, puts(second, '0')));
   const { kvs } = await store.range(all);
   t.same(
@@ -176,7 +176,7 @@ async function history(t: Test, store: Store): Promise<void> {
   t.same(await at(r3), [`a=2@${r2}`, `b=b@${r3}`]);
   t.same(await at(r4), [`b=b@${r3}`]);
   const old = await store.range({ ...all, revision: r1 });
-  t.equal(old.revision, r4, 'an old read tells the newest revision');
+  t.equal(old.revision, r4, 'a read of an old revision reports the newest');
   await fails(t, store.range({ ...all, revision: r4 + 1000n }), 'futureRevision');
 
   await store.compact(r3);
@@ -297,7 +297,7 @@ async function progress(t: Test, store: Store): Promise<void> {
     await store.create(`/registry/nodes/${i}`, bytes(''));
     const target = await store.currentRevision();
     store.requestProgress('/registry/pods/');
-    t.ok((await watch.reached(target)) >= target, 'writes elsewhere move the watch along');
+    t.ok((await watch.reached(target)) >= target, 'writes of other keys advance the watch');
   }
   await store.create('/elsewhere/a', bytes(''));
   const beyond = await store.currentRevision();
@@ -321,7 +321,7 @@ async function slowWatcher(t: Test, store: Store): Promise<void> {
   const count = 300;
   const first = slow.next();
   for (let i = 0; i < count; i++) await store.create(`/registry/pods/${i}`, bytes(`${i}`));
-  t.equal((await fast.events(count)).length, count, 'others are not held up');
+  t.equal((await fast.events(count)).length, count, 'other watches are not delayed');
   const seen: string[] = [];
   for (let message = await first; !message.done; message = await slow.next()) {
     if (message.value.type === 'events') seen.push(...message.value.events.map(({ kv }) => kv.key));

@@ -118,7 +118,11 @@ t.test('nodes may change only their own pods', async (t) => {
   );
   const labelled = pod({ nodeName: 'n1' }, { labels: { a: 'b' } });
   t.equal(await status(labelled, mine), 'node "n1" cannot update labels through pod status');
-  t.equal(await status(pod({ nodeName: 'n1' }, { labels: {} }), mine), '', 'no labels are no labels');
+  t.equal(
+    await status(pod({ nodeName: 'n1' }, { labels: {} }), mine),
+    '',
+    'an absent list of labels equals an empty one',
+  );
   for (const subresource of ['binding', 'ephemeralcontainers', 'exec']) {
     const expected = `unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`;
     t.equal(await ask(pods, { subresource, object: mine }), expected);

@@ -119,7 +119,7 @@ t.test('changes are charged only for increases', (t) => {
   );
   const ending = quota('q', { pods: '1' }, { pods: '0' }, { scopes: ['Terminating'] });
   const deadline = request('pods', pod({}, { activeDeadlineSeconds: 1 }), { old: pod() });
-  t.same(outcome([ending], deadline), { q: { pods: '1' } }, 'into a scope: all of it');
+  t.same(outcome([ending], deadline), { q: { pods: '1' } }, 'a change that enters a scope counts in full');
   t.end();
 });
 
@@ -139,7 +139,7 @@ t.test('resources limited by default need a quota', (t) => {
     q: { 'requests.storage': '3Gi' },
   });
   const change = request('persistentvolumeclaims', claim('1Gi'), { limited: ofClaims, old: claim('1Gi') });
-  t.same(outcome([], change), {}, 'a change that takes no more');
+  t.same(outcome([], change), {}, 'a change that uses no more');
   const ofPods = limitedByDefault(configured, '', 'pods');
   const high = pod({}, { priorityClassName: 'high' });
   t.same(outcome([], request('pods', pod(), { limited: ofPods })), {});

@@ -76,14 +76,18 @@ t.test('users who lack a role’s rights cannot change it', async (t) => {
   );
   t.match(await change(clusterroles, role({}, { annotations: { a: 'b' } }), old), lacks);
   t.match(await change(clusterroles, role({ rules: [read, ...everything] }), old), lacks);
-  t.match(await change(clusterroles, role()), lacks, 'creates it');
+  t.match(await change(clusterroles, role()), lacks, 'a new role with missing rights is refused');
   t.match(
     await change(clusterroles, role({ rules: everything }, { labels: label }), role({ rules: everything })),
     lacks,
     'all rights',
   );
-  t.equal(await change(clusterroles, role({ rules: [] }), old), '', 'takes rights away');
-  t.equal(await change(clusterroles, role({}, { finalizers: ['a/b'], resourceVersion: '2' }), old), '', 'lets it go');
+  t.equal(await change(clusterroles, role({ rules: [] }), old), '', 'rights can be removed');
+  t.equal(
+    await change(clusterroles, role({}, { finalizers: ['a/b'], resourceVersion: '2' }), old),
+    '',
+    'finalizers can be removed',
+  );
   const own: Role = { metadata: { name: 'r', namespace: 'ns' }, rules: [read] };
   t.match(
     await change(roles, { ...own, metadata: { ...own.metadata, labels: { a: 'b' } } }, own),
@@ -114,7 +118,11 @@ t.test('the verbs escalate and bind allow it', async (t) => {
   ];
   const escalate = await start(t, may('escalate', 'r'));
   t.equal(await escalate(clusterroles, role({ rules: everything, aggregationRule: aggregate }), role()), '');
-  t.match(await escalate(clusterroles, role({ rules: everything })), lacks, 'no role that is not there yet');
+  t.match(
+    await escalate(clusterroles, role({ rules: everything })),
+    lacks,
+    'escalate on a name does not cover a new role',
+  );
   t.match(
     await escalate(clusterroles, role({}, { name: 's', labels: { a: 'b' } }), role({}, { name: 's' })),
     /not currently/,
@@ -144,7 +152,7 @@ t.test('the message names missing rights briefly, and a role of excessive size i
   );
   const many = Array.from({ length: 1000 }, (_, i) => `x${i}`);
   const huge: PolicyRule = { verbs: many, apiGroups: many, resources: many, resourceNames: many };
-  t.same(uncoveredRules([read], [huge]), [huge], '10^12 rights, not one of which is written down');
+  t.same(uncoveredRules([read], [huge]), [huge], '10^12 rights are refused without listing them');
   t.same(uncoveredRules(everything, [huge]), [], 'full authority covers them');
   const rules = many.flatMap((resource): PolicyRule[] => [
     { verbs: many.slice(0, 30), apiGroups: [''], resources: [resource] },

@@ -115,7 +115,7 @@ t.test('documents are merged', async (t) => {
       One_v2: { items: ref('Meta_v3') },
     },
   });
-  t.same(own.definitions.Status, { type: 'object', ...kind('Status') }, 'nothing is changed in place');
+  t.same(own.definitions.Status, { type: 'object', ...kind('Status') }, 'the own document is unchanged');
   t.equal(mergeDocuments(own, []), own);
 });
 

@@ -78,7 +78,7 @@ t.test('several servers never allocate a number twice', async (t) => {
     await servers[0]?.takeNext();
   }, RangeFullError);
   await servers[1]?.free([7]);
-  t.equal(await servers[0]?.takeNext(), 7, 'another server gave it back');
+  t.equal(await servers[0]?.takeNext(), 7, 'another server has freed it');
   t.equal(await servers[2]?.take(7), false);
 });
 
@@ -152,7 +152,7 @@ t.test('Services get addresses and ports', async (t) => {
   t.ok((balanced.spec?.healthCheckNodePort ?? 0) >= 30_000);
 
   const again = await write(service({ type: 'NodePort', ports: structuredClone(dns) }), node);
-  t.same(again.spec, node.spec, 'an update keeps what it does not mention');
+  t.same(again.spec, node.spec, 'an update keeps omitted fields');
   const inner = await write(
     { ...structuredClone(node), spec: { ...structuredClone(node.spec), type: 'ClusterIP' } },
     node,
@@ -198,7 +198,7 @@ t.test('repair records held numbers and frees unowned ones at the second pass', 
   t.same(reasons, ['ClusterIPNotAllocated', 'PortNotAllocated']);
   t.equal(await has(4), true);
   t.equal((await nodePorts.registry.snapshot()).has(4), true);
-  t.equal(await has(9), true, 'its Service may be on its way');
+  t.equal(await has(9), true, 'its Service may not be written yet');
   await repair.pass();
   t.equal(await has(9), false);
   t.equal(await has(4), true);

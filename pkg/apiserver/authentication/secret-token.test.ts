@@ -50,15 +50,15 @@ t.test('a token authenticates its account as long as its secret contains it', as
   };
   t.same(await ask(token), user);
   t.same(await ask(token, ['other', 'api']), user);
-  await t.rejects(ask(token, ['other']), unauthorized, 'it is for this server only');
+  await t.rejects(ask(token, ['other']), unauthorized, 'it is valid for this server only');
   t.equal(uses(), 3);
   hold(signJwt(key, claims));
   await t.rejects(ask(token), unauthorized, 'another token');
   hold(token, { deletionTimestamp });
-  await t.rejects(ask(token), unauthorized, 'a secret that goes');
+  await t.rejects(ask(token), unauthorized, 'a deleted secret');
   hold(token);
   reader.put(serviceaccounts, { metadata: { ...account.metadata, deletionTimestamp } });
-  await t.rejects(ask(token), unauthorized, 'an account that goes');
+  await t.rejects(ask(token), unauthorized, 'a deleted account');
   reader.put(serviceaccounts, { metadata: { ...account.metadata, uid: 'sa-2' } });
   await t.rejects(ask(token), unauthorized, 'another account of that name');
   reader.remove(serviceaccounts, 'prod', 'web');

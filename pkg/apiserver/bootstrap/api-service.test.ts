@@ -62,7 +62,7 @@ t.test('a stopping server removes itself from the endpoints at once', async (t) 
   await first.leave();
   t.same(addresses(), ['10.1.0.2']);
   await second.leave();
-  t.same(addresses(), ['10.1.0.2'], 'the last one stays, for those who wait');
+  t.same(addresses(), ['10.1.0.2'], 'the last server stays, for waiting clients');
 });
 
 t.test('a dead server is removed when its lease ends', async (t) => {
@@ -76,5 +76,5 @@ t.test('a dead server is removed when its lease ends', async (t) => {
   t.same(addresses(), ['10.1.0.1', '10.1.0.2']);
   await clock.advance(1_000);
   await settled();
-  t.same(addresses(), ['10.1.0.1'], 'not at the next turn of the others, a second before which they had one');
+  t.same(addresses(), ['10.1.0.1'], 'removed at once, not at the next renewal of the others');
 });

@@ -31,9 +31,9 @@ t.test('the facts that a server publishes', async (t) => {
     'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
   };
   t.same(combinedData({}, facts, now), all);
-  t.same(combinedData(all as Record<string, string>, facts, now), all, 'nothing twice');
+  t.same(combinedData(all as Record<string, string>, facts, now), all, 'no certificate is repeated');
   const empty = { ...facts, requestHeaderCA: undefined };
-  t.same(combinedData({}, empty, now), { 'client-ca-file': one }, 'no headers without their authority');
+  t.same(combinedData({}, empty, now), { 'client-ca-file': one }, 'no header names without an authority');
 });
 
 t.test('the facts of several servers are combined', async (t) => {

@@ -66,7 +66,7 @@ t.test('roles are completed, not overwritten', (t) => {
   const desired: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: [read] };
   t.equal(plannedRole(desired, { ...desired }, orchDialect), undefined);
   const wider = [rule(orchDialect, '* | * | *')];
-  t.equal(plannedRole(desired, { ...desired, rules: wider }, orchDialect), undefined, 'more is fine');
+  t.equal(plannedRole(desired, { ...desired, rules: wider }, orchDialect), undefined, 'additional rules stay');
   const narrow = { metadata: { name: 'r', labels: { b: '2' } }, rules: [rule(orchDialect, 'get | core | pods')] };
   t.match(plannedRole(desired, narrow, orchDialect), {
     metadata: { labels: { a: '1', b: '2' } },

@@ -194,7 +194,7 @@ t.test('pods get an account, and their node a token for it', async (t) => {
   const sibling = await create(pod('sibling', { nodeName: 'n1' }));
   const volume = sibling.spec.volumes?.[0]?.name ?? '';
   t.match(volume, /^orch-api-access-.....$/);
-  t.not(volume, created.spec.volumes?.[0]?.name, 'each pod has a name of its own');
+  t.not(volume, created.spec.volumes?.[0]?.name, 'each pod has its own name');
   t.equal(sibling.spec.containers[0]?.volumeMounts?.[0]?.name, volume);
   t.equal(created.spec.tolerations?.length, 2);
   await t.rejects(
@@ -469,7 +469,7 @@ t.test('logs and streams reach the node agent', async (t) => {
     },
   });
   const own = { status: 400, text: /address not allowed/ };
-  t.match(await get('/api/v1/nodes/self/proxy/api/v1/secrets'), own, 'the server itself is no agent');
+  t.match(await get('/api/v1/nodes/self/proxy/api/v1/secrets'), own, 'the server itself is not an agent');
 });
 
 t.test('two servers on one store agree', async (t) => {

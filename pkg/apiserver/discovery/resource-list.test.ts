@@ -30,7 +30,7 @@ t.test('versions of other servers are merged into this server’s', (t) => {
     'batch',
     'certificates.k8s.io',
   ]);
-  t.same(names.slice(-2), ['b.example.com', 'metrics.k8s.io'], 'of one priority, by name');
+  t.same(names.slice(-2), ['b.example.com', 'metrics.k8s.io'], 'equal priorities are sorted by name');
   const versionsOf = (name: string) => groups.find((group) => group.name === name)?.versions;
   t.same(versionsOf('a.example.com'), ['v1beta1', 'v1']);
   t.same(versionsOf('b.example.com'), ['v2', 'v1', 'v1alpha1']);

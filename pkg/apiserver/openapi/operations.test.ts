@@ -46,7 +46,11 @@ for (const version of [2, 3] as const) {
     t.equal(described.get(`patch ${collection}/{name} force`), docOf('PatchOptions', 'force'));
     t.equal(described.get(`delete ${collection} watch`), docOf('ListOptions', 'watch'));
     t.equal(described.get(`delete ${collection} dryRun`), docOf('DeleteOptions', 'dryRun'));
-    t.match(described.get(`get ${collection} labelSelector`), /list of returned objects/, 'as clients look for it');
+    t.match(
+      described.get(`get ${collection} labelSelector`),
+      /list of returned objects/,
+      'under the name that clients look for',
+    );
     t.match(described.get(`get ${collection} watch`), /^Watch for changes to the described resources/);
   });
 }

@@ -72,7 +72,7 @@ t.test('lists are unchanged after decompression, and only changed blocks are com
   t.equal(await read(lists, listOf(entries)), plain(entries));
   const again = listOf(entries);
   t.equal(await read(lists, again), plain(entries));
-  t.equal(again.compressed.size, 0, 'everything was there');
+  t.equal(again.compressed.size, 0, 'no block is compressed again');
 
   const changed = entries.map((entry, n) => (n === 500 ? entryOf(n, 5000, 'changed') : entry));
   const afterChange = listOf(changed);
@@ -88,7 +88,7 @@ t.test('lists are unchanged after decompression, and only changed blocks are com
   t.ok(afterDelete.compressed.size < 2000, `${afterDelete.compressed.size} compressed`);
 
   const part = fewer.slice(100, 3700);
-  t.equal(await read(lists, listOf(part)), plain(part), 'a page of it');
+  t.equal(await read(lists, listOf(part)), plain(part), 'a page of the list');
   t.ok(lists.bytes > 0);
 });
 
@@ -99,7 +99,7 @@ t.test('concurrent requests share the work', async (t) => {
   const texts = await Promise.all(all.map((list) => read(lists, list)));
   t.ok(texts.every((text) => text === plain(entries)));
   const total = all.reduce((sum, { compressed }) => sum + compressed.size, 0);
-  t.equal(total, entries.length, 'each object once');
+  t.equal(total, entries.length, 'each object was compressed once');
 });
 
 t.test('the cache stays within its limit', async (t) => {

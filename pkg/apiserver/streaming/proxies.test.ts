@@ -115,7 +115,7 @@ t.test('Endpoints route only to pods of their namespace, and not to this machine
     reader.put<Pod>(pods, { metadata: { name: 'p', namespace }, status: { podIP: ip } } as unknown as Pod);
   for (const ip of special) {
     lead(ip);
-    t.equal(await get(), none, `${ip} of nobody`);
+    t.equal(await get(), none, `${ip} without a pod`);
     pod('ns', ip);
     lead(ip, { kind: 'Pod', name: 'p', namespace: 'ns' });
     t.equal(await get(), refused, `${ip} of a pod`);
@@ -128,7 +128,7 @@ t.test('Endpoints route only to pods of their namespace, and not to this machine
   lead('192.0.2.8', { kind: 'Pod', name: 'p', namespace: 'ns' });
   t.equal(await get(), none, 'an address that the pod does not have');
   lead('192.0.2.7', { kind: 'Pod', name: 'q', namespace: 'ns' });
-  t.equal(await get(), none, 'a pod that is not there');
+  t.equal(await get(), none, 'a missing pod');
   t.equal(
     await ask('/api/v1/namespaces/ns/services/s:81/proxy/x'),
     '503 no service port 81 found for service "s"',

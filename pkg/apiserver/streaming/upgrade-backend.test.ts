@@ -236,7 +236,7 @@ t.test('a response without a protocol switch is an ordinary one, and limited', a
     'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nX-Accepted: a\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 200 OK';
   const refused = await tunnel((await answering(t, error)).port, server);
   t.match(refused, { status: 403, headers: { 'content-type': 'text/plain', 'x-accepted': 'a' } });
-  t.equal((await bodyOf(refused)).toString(), 'no', 'nothing of what follows');
+  t.equal((await bodyOf(refused)).toString(), 'no', 'no bytes after the limit');
   const endless = await answering(t, 'HTTP/1.1 500 Oh\r\n\r\n', (socket) => {
     const more = () => {
       while (!socket.destroyed && socket.write(Buffer.alloc(65_536)));

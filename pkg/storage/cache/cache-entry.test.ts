@@ -56,13 +56,13 @@ t.test('the objects of recently used entries are cached, as many as fit', async 
   t.equal(decoded, 1000);
   const newest = entries.at(-1);
   newest?.object();
-  t.equal(decoded, 1000, 'the newest is at hand');
+  t.equal(decoded, 1000, 'the newest is cached');
   entries[0]?.object();
-  t.equal(decoded, 1001, 'the oldest is not');
+  t.equal(decoded, 1001, 'the oldest is not cached');
   const large = { kind: 'Pod', metadata: {}, text: 'x'.repeat(600_000) };
   const kv = { key: '/registry/pods/default/large', value: encodeStored(large as object), modRevision: 5n };
   const alone = new CacheEntry(kv, context);
-  t.equal(alone.object(), alone.object(), 'however large it is');
+  t.equal(alone.object(), alone.object(), 'the newest is cached whatever its size');
 });
 
 t.test('unreadable, small and dissimilar values stay unpacked', async (t) => {

@@ -66,7 +66,7 @@ void t.test('a pause follows rounds of several turns, twice as long as the round
   t.equal(notified, 64);
   await endOfTurn();
   queue.add(tell);
-  t.equal(notified, 65, 'no rest behind a few');
+  t.equal(notified, 65, 'no pause after few watchers');
   await endOfTurn();
 
   many(150);
@@ -87,7 +87,7 @@ void t.test('a pause follows rounds of several turns, twice as long as the round
 
   many(100);
   await endOfTurn();
-  t.equal(timers.length, 0, 'they took no time');
+  t.equal(timers.length, 0, 'no pause after a short round');
   many(100);
   await endOfTurn();
   pass(1000);

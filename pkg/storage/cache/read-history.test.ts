@@ -103,7 +103,7 @@ async function asFarAsPossible(t: Test, store: Store): Promise<void> {
   const after = await restarted(t, store);
   await tooOld(t, after, revisions[9] ?? 0n);
   t.equal(await count(after, newest - 3n), 3);
-  t.equal(await count(after, compacted + 1n), Number(newest - compacted - 1n), 'all that the store still knows');
+  t.equal(await count(after, compacted + 1n), Number(newest - compacted - 1n), 'all changes that the store still has');
 
   await store.compact(newest);
   const none = await restarted(t, store);
@@ -141,7 +141,7 @@ void t.test('a watch waits while the history is read', async (t) => {
   const refused = await readWatch(t, other, { version: exact(revision - 1n) })
     .opened()
     .catch((err: unknown) => err);
-  t.ok(refused instanceof StatusError && refused.code === 429, 'it is not told to begin anew');
+  t.ok(refused instanceof StatusError && refused.code === 429, 'the watch need not start again');
   await store.compact(revision);
   await readHistory({ store, root, receivers: [other], clock, log }, new AbortController().signal);
   await tooOld(t, other, revision - 1n);

@@ -65,7 +65,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     t.equal(await cache.create('ns/a', thing('a', 2)), undefined, 'it exists');
 
     const updated = await update(cache, created, 2);
-    t.equal((await cache.get('ns/a', any))?.revision, updated.revision, 'a read behind a write sees it');
+    t.equal((await cache.get('ns/a', any))?.revision, updated.revision, 'a read after a write sees it');
     t.equal(objectOf((await cache.get('ns/a', exact(created.revision))) as Entry).value, 1);
     const stale = await cache.update('ns/a', thing('a', 3), created.revision);
     t.equal(!stale.ok && stale.current, updated);
@@ -262,7 +262,7 @@ export async function watchCacheContract(t: Test, runCache: typeof runsCache): P
     const plain = readWatch(t, cache, { version: exact(a.revision) });
     await plain.opened();
     plain.requestBookmark();
-    t.same((await plain.until((events) => events.length > 0)).map(show), [`BOOKMARK@${elsewhere}`], 'when asked for');
+    t.same((await plain.until((events) => events.length > 0)).map(show), [`BOOKMARK@${elsewhere}`], 'when requested');
   });
 
   await t.test('a watch that is too old or too slow', async (t) => {

@@ -58,7 +58,7 @@ void t.test('a bookmark follows earlier events, only for its watcher', async (t)
   write(6n);
   other.bookmark(6n);
   t.same(shown(one), ['ADDED a=1@1', 'BOOKMARK@5', 'ADDED a=6@6']);
-  t.same(shown(other), ['ADDED a=1@1', 'ADDED a=6@6'], 'no news');
+  t.same(shown(other), ['ADDED a=1@1', 'ADDED a=6@6'], 'no new events');
   t.equal(one.sentRevision, 6n);
   other.bookmark(7n);
   t.same(shown(other), ['BOOKMARK@7']);

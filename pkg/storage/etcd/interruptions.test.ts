@@ -111,7 +111,7 @@ void t.test('the connection is cut during many writes', async (t) => {
         else begun = Promise.resolve(proxy[fault]());
       });
       await begun;
-      t.equal((await cache.list({ scope: '', version: any })).revision >= revision, true, 'what may be old is read');
+      t.equal((await cache.list({ scope: '', version: any })).revision >= revision, true, 'reads of any version work');
       if (fault === 'kill') await etcd.restart();
       proxy.pass();
       await checkOutcomes(t, direct, count, acknowledged);
@@ -122,7 +122,7 @@ void t.test('the connection is cut during many writes', async (t) => {
       const last = new Map(events.map((event) => ['entry' in event ? event.entry.key : '', event.revision]));
       const { kvs } = await direct.range({ ...things, revision: end.revision });
       t.same(last, new Map(kvs.map((kv) => [kv.key, kv.modRevision])), 'the watch missed nothing');
-      t.equal(new Set(events.map(show)).size, events.length, 'and saw nothing twice');
+      t.equal(new Set(events.map(show)).size, events.length, 'no event came twice');
       t.equal(await cache.selfCheck(), true);
     });
   }
@@ -200,7 +200,7 @@ void t.test('a killed connection is not used again', async (t) => {
       'each is answered or fails as it should',
     );
     await etcd.restart();
-    t.ok((await store.currentRevision()) >= revision, 'the first call afterwards is answered');
+    t.ok((await store.currentRevision()) >= revision, 'the first call after the outage succeeds');
   }
 });
 
@@ -212,7 +212,7 @@ void t.test('the current member is killed', async (t) => {
   t.teardown(() => store.close());
   const cache = runCache(t, store);
   await cache.waitReady();
-  t.same([...(await store.sizes()).keys()].sort(), [...endpoints].sort(), 'each member tells its size');
+  t.same([...(await store.sizes()).keys()].sort(), [...endpoints].sort(), 'each member reports its size');
   const { revision } = await cache.list({ scope: '', version: latest });
   const watch = readWatch(t, cache, { version: exact(revision) });
   await watch.opened();
@@ -233,7 +233,11 @@ void t.test('the current member is killed', async (t) => {
     await add(`before-${at}`);
     await member.kill();
     await add(`without-${at}`);
-    t.equal((await cache.list({ scope: '', version: latest })).entries.length, names.length, 'consistent reads go on');
+    t.equal(
+      (await cache.list({ scope: '', version: latest })).entries.length,
+      names.length,
+      'consistent reads continue',
+    );
     t.equal((await store.sizes()).size, 2);
     await store.health();
     await member.restart();

@@ -44,7 +44,7 @@ void t.test('the lock in etcd', async (t) => {
     t.same(await a.read(signal), term);
     await a.write({ ...term, renewTime: 'later' }, signal);
     t.same(a.fence(), fence, 'a renewal does not change the term');
-    t.same(b.fence(), fence, 'seen by the others too');
+    t.same(b.fence(), fence, 'another candidate sees the same term');
     await a.write(record('a', { acquireTime: 'anew' }), signal);
     t.notSame(a.fence(), fence, 'another term of the same holder');
     await a.read(signal);

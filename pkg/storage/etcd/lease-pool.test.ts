@@ -21,12 +21,12 @@ void t.test('leases are shared for a time and a number of keys', async (t) => {
   t.equal(await pool.take(3600), 2n);
   t.same(retired, [3]);
   for (let i = 1; i < 1000; i++) await pool.take(3600);
-  t.equal(await pool.take(3600), 3n, 'a thousand keys are enough');
+  t.equal(await pool.take(3600), 3n, 'a lease takes at most a thousand keys');
   t.same(retired, [3, 1000]);
   t.equal(await pool.take(100), 4n, 'another time to live has its own');
   t.same(granted.slice(3), [105], 'a short one is shared for a part of its time');
   t.equal(await pool.take(10), 5n);
-  t.equal(await pool.take(10), 6n, 'and a very short one not at all');
+  t.equal(await pool.take(10), 6n, 'a very short one is not shared');
 });
 
 void t.test('a failed grant is repeated', async (t) => {

@@ -50,11 +50,12 @@ t.test('a full etcd refuses only writes, with advice; after space is freed, all 
 
   const { kvs } = await store.range({ start: '/a/', end: '/a0' });
   const revisions = new Map(kvs.map(({ key, modRevision }) => [key, modRevision]));
-  for (const [i, revision] of written.entries()) t.equal(revisions.get(`/a/${i}`), revision, 'it is all there');
+  for (const [i, revision] of written.entries())
+    t.equal(revisions.get(`/a/${i}`), revision, 'all acknowledged values exist');
   // A write that exceeds the quota only when etcd applies it is applied, and still refused.
-  t.ok(kvs.length <= written.length + 1, 'and hardly more');
+  t.ok(kvs.length <= written.length + 1, 'at most one more value exists');
   for (const [key, revision] of revisions) t.ok((await store.delete(key, revision)).ok);
-  await t.rejects(store.create('/b', value), { code: 'noSpace' }, 'room alone is not enough');
+  await t.rejects(store.create('/b', value), { code: 'noSpace' }, 'freeing space does not disarm the alarm');
   const revision = await store.currentRevision();
   await ask(etcd, 'kv/compaction', { revision: String(revision), physical: true });
   await ask(etcd, 'maintenance/defragment', {});

@@ -55,7 +55,7 @@ void t.test('continuous callers do not delay a read', async (t) => {
     reads.push(shared.read());
     await turn();
   }
-  t.ok(reads.length < 20, 'a few turns are waited for');
+  t.ok(reads.length < 20, 'the read waits a few turns for more callers');
   under[0]?.resolve(1);
   t.equal(await reads[0], 1);
 });

@@ -112,7 +112,7 @@ t.test('a selector beside a name selects that name', async (t) => {
     'GET',
     '/api/v1/namespaces/ns/secrets/mine?watch=1&fieldSelector=metadata.name%3Dother',
   );
-  t.match(plain, { status: 200, json: { kind: 'Secret' } }, 'a read of one object is no watch, whatever its query');
+  t.match(plain, { status: 200, json: { kind: 'Secret' } }, 'a read of one object is not a watch, whatever its query');
   const bad = {
     status: 400,
     json: { reason: 'BadRequest', message: "fieldSelector metadata.name doesn't match requested name" },

@@ -126,7 +126,7 @@ t.test('a fast sender is slowed down, and its disconnection frees everything', a
   // Without reading, the client does not notice that the server has closed the connection.
   for (const each of extension.deaf) each.resume();
   await until(() => extension.open.get(`${root}/deaf`) === 0);
-  t.notOk(client.destroyed, 'the connection is there for others');
+  t.notOk(client.destroyed, 'the connection stays open for other requests');
 });
 
 t.test('a response before the end of the body arrives, and the connection stays usable', async (t) => {

@@ -1,4 +1,4 @@
-/** Extension servers that hang, lie, crash or never end affect only their own requests: time, memory and connections are bounded. */
+/** Extension servers that hang, crash, never end or respond wrongly affect only their own requests: all costs are bounded. */
 import { createServer } from 'node:net';
 import t from 'tap';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';

@@ -75,12 +75,12 @@ t.test('requests reach an available server, with the user in headers', async (t)
   const { raw, headers: received } = answer.json as { raw: string[]; headers: Record<string, string> };
   const groups = raw.flatMap((text, i) => (text.toLowerCase() === 'x-remote-group' ? [raw[i + 1]] : []));
   t.same(groups, ['dev', 'ops: all', 'system:authenticated']);
-  t.equal(received['audit-id'], answer.headers['audit-id'], "both servers' audit logs tell of one request");
-  t.equal(received['cookie'], 'a=b', 'a program behind a proxy logs people in by them');
+  t.equal(received['audit-id'], answer.headers['audit-id'], "both servers' audit logs name the same request");
+  t.equal(received['cookie'], 'a=b', 'cookies are forwarded: a program behind a proxy may use them for logins');
   t.notOk('authorization' in received || 'x-remote-extra-scopes' in received);
   t.match(await ask(aggregating, 'alice', 'GET', `${root}/leading`), { status: 502, text: /not permitted/ });
   const other = await ask(aggregating, 'admin', 'GET', '/apis/echo.example.com/v1%2fx/echoes');
-  t.equal(other.status, 404, 'a path that could be read in two ways goes nowhere');
+  t.equal(other.status, 404, 'an ambiguous path is not forwarded');
   const before = extension.requestedPaths.length;
   t.equal((await ask(aggregating, 'alice', 'HEAD', `${root}/echoes`)).status, 200);
   t.ok(extension.requestedPaths.length > before);
@@ -144,7 +144,7 @@ t.test('a failing server affects only its own requests', async (t) => {
     });
   setMaxListeners(0, leaving.signal);
   const waiting = Array.from({ length: 101 }, wait);
-  t.equal((await Promise.race(waiting)).status, 429, 'a hundred wait, others are told to come again');
+  t.equal((await Promise.race(waiting)).status, 429, 'a hundred requests wait, others get 429');
   t.equal((await ask(aggregating, 'admin', 'GET', '/api/v1/namespaces')).status, 200);
   leaving.abort();
   await Promise.all(waiting);

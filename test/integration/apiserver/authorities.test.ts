@@ -64,7 +64,7 @@ t.test('a replaced authority', async (t) => {
   await until(old.certificate, [200, 200]);
   const published = async () => JSON.parse((await ask(port, path, both, after)).text).data['client-ca-file'];
   for (let tries = 0; (await published()) !== both && tries < 100; tries++) await realClock.sleep(50);
-  t.equal(await published(), both, 'extension API servers hear of it');
+  t.equal(await published(), both, 'both authorities are published for extension API servers');
 
   // The key first: meanwhile the mismatched pair must not be served.
   const serving = await issue(next);

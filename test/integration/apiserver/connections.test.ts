@@ -42,7 +42,7 @@ interface Raw {
   text(): string;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
-  /** Resolves when the pattern was received so many times. */
+  /** Resolves when the pattern was received this many times. */
   until(pattern: RegExp, times?: number): Promise<void>;
 }
 
@@ -355,7 +355,7 @@ t.test('floods over HTTP/2', async (t) => {
       await closed;
       socket.destroy();
     }
-    t.ok((await call(server, 'GET', '/version')).status === 200, 'the server goes on');
+    t.ok((await call(server, 'GET', '/version')).status === 200, 'the server still answers');
   });
 });
 

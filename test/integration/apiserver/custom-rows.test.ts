@@ -129,7 +129,7 @@ t.test('a custom resource', async (t) => {
     t.match(first.json, { kind: 'RowList', apiVersion: `${group}/v1`, metadata: { remainingItemCount: 1 } });
     const second = await ask('GET', `${rows}?limit=3&continue=${first.json.metadata.continue}`);
     t.same([...namesOf(first), ...namesOf(second)], ['a', 'b', 'c', 'd']);
-    t.equal(second.json.metadata.continue, '', 'said of lists of custom objects even where there is no more');
+    t.equal(second.json.metadata.continue, '', 'the last page of custom objects has an empty continue');
     t.same(namesOf(await ask('GET', `${rows}?labelSelector=half%3D2`)), ['c', 'd']);
     t.same(namesOf(await ask('GET', `${rows}?fieldSelector=metadata.name%3Db`)), ['b']);
     t.same(namesOf(await ask('GET', `${rows}?fieldSelector=metadata.name!%3Db,metadata.namespace%3Ddefault`)), [
@@ -327,7 +327,7 @@ t.test('deleting a definition drops the series of its requests', async (t) => {
   await call(server, 'PUT', `${path}/status`, { body: { ...json, metadata } });
   while ((await call(server, 'GET', rows)).status !== 200) await new Promise(setImmediate);
   const counts = (await series()).filter((line) => /^apiserver_request_total.*"LIST"/.test(line));
-  t.equal(counts.length, 1, 'counted anew');
+  t.equal(counts.length, 1, 'only later requests are counted');
 });
 
 const specOf = '{"text":"x","text":"y","odd":1,"list":[{"name":"1","odd":2}]}';

@@ -119,10 +119,10 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
           const dry = await ask('PUT', `${secrets}/${name}?dryRun=All`, before);
           t.same([dry.status, dry.json.metadata.resourceVersion], [200, before.metadata.resourceVersion]);
           const after = (await ask('PUT', `${secrets}/${name}`, before)).json;
-          t.equal(await prefixOf(name), 'k8s:enc:secretbox:v1:c', 'an update that changes nothing encrypts anew');
+          t.equal(await prefixOf(name), 'k8s:enc:secretbox:v1:c', 'an update without changes encrypts again');
           t.not(after.metadata.resourceVersion, before.metadata.resourceVersion);
           const again = (await ask('PUT', `${secrets}/${name}`, after)).json;
-          t.equal(again.metadata.resourceVersion, after.metadata.resourceVersion, 'and then it does nothing');
+          t.equal(again.metadata.resourceVersion, after.metadata.resourceVersion, 'a second one writes nothing');
         }
       },
     );

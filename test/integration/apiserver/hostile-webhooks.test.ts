@@ -58,7 +58,7 @@ t.test('hostile webhooks', async (t) => {
       else t.ok(converted.status >= 500, `a conversion fails: ${converted.body.message}`);
       await hostile.become('good');
       await hostile.cut();
-      t.match(await write('long'), { status: 201 }, 'it is asked again as soon as it behaves');
+      t.match(await write('long'), { status: 201 }, 'it is called again as soon as it works');
       t.match(await convert(), { status: 200 });
     });
   }

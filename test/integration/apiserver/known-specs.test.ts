@@ -47,7 +47,7 @@ t.test('the tenth pod of a template equals the first one', async (t) => {
   const changed: Pod = (await create('changed')).json;
   t.equal(changed.spec.containers[0]?.image, image, 'admission sees it');
   const dry: Pod = (await create('dry', {}, '?dryRun=All')).json;
-  t.equal(comparable(dry), comparable(changed), 'and makes the same of it again');
+  t.equal(comparable(dry), comparable(changed), 'the second object is equal');
   image = undefined;
   t.equal(comparable((await create('again')).json), comparable(first.json), 'and what was changed is not kept');
 

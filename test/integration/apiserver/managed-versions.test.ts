@@ -110,7 +110,7 @@ t.test('apply and update in several versions', async (t) => {
     applied.body.message,
     `Apply failed with 1 conflict: conflict with "u" using ${group}/v3: .spec.address.port`,
   );
-  t.equal((await one.apply('a', 'v1', { host: 'x:82' })).status, 200, 'what is as it is wanted is shared');
+  t.equal((await one.apply('a', 'v1', { host: 'x:82' })).status, 200, 'an equal field gets a second owner');
   // The manager uses another version from now on.
   t.equal((await one.apply('a', 'v3', { address: { host: 'x', port: '82' } })).status, 200);
   t.same(await one.owners(), ['a v3: address', 'b v2: note', 'u v3: address']);

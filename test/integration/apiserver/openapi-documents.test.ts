@@ -1,4 +1,4 @@
-/** Documents of `/openapi/v3`, and those of paths that are no resources, compared with kube-apiserver 1.24.17. */
+/** Documents of `/openapi/v3`, and those of paths that are not resources, compared with kube-apiserver 1.24.17. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -291,7 +291,7 @@ t.test('hostile bodies are refused without harm', async (t) => {
     const headers = { 'content-type': type };
     const { status: created } = await call(server, 'POST', configmaps, { headers, body });
     t.equal(created, 400, `POST ${type} ${body.slice(0, 20)}`);
-    // As in 1.24, whose decoder of options does not blame the client.
+    // As in 1.24, an error of the options' decoder is 500.
     const { status: deleted } = await call(server, 'DELETE', configmaps, { headers, body });
     t.equal(deleted, 500, `DELETE ${type} ${body.slice(0, 20)}`);
   }

@@ -96,7 +96,7 @@ t.test('a request that times out, and its unfinished work', async (t) => {
   const labels = { verb: 'LIST', resource: 'configmaps', component: 'apiserver', code: '504' };
   t.equal(await value(server, 'apiserver_request_terminations_total', labels), 1);
   const after = { source: 'timeout-handler', status: 'ok' };
-  t.equal(await value(server, 'apiserver_request_post_timeout_total', after), undefined, 'it goes on');
+  t.equal(await value(server, 'apiserver_request_post_timeout_total', after), undefined, 'the work has not ended');
   gate.resolve();
   await until('the metric', async () => (await value(server, 'apiserver_request_post_timeout_total', after)) === 1);
 });

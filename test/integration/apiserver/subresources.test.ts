@@ -122,7 +122,7 @@ async function status(t: Test, fixture: Fixture, resource: string): Promise<void
   });
   t.equal(put.status, 200, put.text);
   t.match(put.json.status, without(status, 'certificate'), 'the status is written');
-  t.strictSame(put.json.spec, before.spec, 'and nothing else');
+  t.strictSame(put.json.spec, before.spec, 'the spec is unchanged');
   t.equal(put.json.metadata.generation, before.metadata.generation, 'without a new generation');
   t.strictSame((await fixture.call('GET', '/status')).json, put.json);
   const patch = await fixture.call('PATCH', '/status', { status: status, spec: null }, merge);
@@ -247,7 +247,7 @@ t.test('operations on a pod accept only their own kind', async (t) => {
     t.equal((await call(server, 'GET', `${pods}/p/${name}`)).status, 405);
   }
   t.equal((await call(server, 'POST', `${pods}/p/binding?dryRun=All`, { body: binding })).status, 201);
-  t.notOk((await call(server, 'GET', `${pods}/p`)).json.spec.nodeName, 'a trial binds nothing');
+  t.notOk((await call(server, 'GET', `${pods}/p`)).json.spec.nodeName, 'a dry run binds nothing');
   t.equal((await call(server, 'POST', `${pods}/p/binding`, { body: binding })).status, 201);
   t.equal((await call(server, 'GET', `${pods}/p`)).json.spec.nodeName, 'n');
   t.match((await call(server, 'POST', `${pods}/p/eviction?dryRun=All`, { body: eviction })).status, 201);

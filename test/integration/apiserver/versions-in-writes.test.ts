@@ -17,7 +17,7 @@ t.test('a resource version in a created object', async (t) => {
   t.match(dry.json, { kind: 'ConfigMap', metadata: { resourceVersion: '17' } });
   t.equal(dry.status, 201, 'a dry run ignores it');
   for (const none of ['0', '00', 'abc', '-1']) {
-    t.equal((await post(`x${none}`, none)).status, 201, `${none} is none`);
+    t.equal((await post(`x${none}`, none)).status, 201, `${none} is ignored`);
     t.equal((await post(`x${none}`, none)).json.reason, 'AlreadyExists');
   }
   const refusal = {

@@ -218,7 +218,7 @@ t.test('an empty selector selects nothing in one version and everything in the o
     metadata: metadata('mixed'),
     spec: { minAvailable: 1, selector },
   });
-  t.same(mixed.spec.selector, { matchLabels: { a: 'b' } }, 'beside others the label means nothing');
+  t.same(mixed.spec.selector, { matchLabels: { a: 'b' } }, 'the label has no meaning beside other terms');
   const odd = { disruptionsAllowed: -1, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
   const status = (version: string) =>
     call(server, 'PATCH', `${budgets(version)}/all/status`, {

@@ -61,7 +61,7 @@ async function watchersSeeEverythingAlthoughWorkersDie(t: Test, server: ServerPr
   await running;
   const [first = { events: [] }] = watches;
   for (const [i, { events }] of watches.entries()) t.same(events, first.events, `watcher ${i} saw what the first saw`);
-  t.equal(new Set(first.events).size, first.events.length, 'nothing twice');
+  t.equal(new Set(first.events).size, first.events.length, 'no event came twice');
   t.ok(watches.some(({ connections }) => connections > 1));
   const seen = new Set(first.events.map((event) => event.slice(event.indexOf(' ') + 1)));
   t.same(
@@ -69,7 +69,7 @@ async function watchersSeeEverythingAlthoughWorkersDie(t: Test, server: ServerPr
     [],
     'all acknowledged writes were seen',
   );
-  t.ok(first.events.length - 1 - acknowledged.length <= uncertain, 'and nothing else');
+  t.ok(first.events.length - 1 - acknowledged.length <= uncertain, 'no other events came');
 }
 
 async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise<void> {
@@ -79,7 +79,7 @@ async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise
   t.ok(answers.every(({ status }) => status === 200));
   const counted =
     'apiserver_request_total{verb="GET",group="",version="v1",resource="configmaps",subresource="",scope="resource",dry_run="",component="apiserver",code="200"}';
-  t.equal(await server.metric(counted), total, 'metrics are those of all');
+  t.equal(await server.metric(counted), total, 'metrics are those of all processes');
   // A worker that died earlier may still be restarting.
   await server.until(async () => (await server.metric('apiserver_workers')) === 2);
 

@@ -36,7 +36,7 @@ const rows: [name: string, rule: Partial<RuleWithOperations>, subresource: strin
 t.test('rules match requests', async (t) => {
   for (const [name, rule, subresource, matches] of rows) {
     t.equal(matchesRule({ ...all, ...rule }, pod, { ...request, subresource }), matches, name);
-    if (matches) t.ok(concernsResource({ ...all, ...rule }, pod), `${name}: the resource is not passed over`);
+    if (matches) t.ok(concernsResource({ ...all, ...rule }, pod), `${name}: the rule concerns the resource`);
   }
 });
 
@@ -59,5 +59,5 @@ t.test('scopes of cluster-wide objects', async (t) => {
 t.test('rules concern only the resources that they name', async (t) => {
   t.notOk(concernsResource({ ...all, resources: ['nodes'] }, pod));
   t.notOk(concernsResource({ ...all, apiGroups: ['apps'] }, pod));
-  t.ok(concernsResource({ ...all, resources: ['pods/status'] }, pod), 'something below it may match');
+  t.ok(concernsResource({ ...all, resources: ['pods/status'] }, pod), 'a subresource may match');
 });

@@ -35,7 +35,7 @@ t.test('a token of the issuer authenticates a user', async (t) => {
   const { issuer, authenticator } = await world(t);
   t.same(await authenticator.authenticateToken(await issuer.token()), { name: `${issuer.url}#jane`, groups: [] });
   await authenticator.authenticateToken(await issuer.token({ sub: 'joe' }));
-  t.same(issuer.requestedPaths, ['/.well-known/openid-configuration', '/keys'], 'its keys are asked for once');
+  t.same(issuer.requestedPaths, ['/.well-known/openid-configuration', '/keys'], 'its keys are fetched once');
 });
 
 t.test('tokens of other issuers are left to other authenticators', async (t) => {
@@ -109,7 +109,10 @@ t.test('new keys are fetched when the provider rotates them', async (t) => {
   issuer.nowMs += 10_000;
   t.ok(await authenticator.authenticateToken(newer));
   t.equal(issuer.requestedPaths.length, 4);
-  t.ok(await authenticator.authenticateToken(await issuer.token({}, '', issuer.keys.get('two'))), 'of a key not named');
+  t.ok(
+    await authenticator.authenticateToken(await issuer.token({}, '', issuer.keys.get('two'))),
+    'a token that names no key',
+  );
 });
 
 t.test('an unavailable or wrong provider is tried again later', async (t) => {

@@ -127,6 +127,6 @@ t.test('a node may read the objects that its pods need', async (t) => {
   t.equal(await ask('get core/secrets ns/pull'), unrelated);
   const annotations = { [dialect.annotations.configMirror]: 'x' };
   reader.put(pods, pod('m', { metadata: { name: 'm', namespace: 'ns', uid: 'm', annotations } }));
-  t.equal(await ask('get core/secrets ns/pull'), unrelated, 'mirror pods give nothing');
+  t.equal(await ask('get core/secrets ns/pull'), unrelated, 'mirror pods give no access');
   stop.abort();
 });

@@ -121,7 +121,7 @@ t.test('bindings grant roles to subjects', async (t) => {
     reason: 'RBAC: allowed by RoleBinding "b/ns" of Role "reader" to User "alice"',
   });
   reader.put(rolebindings, { ...binding, subjects: [user('bob')] });
-  t.notOk(await allowed('get core/pods ns/a'), 'subject taken away');
+  t.notOk(await allowed('get core/pods ns/a'), 'the subject was removed');
   reader.put(rolebindings, { ...binding, subjects: [{ kind: 'ServiceAccount', name: 'sa' }] });
   t.ok(await allowed('get core/pods ns/a', { user: { name: 'system:serviceaccount:ns:sa', groups: [] } }));
   reader.remove(rolebindings, 'ns', 'b');
@@ -158,7 +158,7 @@ t.test('a role bound twice is listed once, and the list is limited', async (t) =
   t.same(authorizer.rulesFor(asker, 'ns'), { rules: [readPods], errors: [] });
   t.match(authorizer.authorize(ask('get core/pods ns/a')), { reason: / to Group "dev"$/ }, 'the first subject');
   const many = { ...asker, groups: [...Array.from({ length: 100 }, (_, i) => `g${i}`), 'dev'] };
-  t.same(authorizer.rulesFor(many, 'ns').rules, [readPods], 'with more groups than there are subjects');
+  t.same(authorizer.rulesFor(many, 'ns').rules, [readPods], 'a user with more groups than bound subjects');
   for (const name of ['x', 'y', 'z']) {
     const rules = [{ ...readPods, resourceNames: Array.from({ length: 150_000 }, (_, i) => `${name}${i}`) }];
     reader.put(roles, { metadata: { name, namespace: 'ns' }, rules });
@@ -197,7 +197,7 @@ t.test('users cannot grant rights that they do not have', (t) => {
   ];
   const named = (name: string): PolicyRule => ({ ...readPods, resourceNames: [name] });
   const names = Array.from({ length: 5000 }, (_, i) => named(`a${i}`));
-  t.same(uncoveredRules(names, [...names, named('b')]).length, 2, 'as many rules as one likes');
+  t.same(uncoveredRules(names, [...names, named('b')]).length, 2, 'any number of rules');
   const verbs = Array.from({ length: 150_000 }, (_, i) => `v${i}`);
   t.equal(
     compactRules([

@@ -139,7 +139,7 @@ async function play(t: Test, servers: readonly SpecClient[], subject: Subject, o
     }
   }
   const [one, other] = watches.map(({ events }) => events);
-  t.ok(one !== undefined && isDeepStrictEqual(one, other), 'both servers tell the same history');
+  t.ok(one !== undefined && isDeepStrictEqual(one, other), 'both servers report the same history');
   t.doesNotThrow(() => checkOrder(one ?? []), 'versions grow, and types fit');
   t.doesNotThrow(() => checkLists(one ?? [], lists, subject.wholeItems), 'every list is the state of its version');
   t.same(

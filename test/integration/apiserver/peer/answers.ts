@@ -20,7 +20,7 @@ export interface KeptAnswer {
   readonly reason?: string;
   readonly message?: string;
   readonly details?: unknown;
-  /** Differences between the object and what was last sent or answered; or the text if it is no object. */
+  /** Differences between the object and what was last sent or answered; or the text if it is not an object. */
   readonly changes?: Readonly<Record<string, unknown>>;
   readonly text?: string;
   readonly contentType?: string;

@@ -70,7 +70,7 @@ function inOneOrder(quotedObject: string): string {
   try {
     return JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quotedObject) as string))));
   } catch {
-    // It is no JSON after all.
+    // It is not JSON.
     return quotedObject;
   }
 }

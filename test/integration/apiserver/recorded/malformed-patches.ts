@@ -16,7 +16,7 @@ const inSpec = (spec: unknown) => ({ spec });
 const containers = (...list: readonly unknown[]) => inSpec({ containers: list });
 const inMetadata = (metadata: unknown) => ({ metadata });
 
-/** As values, or as texts if they are no JSON. */
+/** As values, or as texts if they are not JSON. */
 const bodies: readonly unknown[] = [
   [],
   '"x"',

@@ -1,4 +1,4 @@
-/** Bodies that are no objects, whose kind is absent or wrong, or that repeat members. */
+/** Bodies that are not objects, whose kind is absent or wrong, or that repeat members. */
 import type { Case, Step } from '#test/integration/apiserver/recorded/step.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';

@@ -145,7 +145,7 @@ function address(number: number): string {
   return `10.1.${number >> 8}.${number & 0xff}`;
 }
 
-/** The draft, changed in place, with at least so many additional bytes. */
+/** The draft, changed in place, with at least this many additional bytes. */
 export function enlarged(draft: Draft, resource: string, bytes: number): Draft {
   const grow = growth[resource] ?? inAnnotations;
   const start = JSON.stringify(draft).length;

@@ -19,7 +19,7 @@ export class Watching {
     this.#decode = decode;
   }
 
-  /** Resolves with the response's headers. Throws if the response is no stream. */
+  /** Resolves with the response's headers. Throws if the response is not a stream. */
   static async open(
     server: ApiServer,
     url: string,

@@ -171,7 +171,7 @@ t.test('addressing', withEtcd, async (t) => {
     const leases = '/apis/coordination.k8s.io/v1/namespaces/web/leases';
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l' } };
     t.equal((await client.put(`${leases}/l`, lease)).status, 201, 'but leases');
-    t.equal(verb(), 'create', 'which takes the right to create');
+    t.equal(verb(), 'create', 'this requires the right to create');
     const { json: created } = await client.get(`${leases}/l`);
     t.equal((await client.put(`${leases}/l`, { ...created, spec: { holderIdentity: 'x' } })).status, 200);
     t.equal(verb(), 'update');

@@ -70,7 +70,7 @@ t.test('deletion', withEtcd, async (t) => {
       const { deletionTimestamp } = marked.json.metadata;
       t.ok(Date.parse(deletionTimestamp) >= before && Date.parse(deletionTimestamp) <= Date.now() + 1000);
       const again = await client.delete(`${path}/held`);
-      t.same(again.json, marked.json, 'asking again changes nothing');
+      t.same(again.json, marked.json, 'a second request changes nothing');
       const patched = await client.patch(`${path}/held`, mergePatch, { metadata: { deletionTimestamp: null } });
       t.equal(patched.json.metadata.deletionTimestamp, deletionTimestamp, 'the mark cannot be removed');
       const reordered = { metadata: { finalizers: ['example.com/b', 'example.com/a'] } };
@@ -242,7 +242,7 @@ t.test('deletion', withEtcd, async (t) => {
     t.same(namesOf(gone.json), ['a', 'c', 'd']);
     const left = (await client.get(all)).json;
     t.same(namesOf(left), ['b', 'd']);
-    t.match(left.items[1].metadata.deletionTimestamp, /Z$/, 'those with finalizers are marked');
+    t.match(left.items[1].metadata.deletionTimestamp, /Z$/, 'objects with finalizers are marked');
     const some = await client.delete(`${all}?limit=1`);
     t.same(namesOf(some.json), ['b'], 'at most the requested number');
     t.same(namesOf((await client.get(all)).json), ['d']);

@@ -160,7 +160,7 @@ t.test('patches', withEtcd, async (t) => {
     const none = await patched({ metadata: { annotations: null } }, mergePatch);
     t.equal(none.metadata.annotations, undefined);
     const same = await patched({}, mergePatch);
-    t.equal(same.metadata.resourceVersion, none.metadata.resourceVersion, 'nothing is nothing');
+    t.equal(same.metadata.resourceVersion, none.metadata.resourceVersion, 'an empty patch changes nothing');
   });
 
   await covers(t, ['4.1.6'], 'JSON: every operation', async (t) => {
@@ -193,6 +193,10 @@ t.test('patches', withEtcd, async (t) => {
       const answer = await client.patch(url, jsonPatch, body);
       t.equal(answer.status, status, `${JSON.stringify(body)}: ${answer.text}`);
     }
-    t.equal((await client.get(url)).json.metadata.resourceVersion, result.metadata.resourceVersion, 'all or nothing');
+    t.equal(
+      (await client.get(url)).json.metadata.resourceVersion,
+      result.metadata.resourceVersion,
+      'a failed patch changes nothing',
+    );
   });
 });

@@ -59,7 +59,7 @@ class Watch {
     this.#close = close;
   }
 
-  /** Resolves with all events once there are so many; rejects if the watch ends before. */
+  /** Resolves with all events once there are this many; rejects if the watch ends before. */
   async until(count: number): Promise<readonly WatchedEvent[]> {
     while (this.events.length < count) {
       if (this.#ended) throw new Error(`the watch ended after ${this.events.length} of ${count} events`);

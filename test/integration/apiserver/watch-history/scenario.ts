@@ -69,7 +69,7 @@ function selections(): Selection[] {
   });
 }
 
-/** Writes until so many writes are acknowledged. */
+/** Writes until this many writes are acknowledged. */
 class Writers {
   /** Contents of acknowledged writes by revision, if the answer contained it. */
   readonly acknowledged = new Map<string, string>();

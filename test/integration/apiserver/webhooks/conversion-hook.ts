@@ -1,4 +1,4 @@
-/** A real conversion webhook for custom objects, which may also lie or be down. */
+/** A real conversion webhook for custom objects, which may also return wrong objects or be down. */
 import type { ServerResponse } from 'node:http';
 import type { Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';

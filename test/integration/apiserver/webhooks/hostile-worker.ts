@@ -29,7 +29,7 @@ function good(review: Review): object {
   return { apiVersion, kind, response };
 }
 
-/** Requests that are no reviews go to an extension server. */
+/** Requests that are not reviews go to an extension server. */
 function reviewed(text: string): object {
   return text === '' ? { kind: 'ThingList' } : good(JSON.parse(text) as Review);
 }
