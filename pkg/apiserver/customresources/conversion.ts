@@ -28,7 +28,7 @@ export class StoredForms {
     this.#kind = kind;
   }
 
-  /** True if the entry has that version and needs no changes. Checked once per entry, because every list asks. */
+  /** True if the entry has that version and needs no changes. Checked once per entry, because every list needs it. */
   isCurrent(entry: Entry, apiVersion: string): boolean {
     let version = this.#current.get(entry);
     if (version === undefined) {

@@ -103,7 +103,7 @@ export class Discovery {
     });
   }
 
-  /** Undefined if extension API servers serve versions: clients must then request each version from its server. */
+  /** Undefined if extension API servers serve versions: clients then request each version, since only its server knows it. */
   #aggregatedForm(context: RequestContext): AggregatedForm | undefined {
     const [remote] = this.#options.remote();
     return remote === undefined ? aggregatedForm(context) : undefined;

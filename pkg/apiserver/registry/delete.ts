@@ -35,7 +35,7 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   }
   const entry = last;
   annotateSpan(operation, entry);
-  // A Status is never transformed, even if the request asks for a Table.
+  // A Status is never transformed, even if the client requests a Table.
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape), 200, form);
 }
 

@@ -107,7 +107,7 @@ export interface WatchRequest {
   readonly version: ReadVersion;
   readonly bookmarks: boolean;
   readonly sendInitialEvents: boolean;
-  /** The client wants no initial events although the version that it requests would include them. */
+  /** True if the client refuses initial events, although the requested version would include them. */
   readonly skipInitialEvents: boolean;
   /** Undefined: the server chooses. */
   readonly timeoutMs?: number;

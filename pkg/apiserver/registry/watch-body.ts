@@ -35,7 +35,7 @@ export interface WatchBodyOptions {
 /** Ends a session that is no longer needed; shared, because creating errors is expensive. */
 const watchOver = new Error('the watch is over');
 
-/** Time before a watch ends at which it requests a bookmark, so that the client can resume from there. */
+/** A watch requests a bookmark this long before its end, so that the client can resume from there. */
 const lastBookmarkMs = 2000;
 
 /** A larger first batch is a watch's initial state, which no other watch will send. */

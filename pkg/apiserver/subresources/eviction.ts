@@ -57,10 +57,7 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
 /** Limit of attempts for a pod that keeps changing; 1.24's number. */
 const maxAttempts = 20;
 
-/**
- * Deletes exactly the pod that was checked: since then, a budget may apply to it, or a new pod may have its
- * name.
- */
+/** Deletes only the pod that was checked: a budget may apply to it by now, or a new pod may have its name. */
 async function removeUnchanged(
   operation: Operation,
   { deleteOptions, dryRun }: { readonly deleteOptions: Omit<DeleteOptions, 'dryRun'>; readonly dryRun: boolean },

@@ -35,7 +35,7 @@ export interface HubOptions {
 
 /** Time to wait for an expected event before the hub writes a key itself. */
 const writeAfterMs = 10;
-/** Pause before the hub asks etcd for its revision again. */
+/** Pause before the hub requests etcd's revision again. */
 const startRetryMs = 200;
 
 /** A watch that reads the gap before its join from etcd. */
